@@ -1,0 +1,181 @@
+"""The extension points, in the order in which a scheduling cycle runs them.
+
+A plugin is one frozen pydantic class in one file: its fields are its arguments (as in `pluginConfig`), its methods are
+the extension points that it implements. A plugin implements a point by deriving from its class below. It is given a
+pod and a snapshot, and it answers with values: it performs no I/O, keeps nothing between cycles (but see
+`Snapshot.memo`) and never changes what it is given.
+
+    PreEnqueue -> (queue) -> PreFilter -> Filter -> PostFilter            (nothing fits)
+                                                 -> PreScore -> Score -> NormalizeScore -> Reserve -> (Bind, outside)
+
+What a plugin learns in PreFilter or PreScore it returns as its state, of whatever type it likes; the framework hands
+it back to the later points of the same cycle.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+
+from moorage.framework.status import SUCCESS, Code, Status
+
+if TYPE_CHECKING:
+    from moorage.framework.arrays import BoolArray, IntArray
+    from moorage.framework.events import ClusterEvent
+    from moorage.framework.snapshot import Snapshot
+    from moorage.model.pod import Pod
+
+S = TypeVar("S")
+
+MAX_NODE_SCORE = 100
+"""Every plugin's normalised score lies in 0..MAX_NODE_SCORE (upstream `framework.MaxNodeScore`)."""
+
+
+class Plugin(BaseModel):
+    """The base of all plugins; the class's name is the plugin's name.
+
+    Plugins compare and hash by identity, so that a live plugin can key what was computed for it.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True, use_attribute_docstrings=True
+    )
+
+    default_weight: ClassVar[int] = 1
+    """The weight of the Score point where no configuration says otherwise."""
+
+    interests: ClassVar[frozenset[str]] = frozenset()
+    """Kinds of objects (`Pod`, `Node`, ...) whose changes may make a pod that this plugin rejected schedulable."""
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        """Two plugins are equal only if they are one."""
+        return self is other
+
+    @property
+    def name(self) -> str:
+        """The plugin's name in configurations, messages and metrics."""
+        return type(self).__name__
+
+    def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
+        """Whether an event of one of the interests may make `pod`, which this plugin rejected, schedulable."""
+        del pod, event
+        return True
+
+
+class PreEnqueuePlugin(Plugin, ABC):
+    """May hold a pod back before it enters the active queue."""
+
+    @abstractmethod
+    def pre_enqueue(self, pod: Pod) -> Status:
+        """Admit the pod to the active queue, or say what it waits for."""
+
+
+class QueueSortPlugin(Plugin, ABC):
+    """Orders the active queue; a profile has exactly one, and all profiles the same."""
+
+    @abstractmethod
+    def sort_key(self, pod: Pod, queued_at: float) -> tuple[float, ...]:
+        """Return a key, smallest first; `queued_at` is when the pod last entered the queue, in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreFilterResult(Generic[S]):
+    """What a PreFilter found: a status, its state for later, and the only nodes worth a look (None: all)."""
+
+    status: Status = SUCCESS
+    state: S | None = None
+    node_names: frozenset[str] | None = None
+
+
+class PreFilterPlugin(Plugin, ABC, Generic[S]):
+    """Looks at the pod and the whole cluster once, before any node is judged."""
+
+    @abstractmethod
+    def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[S]:
+        """Prepare the cycle; SKIP leaves this plugin's Filter out, a rejection ends the cycle."""
+
+    def add_pod(self, state: S, pod: Pod, other: Pod, nodes: Snapshot) -> S:
+        """Return the state as if `other` ran on the one node of `nodes` (a what-if view) as well."""
+        del pod, other, nodes
+        return state
+
+    def remove_pod(self, state: S, pod: Pod, other: Pod, nodes: Snapshot) -> S:
+        """Return the state as if `other` no longer ran on the one node of `nodes` (a what-if view)."""
+        del pod, other, nodes
+        return state
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """One reason and the nodes that it holds for; a node may appear in several rejections of a plugin.
+
+    `code` counts for these nodes; where rejections of one node differ, UNSCHEDULABLE_AND_UNRESOLVABLE wins.
+    """
+
+    nodes: BoolArray
+    reason: str
+    code: Code = Code.UNSCHEDULABLE
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A Filter's answer for all nodes of the view.
+
+    `passed` is computed at once; the rejections, which only a pod that fits nowhere asks for, when they are asked for.
+    """
+
+    passed: BoolArray
+    rejections: Callable[[], Sequence[Rejection]]
+
+
+class FilterPlugin(Plugin, ABC, Generic[S]):
+    """Says which nodes cannot run the pod."""
+
+    @abstractmethod
+    def filter(self, state: S, pod: Pod, nodes: Snapshot) -> Verdict:
+        """Judge every node of the view; `state` is what this plugin's PreFilter returned (None without one)."""
+
+
+class PostFilterPlugin(Plugin, ABC):
+    """Tries to make room when no node fits; what it does is the engine's (see `moorage.engine.preemption`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreScoreResult(Generic[S]):
+    """What a PreScore found: SKIP leaves the plugin's Score out, an error ends the cycle."""
+
+    status: Status = SUCCESS
+    state: S | None = None
+
+
+class ScorePlugin(Plugin, ABC, Generic[S]):
+    """Ranks the nodes that fit."""
+
+    def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[S]:
+        """Look at all nodes that fit, once, before they are scored. `nodes.cluster` is the whole snapshot."""
+        del pod, nodes
+        return PreScoreResult()
+
+    @abstractmethod
+    def score(self, state: S, pod: Pod, nodes: Snapshot) -> IntArray:
+        """Return a raw score for every node of the view, int64."""
+
+    def normalize(self, state: S, pod: Pod, nodes: Snapshot, scores: IntArray) -> IntArray:
+        """Bring raw scores into 0..MAX_NODE_SCORE; the default takes them as they are."""
+        del state, pod, nodes
+        return scores
+
+
+class ReservePlugin(Plugin, ABC):
+    """Decides, once a node is chosen, what has to be written besides the binding."""
+
+    @abstractmethod
+    def reserve(self, state: Any, pod: Pod, nodes: Snapshot) -> Sequence[object]:
+        """Return the intents (see `moorage.framework.intents`) for the one node of the view; they are carried out in PreBind."""
