@@ -15,7 +15,7 @@ it back to the later points of the same cycle.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -48,6 +48,9 @@ class Plugin(BaseModel):
 
     default_weight: ClassVar[int] = 1
     """The weight of the Score point where no configuration says otherwise."""
+
+    feature_gates: ClassVar[Mapping[str, str]] = {}
+    """Feature gates that the plugin heeds, each with the boolean field that it sets; nobody may set these fields."""
 
     interests: ClassVar[frozenset[str]] = frozenset()
     """Kinds of objects (`Pod`, `Node`, ...) whose changes may make a pod that this plugin rejected schedulable."""
@@ -144,7 +147,28 @@ class FilterPlugin(Plugin, ABC, Generic[S]):
 
 
 class PostFilterPlugin(Plugin, ABC):
-    """Tries to make room when no node fits; what it does is the engine's (see `moorage.engine.preemption`)."""
+    """Asked, when no node fits, what could be done about it.
+
+    One that is a PreFilter too, and whose PreFilter an earlier rejection left out, is not asked: the attempt to make
+    room then fails with `not found`, as upstream's does for want of the plugin's state.
+    """
+
+    @abstractmethod
+    def post_filter(self, state: Any, pod: Pod) -> Status:
+        """Say what was found; `state` is what this plugin's PreFilter returned."""
+
+
+class PreemptionPlugin(PostFilterPlugin, ABC):
+    """A PostFilter that makes room by evicting pods; the search itself is the engine's (`moorage.engine.preemption`)."""
+
+    @abstractmethod
+    def candidate_count(self, potential: int) -> int:
+        """How many of the `potential` nodes, on which evictions could help, are tried at most."""
+
+    def post_filter(self, state: Any, pod: Pod) -> Status:
+        """Leave the search to the engine."""
+        del state, pod
+        return SUCCESS
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +195,10 @@ class ScorePlugin(Plugin, ABC, Generic[S]):
         """Bring raw scores into 0..MAX_NODE_SCORE; the default takes them as they are."""
         del state, pod, nodes
         return scores
+
+
+class BindPlugin(Plugin, ABC):
+    """Marks a plugin of the Bind point; the write itself is the runtime's, after the cycle."""
 
 
 class ReservePlugin(Plugin, ABC):
