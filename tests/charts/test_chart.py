@@ -1,0 +1,88 @@
+"""The chart as Helm renders it: valid objects, no more rights than the operator uses, a pod that "restricted" admits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+
+from moorage.api.component_config import load
+
+helm = pytest.importorskip("helm_python", reason="no helm wheel for this platform")
+
+CHART = Path(__file__).parents[2] / "charts" / "moorage"
+KUBERNETES_VERSION = "1.36"
+READ = {"get", "list", "watch"}
+
+
+def render(values: dict[str, Any] | None = None) -> list[dict[str, Any]]:
+    files = helm.Chart.load(str(CHART)).render(values or {}, name="moorage", namespace="moorage-system")
+    return [
+        document
+        for name, text in files.items()
+        if name.endswith(".yaml")
+        for document in yaml.safe_load_all(text)
+        if document
+    ]
+
+
+def one(kind: str, objects: list[dict[str, Any]]) -> dict[str, Any]:
+    (found,) = [object_ for object_ in objects if object_["kind"] == kind]
+    return found
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {"rbac": {"create": False}, "serviceAccount": {"create": False}, "crds": {"enabled": False}},
+        {"allowDefaultScheduler": True, "podLabels": {"a": "b"}, "config": {"parallelism": 4}},
+        {"podDisruptionBudget": {"enabled": False}, "image": {"digest": "sha256:00"}},
+    ],
+)
+def test_every_rendered_object_is_valid(values: dict[str, Any]) -> None:
+    for object_ in render(values):
+        kubernetes_validate.validate(object_, KUBERNETES_VERSION, strict=True)
+
+
+def test_helm_lint_finds_nothing() -> None:
+    assert not [finding for finding in helm.lint(str(CHART)) if "ERROR" in str(finding).upper()]
+
+
+def test_the_pod_keeps_the_restricted_standard_and_never_schedules_itself() -> None:
+    pod = one("Deployment", render())["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert pod["schedulerName"] == "default-scheduler"
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+
+
+def test_rights_are_enumerated_and_nothing_beyond_pods_is_deleted() -> None:
+    rules = one("ClusterRole", render())["rules"]
+    assert all("*" not in rule["verbs"] + rule["resources"] + rule["apiGroups"] for rule in rules)
+    deletes = [rule["resources"] for rule in rules if "delete" in rule["verbs"]]
+    assert deletes == [["pods"]]
+    assert not any("secrets" in rule["resources"] for rule in rules)
+    writes_to_nodes = [rule for rule in rules if "nodes" in rule["resources"] and set(rule["verbs"]) - READ]
+    assert not writes_to_nodes
+
+
+def test_the_configuration_file_is_one_that_the_operator_accepts() -> None:
+    text = one("ConfigMap", render({"config": {"percentageOfNodesToScore": 30}}))["data"]["config.yaml"]
+    loaded = load(text)
+    assert loaded.configuration.percentage_of_nodes_to_score == 30
+    assert loaded.configuration.leader_election.resource_namespace == "moorage-system"
+
+
+def test_the_crd_is_kept_at_uninstall_unless_told_otherwise() -> None:
+    keep = "helm.sh/resource-policy"
+    assert one("CustomResourceDefinition", render())["metadata"]["annotations"][keep] == "keep"
+    let_go = one("CustomResourceDefinition", render({"crds": {"keep": False}}))
+    assert keep not in let_go["metadata"].get("annotations", {})
