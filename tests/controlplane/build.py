@@ -1,0 +1,161 @@
+"""Build the real control plane's binaries, and say where they are.
+
+`make controlplane` runs this file with the machine's own python3, so it needs nothing but the standard library. The
+programs of `go/cmd` are built from the Go module proxy into a cache outside the repository, in a folder named for
+the Kubernetes version and a digest of what they are built from: another branch's binaries are never taken for ours.
+A binary appears under its name only when it is whole, so an interrupted build is simply gone on with.
+"""
+
+import argparse
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+GO_MODULE = Path(__file__).parent / "go"
+GO_NEEDED = "install Go 1.26 or later (https://go.dev/dl/), put `go` on PATH and run `make controlplane` again"
+ASSETS_VARIABLE = "KUBEBUILDER_ASSETS"
+DIGEST_LENGTH = 12
+"""Hex digits in the folder's name: enough to tell builds apart, short enough to read."""
+
+
+class BuildError(Exception):
+    """The binaries cannot be built; the message says what to do."""
+
+
+def kubernetes_version() -> str:
+    """Return the version of k8s.io/kubernetes that the Go module pins, like `v1.36.3`."""
+    pinned = re.search(r"^\s+k8s\.io/kubernetes (v\S+)$", (GO_MODULE / "go.mod").read_text(), re.MULTILINE)
+    if pinned is None:
+        raise BuildError(f"{GO_MODULE / 'go.mod'} does not require k8s.io/kubernetes")
+    return pinned[1]
+
+
+def linker_flags() -> str:
+    """Return flags that leave debugging tables out and give the binaries the version a release would report."""
+    version = kubernetes_version()
+    major, minor = version.removeprefix("v").split(".")[:2]
+    stamp = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
+    return " ".join(["-s", "-w", *(f"-X k8s.io/component-base/version.{name}={text}" for name, text in stamp.items())])
+
+
+def default_folder() -> Path:
+    """Return the cache folder that belongs to the Go module as it is now, built or not."""
+    digest = hashlib.sha256(linker_flags().encode())
+    for path in (GO_MODULE / "go.mod", GO_MODULE / "go.sum", *sorted(GO_MODULE.glob("cmd/**/*.go"))):
+        digest.update(f"{path.relative_to(GO_MODULE).as_posix()}\n".encode())
+        digest.update(path.read_bytes())
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    name = f"{kubernetes_version()}-{digest.hexdigest()[:DIGEST_LENGTH]}"
+    return cache / "moorage" / "controlplane" / name / "bin"
+
+
+def assets_folder() -> Path | None:
+    """Return the folder of `KUBEBUILDER_ASSETS` if it holds an API server and etcd."""
+    text = os.environ.get(ASSETS_VARIABLE)
+    if not text or not all((Path(text) / name).is_file() for name in ("etcd", "kube-apiserver")):
+        return None
+    return Path(text)
+
+
+@dataclass(frozen=True)
+class Binaries:
+    """Where the programs are: first in the assets folder, if there is one, else in the folder we build into."""
+
+    folder: Path = field(default_factory=default_folder)
+    assets: Path | None = field(default_factory=assets_folder)
+
+    def names(self) -> list[str]:
+        """Return every program of the Go module; etcd, the quickest, first, so that progress shows early."""
+        return sorted((path.name for path in (GO_MODULE / "cmd").iterdir()), key=lambda name: (name != "etcd", name))
+
+    def missing(self) -> list[str]:
+        """Return the programs that are in neither folder."""
+        return [name for name in self.names() if not self.path(name).is_file()]
+
+    def path(self, name: str) -> Path:
+        """Return the file that a program has, or will have once it is built."""
+        if self.assets is not None and (self.assets / name).is_file():
+            return self.assets / name
+        return self.folder / name
+
+
+def build(binaries: Binaries) -> None:
+    """Build what is missing, one program after the other, with a line of progress for each."""
+    missing = binaries.missing()
+    if missing:
+        go = _find_go()
+        binaries.folder.mkdir(parents=True, exist_ok=True)
+        _say(f"building Kubernetes {kubernetes_version()}: about 10 minutes on 2 cores the first time, then seconds")
+    for position, name in enumerate(missing, start=1):
+        _say(f"building {name} ({position} of {len(missing)}) ...")
+        started = time.monotonic()
+        _build_one(go, name, binaries.folder)
+        _say(f"built {name} in {time.monotonic() - started:.0f} s")
+
+
+def _find_go() -> str:
+    """Return the path of a Go that can build the module."""
+    go = shutil.which("go")
+    if go is None:
+        raise BuildError(f"Go was not found: {GO_NEEDED}")
+    # In the module's folder Go refuses a go.mod newer than itself, or fetches the toolchain where that is allowed.
+    probe = subprocess.run([go, "list", "-m"], cwd=GO_MODULE, capture_output=True, text=True, check=False)
+    if probe.returncode != 0:
+        raise BuildError(f"{go} cannot build the module: {probe.stderr.strip()}: {GO_NEEDED}")
+    return go
+
+
+def _build_one(go: str, name: str, folder: Path) -> None:
+    """Build one program beside its final place, then move it there in one step."""
+    partial = folder / f".{name}.{os.getpid()}"
+    command = [go, "build", "-buildvcs=false", "-ldflags", linker_flags(), "-o", str(partial), f"./cmd/{name}"]
+    try:
+        result = subprocess.run(command, cwd=GO_MODULE, check=False)
+        if result.returncode != 0:
+            raise BuildError(f"building {name} failed: go's own words are above (exit code {result.returncode})")
+        partial.replace(folder / name)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    """Build, or answer a question about the build; return the exit code."""
+    parser = argparse.ArgumentParser(description="Build the control plane that tests and benchmarks run against.")
+    question = parser.add_mutually_exclusive_group()
+    question.add_argument("--print", action="store_true", dest="only_print", help="print the folder of the binaries")
+    question.add_argument("--check", action="store_true", help="exit 1 if binaries are missing, and build nothing")
+    arguments = parser.parse_args()
+    binaries = Binaries()
+    if arguments.only_print:
+        _say(str(binaries.folder))
+        return 0
+    if arguments.check:
+        missing = binaries.missing()
+        if missing:
+            sys.stderr.write(f"not built: {', '.join(missing)}; run `make controlplane`\n")
+        return 1 if missing else 0
+    try:
+        build(binaries)
+    except BuildError as error:
+        sys.stderr.write(f"make controlplane: {error}\n")
+        return 1
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted; `make controlplane` goes on where this stopped\n")
+        return 130
+    _say(f"the control plane's binaries are in {binaries.folder}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

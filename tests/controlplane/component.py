@@ -1,0 +1,136 @@
+"""One program of the control plane as a process: started, waited for, disturbed and stopped by its process id.
+
+    stopped --start--> running --stop, kill--> stopped
+                        |   ^
+                      pause resume             (SIGSTOP: connections stay open, nothing answers)
+
+It stays in the caller's process group, so that what ends a test run (Ctrl-C, a closed terminal) ends it, too.
+"""
+
+import http.client
+import ssl
+import subprocess
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from signal import SIGCONT, SIGKILL, SIGSTOP, SIGTERM, Signals
+from urllib.parse import urlsplit
+
+LOG_TAIL_LINES = 25
+POLL_SECONDS = 0.02
+START_TIMEOUT_SECONDS = 60.0
+STOP_TIMEOUT_SECONDS = 10.0
+PROBE_TIMEOUT_SECONDS = 2.0
+
+
+class ControlPlaneError(Exception):
+    """A program did not start, get ready or do as told; the message holds its own words."""
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where a program serves, and which paths answer 200 once it is ready."""
+
+    url: str
+    ready_paths: tuple[str, ...]
+    ca_file: Path | None = None
+    token: str | None = None
+
+    def ready(self) -> bool:
+        """Return whether every path answers 200. No connection and no certificate yet mean no."""
+        try:
+            return all(self._status(path) == http.HTTPStatus.OK for path in self.ready_paths)
+        except (OSError, http.client.HTTPException):
+            return False
+
+    def _status(self, path: str) -> int:
+        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        with closing(self._connection()) as connection:
+            connection.request("GET", path, headers=headers)
+            return connection.getresponse().status
+
+    def _connection(self) -> http.client.HTTPConnection:
+        parts = urlsplit(self.url)
+        host, port = parts.hostname or "", parts.port
+        if parts.scheme == "http":
+            return http.client.HTTPConnection(host, port, timeout=PROBE_TIMEOUT_SECONDS)
+        context = ssl.create_default_context(cafile=self.ca_file)
+        return http.client.HTTPSConnection(host, port, timeout=PROBE_TIMEOUT_SECONDS, context=context)
+
+
+class Component:
+    """A program with its command line, its log file, where it serves and, while it runs, its process id."""
+
+    def __init__(self, command: Sequence[str | Path], log: Path, endpoint: Endpoint) -> None:
+        self.name = Path(command[0]).name
+        self.command = [str(part) for part in command]
+        self.log = log
+        self.endpoint = endpoint
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether the process is there, be it paused."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def pid(self) -> int:
+        """The process id of the last start."""
+        if self._process is None:
+            raise ControlPlaneError(f"{self.name} was never started")
+        return self._process.pid
+
+    def start(self, timeout_seconds: float = START_TIMEOUT_SECONDS) -> None:
+        """Start the program and return once it is ready."""
+        if self.running:
+            raise ControlPlaneError(f"{self.name} is running already")
+        with self.log.open("ab") as log:
+            process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self._process = process
+        deadline = time.monotonic() + timeout_seconds
+        while not self.endpoint.ready():
+            if process.poll() is not None:
+                raise self._failure(f"ended with exit code {process.returncode} before it was ready")
+            if time.monotonic() > deadline:
+                self.kill()
+                raise self._failure(f"was not ready after {timeout_seconds:.0f} s")
+            time.sleep(POLL_SECONDS)
+
+    def stop(self) -> None:
+        """Ask the program to end, and kill it if it has not after ten seconds."""
+        self._signal(SIGTERM)
+        self.resume()
+        try:
+            self._reap()
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def kill(self) -> None:
+        """End the program at once, as a crash would."""
+        self._signal(SIGKILL)
+        self._reap()
+
+    def pause(self) -> None:
+        """Freeze the program: its connections stay open and nobody answers."""
+        self._signal(SIGSTOP)
+
+    def resume(self) -> None:
+        """Let a frozen program go on."""
+        self._signal(SIGCONT)
+
+    def log_tail(self) -> str:
+        """Return the log's last lines."""
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-LOG_TAIL_LINES:])
+
+    def _signal(self, number: Signals) -> None:
+        if self._process is not None:
+            self._process.send_signal(number)
+
+    def _reap(self) -> None:
+        if self._process is not None:
+            self._process.wait(STOP_TIMEOUT_SECONDS)
+
+    def _failure(self, what: str) -> ControlPlaneError:
+        return ControlPlaneError(f"{self.name} {what}; the end of its log:\n{self.log_tail()}")

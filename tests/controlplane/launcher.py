@@ -1,0 +1,182 @@
+"""A real control plane for tests and benchmarks: etcd and kube-apiserver, and on demand the programs around them.
+
+Everything listens on loopback, lives in a temporary folder and is gone when the block ends:
+
+    with ControlPlane() as control_plane:
+        control_plane.kubectl("apply", "-f", "-", input=manifest)
+        control_plane.start_scheduler()
+
+There is no kubelet: nodes are objects (`objects.py`), pods that are bound stay Pending, and deleting one takes
+`--grace-period=0`. Several control planes can run side by side.
+"""
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from controlplane.access import Users
+from controlplane.build import Binaries
+from controlplane.component import Component, ControlPlaneError, Endpoint
+from controlplane.programs import (
+    LOOPBACK,
+    WORKLOAD_CONTROLLERS,
+    apiserver_flags,
+    controller_manager_flags,
+    delegation_flags,
+    etcd_flags,
+    free_port,
+    scheduler_configuration,
+    serving_flags,
+)
+
+ADMIN = "admin"
+CLUSTER_ADMINS = "system:masters"
+SCHEDULER_USER = "system:kube-scheduler"
+"""RBAC's bootstrap policy gives this name what kube-scheduler needs, and no more."""
+KUBECTL_TIMEOUT_SECONDS = 60.0
+
+
+class ControlPlane:
+    """etcd and kube-apiserver of one cluster, running between `__enter__` and `__exit__`.
+
+    `more_apiserver_flags` come after the launcher's own, so they win.
+    """
+
+    def __init__(self, *, more_apiserver_flags: Sequence[str] = (), binaries: Binaries | None = None) -> None:
+        self._binaries = binaries or Binaries()
+        self._temporary = tempfile.TemporaryDirectory(prefix="moorage-controlplane-")
+        self.directory = Path(self._temporary.name)
+        self.server = f"https://{LOOPBACK}:{free_port()}"
+        self.ca_file = self._certificates("kube-apiserver") / "apiserver.crt"
+        self._users = Users(self.directory / "users", self.server, self.ca_file)
+        self.token = self.add_user(ADMIN, CLUSTER_ADMINS)
+        self.add_user(SCHEDULER_USER)
+        self.etcd = self._etcd()
+        self.apiserver = self._apiserver(more_apiserver_flags)
+        self._others: list[Component] = []
+
+    def __enter__(self) -> Self:
+        try:
+            self.etcd.start()
+            self.start_apiserver()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end()
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The kubeconfig of a cluster admin."""
+        return self.kubeconfig_of(ADMIN)
+
+    def kubeconfig_of(self, user: str) -> Path:
+        """Return the kubeconfig of a user that was added."""
+        return self._users.kubeconfig(user)
+
+    def add_user(self, name: str, *groups: str) -> str:
+        """Add a user and return the token. The API server reads users when it starts, so add them before the block.
+
+        In a running control plane, `kubectl create token` gives a service account's.
+        """
+        self._users.add(name, *groups)
+        return self._users.tokens[name]
+
+    def kubectl(
+        self,
+        *arguments: str,
+        input: str | None = None,  # noqa: A002 - subprocess.run's word
+        user: str = ADMIN,
+        check: bool = True,
+    ) -> subprocess.CompletedProcess[str]:
+        """Run kubectl as `user`, `input` being its standard input; with `check`, a failure raises kubectl's words."""
+        command = [str(self._binaries.path("kubectl")), "--kubeconfig", str(self.kubeconfig_of(user)), *arguments]
+        result = subprocess.run(
+            command,
+            input=input,
+            env={**os.environ, "HOME": str(self.directory)},  # away from the developer's own cache and kuberc
+            capture_output=True,
+            text=True,
+            timeout=KUBECTL_TIMEOUT_SECONDS,
+            check=False,
+        )
+        if check and result.returncode != 0:
+            raise ControlPlaneError(f"kubectl {' '.join(arguments)}: {result.stderr.strip()}")
+        return result
+
+    def start_apiserver(self) -> None:
+        """Start the API server; after `stop_apiserver` on the same address, with the same data."""
+        self.apiserver.start()
+
+    def stop_apiserver(self) -> None:
+        """Stop the API server; etcd keeps the data. To crash or freeze it, see `Component.kill` and `.pause`."""
+        self.apiserver.stop()
+
+    def start_scheduler(self, config: Mapping[str, object] | None = None) -> Component:
+        """Start kube-scheduler with a KubeSchedulerConfiguration, in which what it needs here is filled in."""
+        kubeconfig = self.kubeconfig_of(SCHEDULER_USER)
+        file = self.directory / "kube-scheduler.config"
+        file.write_text(json.dumps(scheduler_configuration(config or {}, kubeconfig)))
+        return self._start(self._secured("kube-scheduler", [f"--config={file}", *delegation_flags(kubeconfig)]))
+
+    def start_controller_manager(self, controllers: Sequence[str] = WORKLOAD_CONTROLLERS) -> Component:
+        """Start kube-controller-manager with the named controllers, as a cluster admin."""
+        flags = [f"--kubeconfig={self.kubeconfig}", *delegation_flags(self.kubeconfig)]
+        return self._start(
+            self._secured("kube-controller-manager", [*flags, *controller_manager_flags(tuple(controllers))])
+        )
+
+    def start_extender(self) -> Component:
+        """Start the extender of `go/cmd/extender`; its `endpoint.url` is the urlPrefix to configure."""
+        url = f"http://{LOOPBACK}:{free_port()}"
+        flags = [f"--address={url.removeprefix('http://')}", f"--kubeconfig={self.kubeconfig}"]
+        return self._start(self._component("extender", flags, Endpoint(url, ("/healthz",))))
+
+    def _etcd(self) -> Component:
+        url = f"http://{LOOPBACK}:{free_port()}"
+        return self._component("etcd", etcd_flags(self.directory / "etcd", url), Endpoint(url, ("/health",)))
+
+    def _apiserver(self, more_flags: Sequence[str]) -> Component:
+        certificates = self._certificates("kube-apiserver")
+        # The API server makes its serving certificate before it reads other keys, so its key can sign tokens, too.
+        key = certificates / "apiserver.key"
+        flags = [
+            *apiserver_flags(self.etcd.endpoint.url, self._users.token_file),
+            *serving_flags(self.server, certificates),
+            f"--service-account-key-file={key}",
+            f"--service-account-signing-key-file={key}",
+            *more_flags,
+        ]
+        # The namespace `default` is made a moment after the server calls itself ready.
+        ready_paths = ("/readyz", "/api/v1/namespaces/default")
+        return self._component("kube-apiserver", flags, Endpoint(self.server, ready_paths, self.ca_file, self.token))
+
+    def _secured(self, name: str, flags: Sequence[str]) -> Component:
+        url, certificates = f"https://{LOOPBACK}:{free_port()}", self._certificates(name)
+        endpoint = Endpoint(url, ("/healthz",), certificates / f"{name}.crt", self.token)
+        return self._component(name, [*flags, *serving_flags(url, certificates)], endpoint)
+
+    def _certificates(self, name: str) -> Path:
+        return self.directory / name
+
+    def _component(self, name: str, flags: Sequence[str], endpoint: Endpoint) -> Component:
+        return Component([self._binaries.path(name), *flags], self.directory / f"{name}.log", endpoint)
+
+    def _start(self, component: Component) -> Component:
+        self._others.append(component)
+        component.start()
+        return component
+
+    def _end(self) -> None:
+        for component in (*reversed(self._others), self.apiserver, self.etcd):
+            component.stop()
+        self._temporary.cleanup()

@@ -1,0 +1,90 @@
+"""Objects made in bulk on a real API server: simulated nodes, and whatever else comes in thousands."""
+
+import asyncio
+import json
+import ssl
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+
+import aiohttp
+
+from controlplane.component import ControlPlaneError
+from controlplane.launcher import ControlPlane
+
+CONCURRENCY = 32
+"""Requests in flight: enough to keep the API server busy, few enough for its fair queues to take."""
+NODES = "/api/v1/nodes"
+DEFAULT_ALLOCATABLE = {"cpu": "16", "memory": "64Gi", "ephemeral-storage": "200Gi", "pods": "110"}
+DEFAULT_ZONES = ("zone-a", "zone-b", "zone-c")
+
+
+@asynccontextmanager
+async def api_session(control_plane: ControlPlane) -> AsyncIterator[aiohttp.ClientSession]:
+    """Open a session whose paths are the API server's and whose user is the cluster admin."""
+    context = ssl.create_default_context(cafile=control_plane.ca_file)
+    async with aiohttp.ClientSession(
+        control_plane.server,
+        headers={"Authorization": f"Bearer {control_plane.token}", "Content-Type": "application/json"},
+        connector=aiohttp.TCPConnector(limit=CONCURRENCY, ssl=context),
+    ) as session:
+        yield session
+
+
+async def create_objects(control_plane: ControlPlane, path: str, objects: Iterable[Mapping[str, object]]) -> None:
+    """Create objects in the collection `path`, many at a time; the first refusal ends it with the server's words."""
+    waiting = iter(objects)
+
+    async def create_one_after_the_other(session: aiohttp.ClientSession) -> None:
+        for body in waiting:
+            async with session.post(path, data=json.dumps(body)) as response:
+                if response.status != HTTPStatus.CREATED:
+                    raise ControlPlaneError(f"POST {path}: {response.status}: {await response.text()}")
+
+    async with api_session(control_plane) as session, asyncio.TaskGroup() as group:
+        for _ in range(CONCURRENCY):
+            group.create_task(create_one_after_the_other(session))
+
+
+async def create_nodes(control_plane: ControlPlane, nodes: Iterable[Mapping[str, object]]) -> None:
+    """Create nodes. A node is the one kind whose status a create keeps, so its allocatable needs no second call."""
+    await create_objects(control_plane, NODES, nodes)
+
+
+async def delete_nodes_and_pods(control_plane: ControlPlane) -> None:
+    """Delete all nodes and all pods of all namespaces at once, as no kubelet will finish a graceful deletion."""
+    async with api_session(control_plane) as session:
+        async with session.get("/api/v1/namespaces") as response:
+            namespaces = [item["metadata"]["name"] for item in (await response.json())["items"]]
+        for path in (NODES, *(f"/api/v1/namespaces/{name}/pods" for name in namespaces)):
+            async with session.delete(path, params={"gracePeriodSeconds": "0"}) as response:
+                if response.status != HTTPStatus.OK:
+                    raise ControlPlaneError(f"DELETE {path}: {response.status}: {await response.text()}")
+
+
+def simulated_nodes(count: int, *, zones: Sequence[str] = DEFAULT_ZONES) -> Iterable[dict[str, object]]:
+    """Give `count` equal nodes `node-00000`, `node-00001`, ..., in the zones in turn."""
+    for index in range(count):
+        yield simulated_node(f"node-{index:05d}", labels={"topology.kubernetes.io/zone": zones[index % len(zones)]})
+
+
+def simulated_node(
+    name: str,
+    *,
+    labels: Mapping[str, str] | None = None,
+    allocatable: Mapping[str, str] | None = None,
+    taints: Sequence[Mapping[str, str]] = (),
+) -> dict[str, object]:
+    """Return a Ready node; `allocatable` is added to the usual one and is the capacity, too."""
+    resources = {**DEFAULT_ALLOCATABLE, **(allocatable or {})}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **(labels or {})}},
+        "spec": {"taints": [dict(taint) for taint in taints]},
+        "status": {
+            "capacity": resources,
+            "allocatable": resources,
+            "conditions": [{"type": "Ready", "status": "True", "reason": "Simulated"}],
+        },
+    }
