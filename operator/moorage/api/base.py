@@ -1,0 +1,121 @@
+"""The ground on which every model of the API stands: strict, frozen, camelCase, and held to the same rules twice.
+
+A rule across fields has two forms: CEL for the API server, Python for the models. Both stand side by side in one
+`Rule`, so that they are read, changed and tested together.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, Strict, ValidationError, model_validator
+from pydantic.alias_generators import to_camel
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
+
+RULE_ERROR = "rule"
+"""The pydantic error type of a rule that does not hold; its context holds the `depth` of the field below the model."""
+
+LABEL_VALUE_LENGTH = 63
+"""The longest label value; names of policies and profiles end up in labels."""
+LABEL_VALUE_PATTERN = r"^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
+"""A label value that is not empty."""
+QUALIFIED_NAME_LENGTH = 317
+"""The longest label key or resource name: a DNS subdomain of 253 characters, a slash and 63 more."""
+QUALIFIED_NAME_PATTERN = (
+    r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
+)
+"""A label key or a resource name, with or without a prefix."""
+PLUGIN_NAME_LENGTH = 253
+"""As long as a DNS subdomain; kube-scheduler sets no bound, but CEL rules and storage want one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule across the fields of one model."""
+
+    cel: str
+    """The rule as the API server evaluates it; `self` is the model's object."""
+    holds: Callable[[Any], bool]
+    """The same rule over the pydantic model."""
+    message: str
+    """What must be so, as a sentence without a full stop."""
+    field: str = ""
+    """The field to blame, as in `tlsConfig.insecure`; empty blames the model itself."""
+    reason: Literal["FieldValueInvalid", "FieldValueRequired", "FieldValueForbidden", "FieldValueDuplicate"] = (
+        "FieldValueInvalid"
+    )
+    """How the API server classifies the refusal."""
+
+    def as_validation(self) -> dict[str, str]:
+        """Render the entry of `x-kubernetes-validations`."""
+        where = {"fieldPath": f".{self.field}"} if self.field else {}
+        return {"rule": self.cel, "message": self.message, "reason": self.reason, **where}
+
+
+class ApiModel(BaseModel):
+    """A part of an API object, immutable once it was read.
+
+    A null is the same as no value, as the API server has it for fields that are not nullable.
+    """
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        use_attribute_docstrings=True,
+        validate_by_alias=True,
+        validate_by_name=True,
+    )
+
+    rules: ClassVar[tuple[Rule, ...]] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_nulls(cls, fields: Any) -> Any:
+        if isinstance(fields, Mapping):
+            return {name: value for name, value in fields.items() if value is not None}
+        return fields
+
+    @model_validator(mode="after")
+    def _hold_rules(self) -> Self:
+        broken = [rule for rule in self.rules if not rule.holds(self)]
+        if broken:
+            raise ValidationError.from_exception_data(type(self).__name__, [self._error_of(rule) for rule in broken])
+        return self
+
+    def _error_of(self, rule: Rule) -> InitErrorDetails:
+        location = tuple(rule.field.split(".")) if rule.field else ()
+        context = {"depth": len(location)}
+        kind = PydanticCustomError(RULE_ERROR, "{message}", {"message": rule.message, **context})
+        return InitErrorDetails(type=kind, loc=location, input=None)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler, /) -> JsonSchemaValue:
+        """Add the rules in their CEL form."""
+        reference = handler(core_schema)
+        if cls.rules:
+            schema = handler.resolve_ref_schema(reference)
+            schema["x-kubernetes-validations"] = [rule.as_validation() for rule in cls.rules]
+        return reference
+
+
+def list_type(kind: Literal["atomic", "set"]) -> dict[str, Any]:
+    """Say how server-side apply merges a list: as one value, or element by element."""
+    return {"x-kubernetes-list-type": kind}
+
+
+def map_list(*keys: str) -> dict[str, Any]:
+    """Say that a list is merged, and free of duplicates, by these fields of its elements."""
+    return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(keys)}
+
+
+ListOf = Strict(False)
+"""Marks a tuple that is written as a list. Its elements stay strict."""
+
+LabelValue = Annotated[str, Field(max_length=LABEL_VALUE_LENGTH, pattern=LABEL_VALUE_PATTERN)]
+QualifiedName = Annotated[str, Field(max_length=QUALIFIED_NAME_LENGTH, pattern=QUALIFIED_NAME_PATTERN)]
+PluginName = Annotated[str, Field(min_length=1, max_length=PLUGIN_NAME_LENGTH)]
+Score = Annotated[int, Field(ge=0, le=10)]
+Weight = Annotated[int, Field(ge=0, le=100)]
