@@ -1,0 +1,44 @@
+"""Presets: named starting points of a policy, written as the fields that they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from moorage.api.v1alpha1 import Preset, SchedulingPolicySpec
+
+PRESETS: Mapping[Preset, Mapping[str, Any]] = {
+    "Default": {},
+    "BinPack": {
+        "resources": {"strategy": "MostAllocated"},
+        "weights": {"NodeResourcesFit": 5, "NodeResourcesBalancedAllocation": 0},
+    },
+    "Spread": {
+        "resources": {"strategy": "LeastAllocated"},
+        "zones": {"spread": "Prefer"},
+        "weights": {"ZoneSpread": 5},
+    },
+    "SpotFirst": {"lifecycle": {"prefer": "spot"}, "weights": {"Lifecycle": 10}},
+    "GpuPack": {
+        "gpu": {},
+        "resources": {"strategy": "MostAllocated", "weights": {"nvidia.com/gpu": 5, "cpu": 1, "memory": 1}},
+    },
+}
+
+
+def expand_preset(spec: SchedulingPolicySpec) -> SchedulingPolicySpec:
+    """Return the spec with its preset's fields filled in where it says nothing itself, field by field."""
+    written = spec.model_dump(by_alias=True, exclude_unset=True)
+    return SchedulingPolicySpec.model_validate(_overlay(PRESETS[spec.preset], written))
+
+
+def _overlay(base: Mapping[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay one mapping over another: mappings merge key by key, anything else that is set wins."""
+    merged = dict(base)
+    for key, value in top.items():
+        below = merged.get(key)
+        if isinstance(value, Mapping) and isinstance(below, Mapping):
+            merged[key] = _overlay(below, value)
+        elif value is not None:
+            merged[key] = value
+    return merged
