@@ -9,6 +9,8 @@ What is not an error is a value: a pod that fits nowhere is a `Status`, never an
     ├── UnknownPlugin           a plugin name that the registry does not hold
     ├── NotLeader               a write that was refused because the lease may be another's
     ├── ExtenderError           an extender that answered wrongly, late or not at all
+    ├── CredentialsError        no usable kubeconfig or service account
+    ├── ApiUnreachable          no answer came: whether a write was carried out is not known
     └── ApiError                the API server's refusal, as its Status object words it
         ├── Unauthorized        401: new credentials may help
         ├── Forbidden           403: an RBAC rule is missing
@@ -95,6 +97,14 @@ class ExtenderError(MoorageError):
         """Name the extender by the address that was called."""
         self.url = url
         super().__init__(f"extender {url}: {message}")
+
+
+class CredentialsError(MoorageError):
+    """There is no usable kubeconfig or service account, or what it names gives no credential."""
+
+
+class ApiUnreachable(MoorageError):
+    """No answer came: refused, reset, timed out, or cut off. Whether a write was carried out is not known."""
 
 
 class ApiError(MoorageError):
