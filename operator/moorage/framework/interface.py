@@ -159,7 +159,7 @@ class PostFilterPlugin(Plugin, ABC):
 
 
 class PreemptionPlugin(PostFilterPlugin, ABC):
-    """A PostFilter that makes room by evicting pods; the search itself is the engine's (`moorage.engine.preemption`)."""
+    """Makes room by evicting pods; the search itself is the engine's (`moorage.engine.preemption`)."""
 
     @abstractmethod
     def candidate_count(self, potential: int) -> int:

@@ -1,0 +1,41 @@
+"""kube-scheduler 1.36's defaults: its plugins, their weights, its feature gates.
+
+Upstream: pkg/scheduler/apis/config/v1/default_plugins.go, pkg/features/kube_features.go.
+"""
+
+from collections.abc import Mapping
+
+DEFAULT_PLUGINS: Mapping[str, int] = {
+    "SchedulingGates": 0,
+    "PrioritySort": 0,
+    "NodeUnschedulable": 0,
+    "NodeName": 0,
+    "TaintToleration": 3,
+    "NodeAffinity": 2,
+    "NodePorts": 0,
+    "NodeResourcesFit": 1,
+    "VolumeRestrictions": 0,
+    "NodeVolumeLimits": 0,
+    "VolumeBinding": 0,
+    "VolumeZone": 0,
+    "PodTopologySpread": 2,
+    "InterPodAffinity": 2,
+    "DynamicResources": 2,
+    "DefaultPreemption": 0,
+    "NodeResourcesBalancedAllocation": 1,
+    "ImageLocality": 1,
+    "DefaultBinder": 0,
+    "NodeDeclaredFeatures": 0,
+}
+"""kube-scheduler 1.36's default plugins, in the order in which they run, with the weights of their scores."""
+
+DEFAULT_GATES: Mapping[str, bool] = {
+    "NodeDeclaredFeatures": True,
+    "StorageCapacityScoring": False,
+    "TaintTolerationComparisonOperators": False,
+    "VolumeLimitScaling": False,
+}
+"""Feature gates that a default profile heeds, as kube-scheduler 1.36 has them."""
+
+GATED_PLUGINS: Mapping[str, str] = {"NodeDeclaredFeatures": "NodeDeclaredFeatures"}
+"""Default plugins that are there only while a gate is on."""

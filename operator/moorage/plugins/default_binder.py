@@ -1,0 +1,10 @@
+"""DefaultBinder: a pod is bound by a call of its `binding` subresource.
+
+Upstream: pkg/scheduler/framework/plugins/defaultbinder/default_binder.go.
+"""
+
+from moorage.framework.interface import Plugin
+
+
+class DefaultBinder(Plugin):
+    """Says that a profile binds pods itself; the call is made outside of the core, by the runtime's binder."""
