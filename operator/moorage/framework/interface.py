@@ -15,7 +15,7 @@ it back to the later points of the same cycle.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -39,7 +39,8 @@ MAX_NODE_SCORE = 100
 class Plugin(BaseModel):
     """The base of all plugins; the class's name is the plugin's name.
 
-    Plugins compare and hash by identity, so that a live plugin can key what was computed for it.
+    Plugins compare and hash by identity, so that a live plugin can key what was computed for it. A plugin that heeds
+    feature gates finds the names of those that are on in its validation context, as `feature_gates`.
     """
 
     model_config = ConfigDict(
@@ -48,9 +49,6 @@ class Plugin(BaseModel):
 
     default_weight: ClassVar[int] = 1
     """The weight of the Score point where no configuration says otherwise."""
-
-    feature_gates: ClassVar[Mapping[str, str]] = {}
-    """Feature gates that the plugin heeds, each with the boolean field that it sets; nobody may set these fields."""
 
     interests: ClassVar[frozenset[str]] = frozenset()
     """Kinds of objects (`Pod`, `Node`, ...) whose changes may make a pod that this plugin rejected schedulable."""

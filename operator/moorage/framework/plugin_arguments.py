@@ -64,8 +64,6 @@ def _resources_left_to_extenders(spec: ProfileSpec) -> list[str]:
 
 def build_plugin(cls: type[Plugin], args: Mapping[str, Any], gates: Mapping[str, bool]) -> Plugin:
     """Build a plugin of arguments as JSON has them; pydantic's ValidationError where they do not hold."""
-    states = {field_name: gates.get(gate, False) for gate, field_name in cls.feature_gates.items()}
-    aliases = {cls.model_fields[field_name].alias for field_name in states}
-    text = json.dumps({key: value for key, value in args.items() if key not in aliases}, default=str)
-    plugin = cls.model_validate_json(text, strict=True, by_alias=True, by_name=False)
-    return plugin.model_copy(update=states) if states else plugin
+    context = {"feature_gates": frozenset(gate for gate, is_on in gates.items() if is_on)}
+    text = json.dumps(args, default=str)
+    return cls.model_validate_json(text, strict=True, context=context, by_alias=True, by_name=False)
