@@ -13,6 +13,8 @@ from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
 
+LIST_TYPE = "x-kubernetes-list-type"
+LIST_MAP_KEYS = "x-kubernetes-list-map-keys"
 RULE_ERROR = "rule"
 """The pydantic error type of a rule that does not hold; its context holds the `depth` of the field below the model."""
 
@@ -34,12 +36,12 @@ PLUGIN_NAME_LENGTH = 253
 class Rule:
     """A rule across the fields of one model."""
 
-    cel: str
-    """The rule as the API server evaluates it; `self` is the model's object."""
     holds: Callable[[Any], bool]
-    """The same rule over the pydantic model."""
+    """The rule over the pydantic model."""
     message: str
     """What must be so, as a sentence without a full stop."""
+    cel: str = ""
+    """The same rule as the API server evaluates it, `self` being the model's object; empty for what is never in a CRD."""
     field: str = ""
     """The field to blame, as in `tlsConfig.insecure`; empty blames the model itself."""
     reason: Literal["FieldValueInvalid", "FieldValueRequired", "FieldValueForbidden", "FieldValueDuplicate"] = (
@@ -80,35 +82,62 @@ class ApiModel(BaseModel):
 
     @model_validator(mode="after")
     def _hold_rules(self) -> Self:
-        broken = [rule for rule in self.rules if not rule.holds(self)]
-        if broken:
-            raise ValidationError.from_exception_data(type(self).__name__, [self._error_of(rule) for rule in broken])
+        errors = [
+            _rule_error(rule.message, tuple(rule.field.split(".")) if rule.field else ())
+            for rule in self.rules
+            if not rule.holds(self)
+        ]
+        errors += self._repetitions()
+        if errors:
+            raise ValidationError.from_exception_data(type(self).__name__, errors)
         return self
 
-    def _error_of(self, rule: Rule) -> InitErrorDetails:
-        location = tuple(rule.field.split(".")) if rule.field else ()
-        context = {"depth": len(location)}
-        kind = PydanticCustomError(RULE_ERROR, "{message}", {"message": rule.message, **context})
-        return InitErrorDetails(type=kind, loc=location, input=None)
+    def _repetitions(self) -> list[InitErrorDetails]:
+        """Find what a list of type set or map holds twice, which the API server refuses by the type alone."""
+        errors = []
+        for name, field in type(self).model_fields.items():
+            extra = field.json_schema_extra
+            if not isinstance(extra, dict) or extra.get(LIST_TYPE) not in {"set", "map"}:
+                continue
+            identities = [_identity(element, extra) for element in getattr(self, name)]
+            errors += [
+                _rule_error(f"repeats {_shown(identity)}", (field.alias or name, index))
+                for index, identity in enumerate(identities)
+                if identity in identities[:index]
+            ]
+        return errors
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler, /) -> JsonSchemaValue:
         """Add the rules in their CEL form."""
         reference = handler(core_schema)
-        if cls.rules:
-            schema = handler.resolve_ref_schema(reference)
-            schema["x-kubernetes-validations"] = [rule.as_validation() for rule in cls.rules]
+        validations = [rule.as_validation() for rule in cls.rules if rule.cel]
+        if validations:
+            handler.resolve_ref_schema(reference)["x-kubernetes-validations"] = validations
         return reference
+
+
+def _rule_error(message: str, location: tuple[int | str, ...]) -> InitErrorDetails:
+    context = {"message": message, "depth": len(location)}
+    return InitErrorDetails(type=PydanticCustomError(RULE_ERROR, "{message}", context), loc=location, input=None)
+
+
+def _identity(element: Any, extra: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(getattr(element, key) for key in extra.get(LIST_MAP_KEYS, ())) or (element,)
+
+
+def _shown(identity: tuple[Any, ...]) -> str:
+    return ", ".join(map(repr, identity))
 
 
 def list_type(kind: Literal["atomic", "set"]) -> dict[str, Any]:
     """Say how server-side apply merges a list: as one value, or element by element."""
-    return {"x-kubernetes-list-type": kind}
+    return {LIST_TYPE: kind}
 
 
 def map_list(*keys: str) -> dict[str, Any]:
     """Say that a list is merged, and free of duplicates, by these fields of its elements."""
-    return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(keys)}
+    return {LIST_TYPE: "map", LIST_MAP_KEYS: list(keys)}
 
 
 ListOf = Strict(False)

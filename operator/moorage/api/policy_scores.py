@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from moorage.api.base import ApiModel, LabelValue, ListOf, QualifiedName, Rule, Score, Weight, list_type, map_list
+from moorage.api.base import ApiModel, LabelValue, ListOf, QualifiedName, Rule, Score, Weight, list_type
 from moorage.api.policy_filters import InstanceTypePattern
 
 SHAPE_POINTS = 20
@@ -135,7 +135,7 @@ class Lifecycle(ApiModel):
     pod_label: QualifiedName = "lifecycle-preference"
     """The pod label that asks for a class (spot, on-demand, reserved): its nodes score 10, others 1."""
     sources: Annotated[
-        tuple[LifecycleSource, ...], ListOf, Field(max_length=LIFECYCLE_SOURCES, json_schema_extra=map_list("key"))
+        tuple[LifecycleSource, ...], ListOf, Field(max_length=LIFECYCLE_SOURCES, json_schema_extra=list_type("atomic"))
     ] = ()
     """Node labels that tell the class; the first that a node has decides. Empty: the labels of EKS, Karpenter, GKE and
     AKS, and node.kubernetes.io/lifecycle."""

@@ -1,0 +1,108 @@
+"""The CustomResourceDefinition of SchedulingPolicy, made from its models. Files with it are copies of `render()`."""
+
+from typing import Any
+
+import yaml
+
+from moorage.api.policy_status import Condition, SchedulingPolicyStatus
+from moorage.api.schema import Schema, structural_schema
+from moorage.api.v1alpha1 import GROUP, KIND, PLURAL, VERSION, ObjectMeta, SchedulingPolicy
+
+NAME = f"{PLURAL}.{GROUP}"
+
+HEADER = "# Generated from the models in operator/moorage/api by `moorage crd`; do not edit.\n"
+
+
+def render() -> str:
+    """Return the CRD as YAML, with a header that says where it comes from."""
+    return HEADER + yaml.dump(crd(), Dumper=_NoAliases, sort_keys=False, width=120, allow_unicode=True)
+
+
+def crd() -> dict[str, Any]:
+    """Return the CRD as the API server takes it."""
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": NAME},
+        "spec": {
+            "group": GROUP,
+            "scope": "Cluster",
+            "names": {
+                "kind": KIND,
+                "listKind": f"{KIND}List",
+                "plural": PLURAL,
+                "singular": KIND.lower(),
+                "shortNames": ["schedpol"],
+                "categories": ["scheduling"],
+            },
+            "versions": [_version()],
+        },
+    }
+
+
+def _version() -> dict[str, Any]:
+    return {
+        "name": VERSION,
+        "served": True,
+        "storage": True,
+        "subresources": {"status": {}},
+        "selectableFields": [{"jsonPath": ".spec.schedulerName"}],
+        "additionalPrinterColumns": _columns(),
+        "schema": {"openAPIV3Schema": _schema()},
+    }
+
+
+def _columns() -> list[dict[str, Any]]:
+    ready = '.status.conditions[?(@.type=="Ready")]'
+    return [
+        {"name": "Scheduler", "type": "string", "jsonPath": ".status.schedulerName"},
+        {"name": "Ready", "type": "string", "jsonPath": f"{ready}.status"},
+        {"name": "Pending", "type": "integer", "jsonPath": ".status.pods.pending"},
+        {"name": "Bound", "type": "integer", "jsonPath": ".status.pods.bound"},
+        {"name": "Unschedulable", "type": "integer", "jsonPath": ".status.pods.unschedulable"},
+        {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+        {"name": "Reason", "type": "string", "jsonPath": f"{ready}.reason", "priority": 1},
+        {"name": "Message", "type": "string", "jsonPath": f"{ready}.message", "priority": 1},
+        {"name": "Generation", "type": "integer", "jsonPath": ".status.activeGeneration", "priority": 1},
+    ]
+
+
+def _schema() -> Schema:
+    schema = structural_schema(SchedulingPolicy)
+    fields = schema["properties"]
+    for name in ("apiVersion", "kind"):
+        # The API server checks these itself, and allows no more than the type to be said here.
+        fields[name] = {"description": fields[name]["description"], "type": "string"}
+    fields["metadata"] = _metadata(fields["metadata"])
+    fields["status"]["default"] = _status_before_any_operator()
+    schema["required"] = ["spec"]
+    return schema
+
+
+def _metadata(schema: Schema) -> Schema:
+    """Keep the bound of the name, the only part of metadata that a CRD may say something about."""
+    name = ObjectMeta.model_fields["name"].alias or "name"
+    bound = schema["properties"][name]["maxLength"]
+    return {"type": "object", "properties": {name: {"type": "string", "maxLength": bound}}}
+
+
+def _status_before_any_operator() -> dict[str, Any]:
+    """Say that nobody has read the policy yet, in words that `kubectl get` and `kubectl wait` show."""
+    waiting = Condition.model_validate(
+        {
+            "type": "Ready",
+            "status": "Unknown",
+            "lastTransitionTime": "1970-01-01T00:00:00Z",
+            "reason": "Pending",
+            "message": "no operator has read this policy yet",
+        }
+    )
+    status = SchedulingPolicyStatus(conditions=(waiting,))
+    return status.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
+
+
+class _NoAliases(yaml.SafeDumper):
+    """Writes equal parts out in full: anchors would be lost on readers, and on kubectl's diff."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+        return True

@@ -1,0 +1,106 @@
+"""YAML with lines: what a text says, where each part stands, and what is wrong with the text itself.
+
+yaml.safe_load would take the last of two equal fields in silence, and forget the lines.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from moorage.api.faults import Location, path_of
+from moorage.errors import ConfigurationError, Fault
+
+MAX_NODES = 50_000
+"""More parts than any real file has; aliases within aliases would otherwise grow without end."""
+MAX_DEPTH = 64
+"""Deeper than any real file; an alias may hold itself."""
+
+_TEXT_TAGS = frozenset({"tag:yaml.org,2002:str", "tag:yaml.org,2002:timestamp"})
+
+
+@dataclass(slots=True)
+class YamlSource:
+    """A parsed text."""
+
+    content: Any = None
+    """Mappings, lists and scalars."""
+    lines: dict[Location, int] = field(default_factory=dict)
+    """The line of each field's name and each list's element."""
+    faults: list[Fault] = field(default_factory=list)
+    """Repeated fields, and names that are no text."""
+
+    def line_of(self, location: Location) -> int | None:
+        """Return the line of a part, or of the nearest part around it that stands in the text."""
+        for end in range(len(location), 0, -1):
+            if location[:end] in self.lines:
+                return self.lines[location[:end]]
+        return None
+
+    def fault(self, location: Location, message: str) -> Fault:
+        """Make a fault of the part at a location."""
+        return Fault(path_of(location), self.line_of(location), message)
+
+
+def read_yaml(text: str) -> YamlSource:
+    """Parse one document; ConfigurationError where the text is no YAML, and nothing can be said of its fields."""
+    loader = yaml.SafeLoader(text)
+    try:
+        node = loader.get_single_node()
+        return _Reader(loader).read(node)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else None
+        message = f"this is no valid YAML: {error.problem or error}; check the indentation and the quotes"
+        raise ConfigurationError([Fault("", line, message)]) from error
+    except (yaml.YAMLError, RecursionError) as error:
+        raise ConfigurationError([Fault("", None, f"this is no valid YAML: {error}")]) from error
+    finally:
+        loader.dispose()
+
+
+class _Reader:
+    def __init__(self, loader: yaml.SafeLoader) -> None:
+        self._loader = loader
+        self._source = YamlSource()
+        self._nodes = 0
+
+    def read(self, node: yaml.Node | None) -> YamlSource:
+        if node is not None:
+            self._source.content = self._value(node, ())
+        return self._source
+
+    def _value(self, node: yaml.Node, location: Location) -> Any:
+        self._nodes += 1
+        if self._nodes > MAX_NODES or len(location) > MAX_DEPTH:
+            raise yaml.MarkedYAMLError(problem="too many or too deep parts", problem_mark=node.start_mark)
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, location)
+        if isinstance(node, yaml.SequenceNode):
+            return [self._element(child, (*location, index)) for index, child in enumerate(node.value)]
+        return str(node.value) if node.tag in _TEXT_TAGS else self._loader.construct_object(node)
+
+    def _element(self, node: yaml.Node, location: Location) -> Any:
+        self._source.lines[location] = node.start_mark.line + 1
+        return self._value(node, location)
+
+    def _mapping(self, node: yaml.MappingNode, location: Location) -> Mapping[str, Any]:
+        content: dict[str, Any] = {}
+        for name, line, value in self._fields(node, location):
+            where = (*location, name)
+            if name in content:
+                message = f"is repeated; it stands in line {self._source.lines[where]} already"
+                self._source.faults.append(Fault(path_of(where), line, message))
+                continue
+            self._source.lines[where] = line
+            content[name] = self._value(value, where)
+        return content
+
+    def _fields(self, node: yaml.MappingNode, location: Location) -> Iterator[tuple[str, int, yaml.Node]]:
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            if key.tag not in _TEXT_TAGS:
+                path = path_of(location)
+                self._source.faults.append(Fault(path, line, f"the field name {key.value!r} must be text: quote it"))
+            else:
+                yield key.value, line, value
