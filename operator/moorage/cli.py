@@ -1,0 +1,163 @@
+"""The `moorage` command. Thin: each command says what it takes, and hands over.
+
+Everything heavy is imported inside the commands, so that `--help` and shell completion answer at once. Data goes to
+stdout, everything else to stderr; what a user can mend is one line with the next step, not a traceback.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from moorage import __version__
+from moorage.errors import FaultsError, MoorageError
+
+app = typer.Typer(
+    name="moorage",
+    help="A policy-driven scheduler for Kubernetes.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+config_app = typer.Typer(name="config", help="Look at a KubeSchedulerConfiguration.", no_args_is_help=True)
+app.add_typer(config_app)
+
+INTERRUPTED = 130
+"""The exit status of a command that Ctrl-C ended."""
+
+
+class Output(str, Enum):
+    """How data is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+OutputOption = Annotated[Output, typer.Option("--output", "-o", help="Print a table, or JSON for machines.")]
+KubeconfigOption = Annotated[
+    Path | None, typer.Option(help="The kubeconfig file. Default: $KUBECONFIG, the service account, ~/.kube/config.")
+]
+ConfigOption = Annotated[Path | None, typer.Option(help="A KubeSchedulerConfiguration (v1).")]
+
+
+def main() -> None:
+    """Run the command line; errors that users can mend end it with one line each and status 1."""
+    try:
+        app()
+    except FaultsError as error:
+        for fault in error.faults:
+            print(f"error: {fault}", file=sys.stderr)
+        sys.exit(1)
+    except (MoorageError, OSError) as error:
+        if isinstance(error, BrokenPipeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(1)
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+@app.command()
+def run(
+    *,
+    kubeconfig: KubeconfigOption = None,
+    context: Annotated[str | None, typer.Option(help="The kubeconfig's context.")] = None,
+    config: ConfigOption = None,
+    bind_address: Annotated[str, typer.Option(help="Where /healthz, /metrics and the like are served.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Their port; 0: a free one, which is printed.")] = 10259,
+    serve_plain_http: Annotated[
+        bool, typer.Option("--serve-plain-http", help="Serve plain HTTP on an address that is not loopback too.")
+    ] = False,
+    allow_default_scheduler: Annotated[
+        bool, typer.Option("--allow-default-scheduler", help="Let a profile take the name default-scheduler.")
+    ] = False,
+    seed: Annotated[int | None, typer.Option(help="Seed of the choice among equally good nodes.")] = None,
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+    log_format: Annotated[str, typer.Option(help="text or json.")] = "text",
+) -> None:
+    """Schedule pods by policies, until stopped."""
+    from moorage.app import run_operator
+    from moorage.logs import configure_logging
+    from moorage.process_configuration import load_process_configuration
+    from moorage.settings import Settings
+
+    configure_logging(log_level, log_format)
+    flags = Settings(
+        kubeconfig=kubeconfig,
+        context=context,
+        bind_address=bind_address,
+        port=port,
+        serve_plain_http=serve_plain_http,
+        allow_default_scheduler=allow_default_scheduler,
+        seed=seed,
+    )
+    raise typer.Exit(run_operator(load_process_configuration(flags, config)))
+
+
+@app.command()
+def demo(
+    *, keep: Annotated[bool, typer.Option("--keep", help="Leave it running and print its KUBECONFIG line.")] = False
+) -> None:
+    """Show moorage at work: a simulated cluster, the examples, and where their pods went."""
+    from moorage.sandbox.demo import run_demo
+
+    raise typer.Exit(run_demo(keep=keep))
+
+
+@app.command()
+def sandbox(
+    *,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The API server's port; 0: a free one.")] = 0,
+    nodes: Annotated[Path | None, typer.Option(help="A file of node groups. Default: about 40 mixed nodes.")] = None,
+    kubeconfig: Annotated[Path, typer.Option(help="Where the kubeconfig is written.")] = Path("sandbox.kubeconfig"),
+) -> None:
+    """Run the embedded API server with simulated nodes, until stopped."""
+    import asyncio
+
+    from moorage.api.crd import crd as policy_crd
+    from moorage.sandbox.main import serve
+
+    asyncio.run(serve(port=port, nodes=nodes, kubeconfig=kubeconfig, crds=[policy_crd()]))
+
+
+@app.command()
+def crd(
+    *, chart: Annotated[bool, typer.Option("--chart", help="Print it as the Helm chart's template.")] = False
+) -> None:
+    """Print the CustomResourceDefinition of SchedulingPolicy."""
+    from moorage.api import crd as crds
+
+    print(crds.render_chart_template() if chart else crds.render(), end="")
+
+
+@app.command()
+def plugins(*, output: OutputOption = Output.TABLE) -> None:
+    """List the scheduling plugins, their extension points and default weights."""
+    from moorage.framework.registry import Registry
+    from moorage.listing import print_plugins
+
+    print_plugins(Registry.discover(), as_json=output is Output.JSON)
+
+
+@app.command()
+def parity(
+    files: Annotated[list[Path], typer.Argument(help="Vector files, .jsonl or .jsonl.gz.", exists=True)],
+    *,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Compare decisions with those that kube-scheduler took, case by case."""
+    from moorage.simulator.parity import run_parity
+
+    raise typer.Exit(run_parity(files, as_json=output is Output.JSON))
+
+
+@app.command()
+def version(*, output: OutputOption = Output.TABLE) -> None:
+    """Print the version."""
+    print(json.dumps({"version": __version__}) if output is Output.JSON else f"moorage {__version__}")
