@@ -123,6 +123,7 @@ class CSINode:
     """What the CSI drivers on a node can attach."""
 
     name: str
+    drivers: frozenset[str] = frozenset()
     limits: Mapping[str, int] = field(default_factory=dict)
     """The most volumes by driver; a driver without an entry has no limit."""
     migrated_plugins: str = ""
@@ -136,6 +137,8 @@ class CSIDriver:
     name: str
     storage_capacity: bool = False
     """Whether it publishes CSIStorageCapacity objects that scheduling must heed."""
+    prevent_pod_scheduling_if_missing: bool = False
+    """Whether nodes without the driver are refused (heeded only with the feature gate VolumeLimitScaling)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
