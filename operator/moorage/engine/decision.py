@@ -1,0 +1,65 @@
+"""What a scheduling cycle found out, as values: who fits, who is best, and why nobody fits."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from moorage.framework.arrays import IntArray
+from moorage.framework.status import SUCCESS, Status
+
+
+@dataclass(frozen=True, slots=True)
+class PluginScores:
+    """What one Score plugin gave the nodes that fit, in the order of `ScoreTable.node_names`."""
+
+    plugin: str
+    weight: int
+    raw: IntArray
+    normalized: IntArray
+
+    @property
+    def weighted(self) -> IntArray:
+        """The part of the total."""
+        return self.normalized * self.weight
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTable:
+    """All scores of a cycle: what a decision is explained with."""
+
+    node_names: Sequence[str]
+    plugins: Sequence[PluginScores]
+    skipped: Sequence[str]
+    """Score plugins that PreScore left out."""
+    total: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The node that was chosen, and out of how many."""
+
+    node_name: str
+    evaluated_nodes: int
+    """Nodes that were judged before the search ended."""
+    feasible_nodes: int
+    cycle: int
+    """The number of the cycle; with the scheduler's seed it makes the choice among equals repeatable."""
+    scores: ScoreTable | None = None
+    """Kept only where an explanation was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Why a pod fits nowhere."""
+
+    total_nodes: int
+    reasons: Mapping[str, int]
+    """How many nodes gave each reason; empty where PreFilter rejected the pod as a whole."""
+    pre_filter: Status = SUCCESS
+    """PreFilter's rejection, or success."""
+    unschedulable_plugins: frozenset[str] = frozenset()
+    """The plugins that turned the pod away: the pod comes back when an event interests one of them."""
+    pending_plugins: frozenset[str] = frozenset()
+    """Those of them that only asked the pod to wait; their events do without backoff."""
+    node_statuses: Mapping[str, Status] = field(default_factory=dict)
+    """Every node's first rejection; filled only where an explanation was asked for."""
+    post_filter_message: str = ""

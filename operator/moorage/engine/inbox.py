@@ -1,0 +1,53 @@
+"""What the scheduler is told besides the cluster's events: profiles, finished bindings, extenders' answers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from moorage.framework.events import ClusterEvent
+from moorage.framework.profile import Profile
+from moorage.model.pod import Pod
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileChanged:
+    """A profile is new, or replaces the live one of its name; its waiting pods are tried again at once."""
+
+    profile: Profile
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRemoved:
+    """Nobody schedules the pods of this name any more; they wait."""
+
+    scheduler_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class BindingFinished:
+    """A binder task has come to its end."""
+
+    pod: Pod
+    """The assumed pod of the `Bind` outcome."""
+    node_name: str
+    error: str | None = None
+    """Why the pod is not bound; None: it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtendersAnswered:
+    """All extenders of a pod's profile have been asked."""
+
+    pod_uid: str
+    node_names: frozenset[str] = frozenset()
+    """The nodes that they kept."""
+    failed: Mapping[str, str] = field(default_factory=dict)
+    """Nodes that they turned down, with their reasons; preemption may help."""
+    unresolvable: Mapping[str, str] = field(default_factory=dict)
+    """The same where preemption cannot help."""
+    scores: Mapping[str, int] = field(default_factory=dict)
+    """What they add to the nodes' totals, weights included."""
+    error: str | None = None
+    """Why the attempt fails; None: the answer counts."""
+
+
+Message = ClusterEvent | ProfileChanged | ProfileRemoved | BindingFinished | ExtendersAnswered

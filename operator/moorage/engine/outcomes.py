@@ -1,0 +1,95 @@
+"""What comes out of an attempt to schedule a pod; the runtime carries it out.
+
+The engine has done its part when it returns one: the pod of a `Bind` is assumed, the pod of an `Unschedulable` or a
+`SchedulingFailed` is back in the queue.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from moorage.engine.decision import Decision, Diagnosis
+from moorage.framework.profile import Profile
+from moorage.model.pod import Pod
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bind:
+    """Bind the pod, and post `BindingFinished` with this very pod, whatever comes of it."""
+
+    pod: Pod
+    """The assumed pod: its `node_name` is the chosen node."""
+    node_name: str
+    profile: Profile
+    intents: Sequence[object]
+    """What has to be written first (`moorage.framework.intents`)."""
+    decision: Decision
+    attempts: int
+    """How many attempts it took, this one included."""
+    first_attempt_at: float
+    """When the pod first was ready to be scheduled, in seconds of the clock that `schedule_one` is given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unschedulable:
+    """The pod fits nowhere: write its PodScheduled condition (reason Unschedulable), and an event."""
+
+    pod: Pod
+    profile: Profile
+    message: str
+    """kube-scheduler's words."""
+    diagnosis: Diagnosis
+    nominated_node_name: str | None
+    """The node that `status.nominatedNodeName` shall name; empty clears it, None leaves it."""
+    victims: Sequence[Pod]
+    """The pods to evict so that the pod fits on the nominated node."""
+    attempts: int
+    unchanged: bool
+    """Whether the last attempt ended with the same message."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulingFailed:
+    """The attempt ended in an error: write the condition (reason SchedulerError), and an event."""
+
+    pod: Pod
+    profile: Profile
+    message: str
+    attempts: int
+    unchanged: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallExtenders:
+    """Ask the profile's extenders about these nodes, and post `ExtendersAnswered`."""
+
+    pod: Pod
+    profile: Profile
+    node_names: Sequence[str]
+
+
+class WaitReason(Enum):
+    """Why a pod waits although nothing has rejected it."""
+
+    NO_PROFILE = "NoProfile"  # the profile of its schedulerName is gone
+    PAUSED = "Paused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """The pod is held, and nobody tries it: say so by an event. Comes once for each time that it is held."""
+
+    pod: Pod
+    reason: WaitReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """The pod is being deleted, so nothing is tried for it any more."""
+
+    pod: Pod
+    profile: Profile
+    message: str
+
+
+Outcome = Bind | Unschedulable | SchedulingFailed | CallExtenders | Waiting | Skipped
