@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
-from moorage.framework.status import SUCCESS, Code, Status
+from moorage.framework.status import SUCCESS, Code, Status, unschedulable
 
 if TYPE_CHECKING:
     from moorage.framework.arrays import BoolArray, IntArray
@@ -151,9 +151,10 @@ class PostFilterPlugin(Plugin, ABC):
     room then fails with `not found`, as upstream's does for want of the plugin's state.
     """
 
-    @abstractmethod
     def post_filter(self, state: Any, pod: Pod) -> Status:
         """Say what was found; `state` is what this plugin's PreFilter returned."""
+        del state, pod
+        return unschedulable()
 
 
 class PreemptionPlugin(PostFilterPlugin, ABC):
