@@ -1,0 +1,188 @@
+"""From a pod on the wire to its shape.
+
+`wire_key` collects, unparsed, every part of a pod that its shape depends on: pods of one template have equal keys, so
+parsing is done once a template. What differs between a template's pods (such as the `kube-api-access-xxxxx` volume that
+the API server adds) is not part of the key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Raw, json
+
+from moorage.model.decode_amounts import pod_amounts, resource_names
+from moorage.model.decode_constraints import affinity, spread_constraints, tolerations
+from moorage.model.pod import HostPort, OwnerReference, PodShape
+from moorage.model.requests import DEFAULT_REQUESTS, PodAmounts, non_zero_requests, pod_requests, to_resources
+from moorage.model.volumes import PodVolume
+from moorage.model.wire import (
+    ContainerWire,
+    MetadataWire,
+    NamedWire,
+    PodSpecWire,
+    PodWire,
+    PortWire,
+    RestartRuleWire,
+    VolumeWire,
+)
+
+RESTART_ALL_CONTAINERS = "RestartAllContainersOnContainerExits"
+USER_NAMESPACES_HOST_NETWORK = "UserNamespacesHostNetworkSupport"
+
+WireKey = tuple[object, ...]
+
+
+def wire_key(pod: PodWire) -> WireKey:
+    """Return what the shape depends on, hashable."""
+    metadata, spec = pod.metadata, pod.spec
+    return (
+        metadata.namespace,
+        tuple(metadata.labels.items()) if metadata.labels else (),
+        _owner(metadata),
+        _container_keys(spec.containers),
+        _container_keys(spec.init_containers),
+        _volume_keys(spec.volumes),
+        spec.host_network and spec.host_users is False,
+        bytes(spec.node_selector),
+        bytes(spec.affinity),
+        bytes(spec.tolerations),
+        bytes(spec.topology_spread_constraints),
+        bytes(spec.overhead),
+        bytes(spec.resources),
+        bytes(spec.resource_claims),
+    )
+
+
+def digest_shape(pod: PodWire, namespace: str) -> PodShape:
+    """Parse everything that the shape holds; raise ValueError where a part cannot be read."""
+    metadata, spec = pod.metadata, pod.spec
+    labels = metadata.labels or {}
+    stated = pod_amounts(spec)
+    node_affinity, pod_affinity = affinity(spec.affinity, namespace)
+    containers = (*(spec.init_containers or ()), *(spec.containers or ()))
+    return PodShape(
+        namespace=namespace,
+        labels=labels,
+        owner=_owner(metadata),
+        requests=to_resources(pod_requests(stated)),
+        score_requests=to_resources(pod_requests(stated, DEFAULT_REQUESTS, pod_level=False)),
+        non_zero_requests=to_resources(non_zero_requests(stated)),
+        node_selector=json.decode(spec.node_selector, type=dict[str, str] | None),
+        node_affinity=node_affinity,
+        pod_affinity=pod_affinity,
+        spread_constraints=spread_constraints(spec.topology_spread_constraints, labels),
+        tolerations=tolerations(spec.tolerations),
+        host_ports=_host_ports(spec),
+        images=_images(containers, spec.volumes or ()),
+        container_count=len(containers),
+        volumes=tuple(volume for each in spec.volumes or () if (volume := _volume(each)) is not None),
+        resource_claims=tuple(
+            claim.name for claim in json.decode(spec.resource_claims, type=list[NamedWire] | None) or ()
+        ),
+        required_features=_required_features(spec, containers),
+        limit_names=frozenset(name for each in containers for name in resource_names(each.resources)),
+    )
+
+
+def value_key(shape: PodShape) -> WireKey:
+    """Return the shape's value, hashable: shapes of equal value become one object."""
+    return (
+        shape.namespace,
+        frozenset(shape.labels.items()),
+        shape.owner,
+        shape.requests,
+        shape.score_requests,
+        shape.non_zero_requests,
+        None if shape.node_selector is None else frozenset(shape.node_selector.items()),
+        shape.node_affinity,
+        shape.pod_affinity,
+        shape.spread_constraints,
+        shape.tolerations,
+        shape.host_ports,
+        shape.images,
+        shape.container_count,
+        shape.volumes,
+        shape.resource_claims,
+        shape.required_features,
+        shape.limit_names,
+    )
+
+
+def normalized_image_name(image: str) -> str:
+    """Append `:latest` where the name has no tag or digest (upstream ImageLocality `normalizedImageName`)."""
+    return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"
+
+
+def _container_keys(containers: Sequence[ContainerWire] | None) -> WireKey:
+    return tuple(
+        (
+            each.image,
+            each.restart_policy,
+            bytes(each.resources),
+            bytes(each.ports),
+            bytes(each.restart_policy_rules),
+        )
+        for each in containers or ()
+    )
+
+
+def _owner(metadata: MetadataWire) -> OwnerReference | None:
+    for each in metadata.owner_references or ():
+        if each.controller:
+            return OwnerReference(each.api_version, each.kind, each.name, each.uid)
+    return None
+
+
+def _host_ports(spec: PodSpecWire) -> tuple[HostPort, ...]:
+    """Ports of containers and sidecars; an ordinary init container's port is free again when the pod runs."""
+    sidecars = (each for each in spec.init_containers or () if each.restart_policy == "Always")
+    return tuple(
+        HostPort(port.host_ip or "0.0.0.0", port.protocol or "TCP", port.host_port)  # noqa: S104 - the API's wildcard
+        for container in (*(spec.containers or ()), *sidecars)
+        for port in json.decode(container.ports, type=list[PortWire] | None) or ()
+        if port.host_port > 0
+    )
+
+
+def _images(containers: Sequence[ContainerWire], volumes: Sequence[VolumeWire]) -> tuple[str, ...]:
+    references = [each.image for each in containers] + [each.image.reference for each in volumes if each.image]
+    return tuple(normalized_image_name(reference) for reference in references)
+
+
+def _volume_keys(volumes: Sequence[VolumeWire] | None) -> WireKey:
+    return tuple(key for each in volumes or () if (key := each.image.reference if each.image else _volume(each)))
+
+
+def _volume(wire: VolumeWire) -> PodVolume | None:
+    """Digest one volume; None for kinds that no filter looks at."""
+    if claim := wire.persistent_volume_claim:
+        return PodVolume(wire.name, claim_name=claim.claim_name, read_only=claim.read_only)
+    if wire.ephemeral is not None:
+        return PodVolume(wire.name, ephemeral=True)
+    if gce := wire.gce_persistent_disk:
+        return PodVolume(wire.name, read_only=gce.read_only, disk=("gce", gce.pd_name))
+    if aws := wire.aws_elastic_block_store:
+        return PodVolume(wire.name, read_only=aws.read_only, disk=("aws", aws.volume_id))
+    if iscsi := wire.iscsi:
+        return PodVolume(wire.name, read_only=iscsi.read_only, disk=("iscsi", iscsi.iqn))
+    if rbd := wire.rbd:
+        monitors = frozenset(rbd.monitors or ())
+        return PodVolume(wire.name, read_only=rbd.read_only, disk=("rbd", rbd.pool, rbd.image), monitors=monitors)
+    return None
+
+
+def _required_features(spec: PodSpecWire, containers: Sequence[ContainerWire]) -> frozenset[str]:
+    """Name the node features that the spec needs (upstream `nodedeclaredfeatures`, InferForScheduling)."""
+    features = set()
+    if any(_restarts_all(each.restart_policy_rules) for each in containers):
+        features.add(RESTART_ALL_CONTAINERS)
+    if spec.host_network and spec.host_users is False:
+        features.add(USER_NAMESPACES_HOST_NETWORK)
+    return frozenset(features)
+
+
+def _restarts_all(rules: Raw) -> bool:
+    return any(
+        rule.action == "RestartAllContainers" for rule in json.decode(rules, type=list[RestartRuleWire] | None) or ()
+    )

@@ -1,0 +1,110 @@
+"""Services, controllers, namespaces and budgets: from JSON to the digested structs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from msgspec import Raw, Struct, json
+
+from moorage.model.decode_selectors import label_selector, labels_as_requirements, ordered
+from moorage.model.selectors import LabelSelector
+from moorage.model.wire import MetadataWire
+from moorage.model.wire_constraints import LabelSelectorWire
+from moorage.model.workloads import Controller, Namespace, PodDisruptionBudget, Service
+
+
+class _LabelsSpecWire(Struct, frozen=True):
+    """The part of a spec that selects by plain labels (Service, ReplicationController)."""
+
+    selector: dict[str, str] | None = None
+
+
+class _LabelsWire(Struct, frozen=True):
+    metadata: MetadataWire
+    spec: _LabelsSpecWire = _LabelsSpecWire()
+
+
+class _SelectorSpecWire(Struct, frozen=True):
+    """The part of a spec that selects by a label selector."""
+
+    selector: LabelSelectorWire | None = None
+
+
+class _BudgetStatusWire(Struct, frozen=True, rename="camel"):
+    disruptions_allowed: int = 0
+    disrupted_pods: dict[str, Raw] | None = None
+
+
+class _SelectorWire(Struct, frozen=True):
+    metadata: MetadataWire
+    spec: _SelectorSpecWire = _SelectorSpecWire()
+    status: _BudgetStatusWire = _BudgetStatusWire()
+
+
+class _MetadataOnlyWire(Struct, frozen=True):
+    metadata: MetadataWire
+
+
+def service(raw: bytes) -> Service:
+    """Digest a Service."""
+    wire = json.decode(raw, type=_LabelsWire)
+    return Service(
+        namespace=wire.metadata.namespace or "default", name=wire.metadata.name, selector=wire.spec.selector or {}
+    )
+
+
+def replication_controller(raw: bytes) -> Controller:
+    """Digest a ReplicationController, whose selector is plain labels."""
+    wire = json.decode(raw, type=_LabelsWire)
+    requirements = ordered(labels_as_requirements(wire.spec.selector or {}))
+    return _controller("ReplicationController", wire.metadata, LabelSelector(requirements))
+
+
+def replica_set(raw: bytes) -> Controller:
+    """Digest a ReplicaSet."""
+    wire = json.decode(raw, type=_SelectorWire)
+    return _controller("ReplicaSet", wire.metadata, label_selector(wire.spec.selector))
+
+
+def stateful_set(raw: bytes) -> Controller:
+    """Digest a StatefulSet."""
+    wire = json.decode(raw, type=_SelectorWire)
+    return _controller("StatefulSet", wire.metadata, label_selector(wire.spec.selector))
+
+
+def namespace(raw: bytes) -> Namespace:
+    """Digest a Namespace."""
+    metadata = json.decode(raw, type=_MetadataOnlyWire).metadata
+    return Namespace(name=metadata.name, labels=metadata.labels or {})
+
+
+def pod_disruption_budget(raw: bytes) -> PodDisruptionBudget:
+    """Digest a PodDisruptionBudget."""
+    wire = json.decode(raw, type=_SelectorWire)
+    return PodDisruptionBudget(
+        namespace=wire.metadata.namespace or "default",
+        name=wire.metadata.name,
+        selector=label_selector(wire.spec.selector),
+        disruptions_allowed=wire.status.disruptions_allowed,
+        disrupted_pods=frozenset(wire.status.disrupted_pods or ()),
+    )
+
+
+WORKLOAD_DIGESTS: Mapping[str, Callable[[bytes], object]] = {
+    "Service": service,
+    "ReplicationController": replication_controller,
+    "ReplicaSet": replica_set,
+    "StatefulSet": stateful_set,
+    "Namespace": namespace,
+    "PodDisruptionBudget": pod_disruption_budget,
+}
+
+
+def _controller(kind: str, metadata: MetadataWire, selector: LabelSelector | None) -> Controller:
+    return Controller(
+        kind=kind,
+        namespace=metadata.namespace or "default",
+        name=metadata.name,
+        uid=metadata.uid,
+        selector=selector,
+    )

@@ -1,0 +1,82 @@
+"""Quantities such as `100m`, `1.5Gi` or `1e3`, read exactly as the API server reads them.
+
+Upstream: `staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go`. An amount finer than a billionth is rounded
+up (away from zero), one beyond int64 is cut to it. Sums are taken in billionths and rounded once, at the end.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+NANO = 10**9
+"""Billionths in one; all amounts are kept in billionths until they are rounded."""
+
+_INT64_MAX = 2**63 - 1
+_NANO_PER_MILLI = 10**6
+_NANO_DIGITS = 9
+_CACHE_SIZE = 8192  # distinct amounts of one cluster; a miss costs two microseconds
+_MAX_EXPONENT = 32  # beyond it everything is cut to int64, or rounds up to one billionth
+
+_GRAMMAR = re.compile(
+    r"(?P<sign>[+-]?)(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?"
+    r"(?P<suffix>[numkMGTPE]?|[KMGTPE]i|[eE](?P<exponent>[+-]?[0-9]+))",
+    re.ASCII,
+)
+_DECIMAL_EXPONENT = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY_POWER = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
+
+Amount = str | int | float
+"""A quantity as JSON has it: mostly a string, but numbers are allowed."""
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def nano_value(quantity: Amount) -> int:
+    """Return the amount in billionths; raise ValueError where it is no quantity."""
+    match = _GRAMMAR.fullmatch(str(quantity))
+    if match is None or not (match["whole"] or match["fraction"]):
+        raise ValueError(f"{quantity!r} is not a quantity such as 100m, 1.5Gi or 1e3")
+    fraction = match["fraction"] or ""
+    number = int(match["whole"] + fraction)
+    suffix = match["suffix"]
+    if suffix in _BINARY_POWER:
+        nano = _scaled(number << 10 * _BINARY_POWER[suffix], _NANO_DIGITS - len(fraction))
+    else:
+        exponent = int(match["exponent"]) if match["exponent"] else _DECIMAL_EXPONENT[suffix]
+        nano = _scaled(number, _NANO_DIGITS - len(fraction) + exponent)
+    nano = min(nano, _INT64_MAX * NANO)
+    return -nano if match["sign"] == "-" else nano
+
+
+def value(quantity: Amount) -> int:
+    """Return the amount in whole units, rounded up; raise ValueError where it is no quantity."""
+    return whole(nano_value(quantity))
+
+
+def milli_value(quantity: Amount) -> int:
+    """Return the amount in thousandths, rounded up; raise ValueError where it is no quantity."""
+    return milli(nano_value(quantity))
+
+
+def whole(nano: int) -> int:
+    """Round billionths up to whole units, cut to int64."""
+    return _int64(-(-nano // NANO))
+
+
+def milli(nano: int) -> int:
+    """Round billionths up to thousandths, cut to int64."""
+    return _int64(-(-nano // _NANO_PER_MILLI))
+
+
+def _scaled(number: int, exponent: int) -> int:
+    """Return number * 10**exponent, rounded up to a whole number; absurd exponents do not cost absurd time."""
+    if number == 0:
+        return 0
+    if exponent >= 0:
+        return number * 10 ** min(exponent, _MAX_EXPONENT)
+    digits = len(str(number))
+    return 1 if -exponent > digits + _MAX_EXPONENT else -(-number // 10**-exponent)
+
+
+def _int64(number: int) -> int:
+    return max(-_INT64_MAX - 1, min(_INT64_MAX, number))
