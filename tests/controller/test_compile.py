@@ -1,0 +1,136 @@
+"""A policy as a profile: each field of the API, as the plugins and arguments that it stands for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moorage.api.v1alpha1 import parse_policy
+from moorage.controller.compile import compile_policy
+from moorage.framework.profile import ProfileSettings, ProfileSpec
+
+PROCESS = ProfileSettings(percentage_of_nodes_to_score=20, initial_backoff_seconds=2.0, max_backoff_seconds=20.0)
+
+
+def compiled(**spec: Any) -> ProfileSpec:
+    return compile_policy(parse_policy({"metadata": {"name": "p", "uid": "u", "generation": 3}, "spec": spec}), PROCESS)
+
+
+def arguments(profile: ProfileSpec, plugin: str) -> dict[str, Any]:
+    return next((config.args for config in profile.plugin_config if config.name == plugin), {})
+
+
+def filters(profile: ProfileSpec) -> list[str]:
+    return [plugin.name for plugin in profile.plugins.filter.enabled]
+
+
+def weights(profile: ProfileSpec) -> dict[str, int]:
+    return {plugin.name: plugin.weight for plugin in profile.plugins.score.enabled}
+
+
+def test_an_empty_policy_is_the_default_profile_without_serverless_nodes() -> None:
+    profile = compiled()
+    assert profile.scheduler_name == "p"
+    assert filters(profile) == ["ServerlessNodes"]
+    assert weights(profile) == {}
+    assert profile.plugin_config == ()
+    assert profile.settings == PROCESS
+    assert filters(compiled(filters={"serverlessNodes": "Allow"})) == []
+
+
+def test_sections_bring_their_plugin_in_with_its_default_weight() -> None:
+    profile = compiled(instanceTypes={}, lifecycle={}, zones={}, gpu={})
+    assert weights(profile) == {"InstanceType": 3, "Lifecycle": 5, "ZoneSpread": 2, "Gpu": 5}
+
+
+def test_a_weight_brings_a_plugin_in_without_its_section_and_zero_switches_a_score_off() -> None:
+    profile = compiled(weights={"Lifecycle": 7, "ImageLocality": 0, "NodeAffinity": 9}, gpu={})
+    assert weights(profile) == {"Gpu": 5, "Lifecycle": 7, "NodeAffinity": 9}
+    assert [plugin.name for plugin in profile.plugins.score.disabled] == ["ImageLocality"]
+    assert weights(compiled(weights={"Gpu": 0}, gpu={})) == {}
+
+
+def test_hard_rules_of_sections_run_as_filters() -> None:
+    profile = compiled(
+        filters={"lifecycles": ["spot"], "instanceTypes": {"deny": ["r5*"]}},
+        zones={"spread": "Require"},
+        gpu={"podsWithoutGpu": "Forbid"},
+    )
+    assert filters(profile) == ["ServerlessNodes", "InstanceType", "Lifecycle", "ZoneSpread", "Gpu"]
+    assert arguments(profile, "InstanceType") == {"allow": [], "deny": ["r5*"]}
+    assert arguments(profile, "Lifecycle") == {"allow": ["spot"]}
+
+
+def test_filters_that_node_affinity_can_express_become_added_affinity() -> None:
+    profile = compiled(
+        filters={
+            "nodeSelector": {"matchLabels": {"team": "ml"}},
+            "zones": {"allow": ["a"], "deny": ["b"]},
+            "instanceTypes": {"allow": ["m5.large"]},
+        }
+    )
+    required = arguments(profile, "NodeAffinity")["addedAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert required["nodeSelectorTerms"] == [
+        {
+            "matchExpressions": [
+                {"key": "team", "operator": "In", "values": ["ml"]},
+                {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["a"]},
+                {"key": "topology.kubernetes.io/zone", "operator": "NotIn", "values": ["b"]},
+                {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["m5.large"]},
+            ]
+        }
+    ]
+    assert "InstanceType" not in filters(profile)
+
+
+def test_filters_hold_in_every_alternative_of_an_added_affinity_that_the_policy_wrote() -> None:
+    term = {"matchExpressions": [{"key": "disk", "operator": "Exists"}]}
+    affinity = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term, term]}}
+    profile = compiled(
+        filters={"zones": {"allow": ["a"]}},
+        pluginConfig=[{"name": "NodeAffinity", "args": {"addedAffinity": affinity}}],
+    )
+    required = arguments(profile, "NodeAffinity")["addedAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert [len(term["matchExpressions"]) for term in required["nodeSelectorTerms"]] == [2, 2]
+
+
+def test_resources_become_the_scoring_strategy() -> None:
+    profile = compiled(resources={"strategy": "MostAllocated", "weights": {"cpu": 1, "nvidia.com/gpu": 5, "memory": 0}})
+    assert arguments(profile, "NodeResourcesFit") == {
+        "scoringStrategy": {
+            "type": "MostAllocated",
+            "resources": [{"name": "cpu", "weight": 1}, {"name": "nvidia.com/gpu", "weight": 5}],
+        }
+    }
+
+
+def test_a_policy_that_packs_or_prices_looks_at_all_nodes_unless_it_says_otherwise() -> None:
+    assert compiled(preset="BinPack").settings.percentage_of_nodes_to_score == 100
+    assert compiled(lifecycle={}).settings.percentage_of_nodes_to_score == 100
+    assert compiled(preset="BinPack", percentageOfNodesToScore=30).settings.percentage_of_nodes_to_score == 30
+    assert compiled().settings.percentage_of_nodes_to_score == 20
+
+
+def test_backoff_pause_and_preemption_are_settings() -> None:
+    settings = compiled(backoff={"initialSeconds": 5}, paused=True, preemption={"pdbPolicy": "Strict"}).settings
+    assert (settings.initial_backoff_seconds, settings.max_backoff_seconds) == (5, 20.0)
+    assert settings.paused
+    assert settings.strict_preemption
+    off = compiled(preemption={"enabled": False})
+    assert [plugin.name for plugin in off.plugins.post_filter.disabled] == ["DefaultPreemption"]
+
+
+def test_what_the_policy_writes_as_plugins_wins_over_its_fields() -> None:
+    profile = compiled(
+        weights={"NodeAffinity": 2},
+        plugins={
+            "score": {"enabled": [{"name": "NodeAffinity", "weight": 8}], "disabled": [{"name": "ImageLocality"}]}
+        },
+        resources={"strategy": "MostAllocated"},
+        pluginConfig=[{"name": "NodeResourcesFit", "args": {"ignoredResources": ["example.com/foo"]}}],
+    )
+    assert weights(profile) == {"NodeAffinity": 8}
+    assert [plugin.name for plugin in profile.plugins.score.disabled] == ["ImageLocality"]
+    assert arguments(profile, "NodeResourcesFit") == {
+        "scoringStrategy": {"type": "MostAllocated"},
+        "ignoredResources": ["example.com/foo"],
+    }

@@ -1,0 +1,111 @@
+"""The policy store: who is live, and what is said of the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moorage.api.v1alpha1 import SchedulingPolicy
+from moorage.controller.policies import PolicyStore, Verdict
+from moorage.errors import ConfigurationError, Fault, UnknownPlugin
+from moorage.framework.profile import Profile
+from moorage.plugins.priority_sort import PrioritySort
+
+
+def manifest(name: str, *, generation: int = 1, uid: str = "", age: int = 0, **spec: Any) -> dict[str, Any]:
+    metadata = {
+        "name": name,
+        "uid": uid or f"uid-{name}",
+        "generation": generation,
+        "creationTimestamp": f"2026-01-01T00:00:{59 - age:02}Z",
+    }
+    return {"metadata": metadata, "spec": spec}
+
+
+def build(policy: SchedulingPolicy) -> Profile:
+    if "Nonsense" in policy.spec.weights:
+        raise UnknownPlugin("Nonsense")
+    if "NodePorts" in policy.spec.weights:
+        raise ConfigurationError([Fault("weights.NodePorts", None, "is no score")])
+    return Profile(name=policy.scheduler_name, queue_sort=PrioritySort())
+
+
+def verdict(store: PolicyStore, name: str) -> Verdict:
+    (found,) = [verdict for verdict in store.verdicts() if verdict.name == name]
+    return found
+
+
+def test_a_policy_is_live_once_it_is_seen_and_gone_once_it_is_deleted() -> None:
+    store = PolicyStore(build)
+    seen = store.replace(manifest("gold"))
+    assert [profile.name for profile in seen.changed] == ["gold"]
+    assert verdict(store, "gold").refusal is None
+    assert store.remove(manifest("gold")).removed == ("gold",)
+    assert store.verdicts() == []
+
+
+def test_seeing_the_same_generation_again_changes_nothing() -> None:
+    store = PolicyStore(build)
+    store.replace(manifest("gold"))
+    assert store.replace(manifest("gold")).changed == ()
+
+
+def test_a_refused_edit_keeps_the_last_good_profile_live() -> None:
+    store = PolicyStore(build)
+    (good,) = store.replace(manifest("gold")).changed
+    changes = store.replace(manifest("gold", generation=2, weights={"NodePorts": 1}))
+    assert changes.changed == changes.removed == ()
+    said = verdict(store, "gold")
+    assert said.profile is good
+    assert said.refusal is not None
+    assert (said.refusal.reason, said.refusal.message) == ("InvalidSpec", "weights.NodePorts: is no score")
+    assert said.observed_generation == 2
+
+
+def test_an_unknown_plugin_and_a_wrong_field_have_reasons_of_their_own() -> None:
+    store = PolicyStore(build)
+    store.replace(manifest("a", weights={"Nonsense": 1}))
+    store.replace(manifest("b", colour="red"))
+    refusals = {said.name: said.refusal for said in store.verdicts()}
+    assert refusals["a"] is not None
+    assert refusals["a"].reason == "UnknownPlugin"
+    assert refusals["b"] is not None
+    assert refusals["b"].reason == "InvalidSpec"
+    assert "colour" in refusals["b"].message
+
+
+def test_the_older_of_two_policies_keeps_the_name_until_it_is_deleted() -> None:
+    store = PolicyStore(build)
+    store.replace(manifest("young", age=1, schedulerName="shared"))
+    (taken_over,) = store.replace(manifest("old", age=9, schedulerName="shared")).changed
+    assert verdict(store, "old").profile is taken_over
+    refusal = verdict(store, "young").refusal
+    assert refusal is not None
+    assert refusal.reason == "NameConflict"
+    assert "old" in refusal.message
+
+    back = store.remove(manifest("old", age=9))
+    assert [profile.name for profile in back.changed] == ["shared"]
+    assert verdict(store, "young").refusal is None
+
+
+def test_a_name_of_the_configuration_file_is_refused() -> None:
+    store = PolicyStore(build, reserved={"from-file"})
+    assert store.replace(manifest("p", schedulerName="from-file")).changed == ()
+    refusal = verdict(store, "p").refusal
+    assert refusal is not None
+    assert "configuration file" in refusal.message
+
+
+def test_a_deletion_that_nobody_watched_is_found_by_the_resync() -> None:
+    store = PolicyStore(build)
+    store.replace(manifest("kept"))
+    store.replace(manifest("ghost"))
+    assert store.resync([manifest("kept")]).removed == ("ghost",)
+
+
+def test_a_late_deletion_does_not_take_out_the_policy_created_since() -> None:
+    store = PolicyStore(build)
+    store.replace(manifest("gold", uid="first"))
+    store.replace(manifest("gold", uid="second"))
+    assert store.remove(manifest("gold", uid="first")).removed == ()
+    assert verdict(store, "gold").uid == "second"

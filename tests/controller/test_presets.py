@@ -1,0 +1,37 @@
+"""Presets stand for fields; what a policy says itself wins, field by field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from moorage.api.v1alpha1 import SchedulingPolicySpec
+from moorage.controller.presets import PRESETS, expand_preset
+
+
+def expanded(**spec: Any) -> SchedulingPolicySpec:
+    return expand_preset(SchedulingPolicySpec.model_validate(spec))
+
+
+def test_default_changes_nothing() -> None:
+    assert expanded() == SchedulingPolicySpec()
+
+
+def test_bin_pack_packs_and_switches_balancing_off() -> None:
+    spec = expanded(preset="BinPack")
+    assert spec.resources.strategy == "MostAllocated"
+    assert spec.weights == {"NodeResourcesFit": 5, "NodeResourcesBalancedAllocation": 0}
+
+
+def test_a_field_of_the_policy_wins_and_its_neighbours_stay() -> None:
+    spec = expanded(preset="BinPack", weights={"NodeResourcesFit": 2}, resources={"weights": {"cpu": 3}})
+    assert spec.weights == {"NodeResourcesFit": 2, "NodeResourcesBalancedAllocation": 0}
+    assert spec.resources.strategy == "MostAllocated"
+    assert spec.resources.weights == {"cpu": 3}
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_is_what_its_fields_are(preset: str) -> None:
+    by_name, by_hand = expanded(preset=preset), expanded(**PRESETS[preset])  # type: ignore[index]
+    assert by_name.model_copy(update={"preset": "Default"}) == by_hand
