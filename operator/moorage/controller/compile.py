@@ -129,7 +129,8 @@ class _Parts:
         spec = self.spec
         yield "NodeResourcesFit", self._scoring_strategy()
         yield "InstanceType", self._type_patterns() | _written(spec.instance_types)
-        yield "Lifecycle", {"allow": list(spec.filters.lifecycles)} | _written(spec.lifecycle)
+        allowed = list(spec.filters.lifecycles)
+        yield "Lifecycle", ({"allow": allowed} if allowed else {}) | _written(spec.lifecycle)
         yield "ZoneSpread", _written(spec.zones)
         yield "Gpu", _written(spec.gpu)
 
