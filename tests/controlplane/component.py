@@ -16,6 +16,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGCONT, SIGKILL, SIGSTOP, SIGTERM, Signals
+from types import TracebackType
+from typing import Self
 from urllib.parse import urlsplit
 
 LOG_TAIL_LINES = 25
@@ -41,15 +43,23 @@ class Endpoint:
     def ready(self) -> bool:
         """Return whether every path answers 200. No connection and no certificate yet mean no."""
         try:
-            return all(self._status(path) == http.HTTPStatus.OK for path in self.ready_paths)
+            return all(self._get(path)[0] == http.HTTPStatus.OK for path in self.ready_paths)
         except (OSError, http.client.HTTPException):
             return False
 
-    def _status(self, path: str) -> int:
+    def read(self, path: str) -> str:
+        """Return what a path serves, like `/metrics`."""
+        status, body = self._get(path)
+        if status != http.HTTPStatus.OK:
+            raise ControlPlaneError(f"GET {self.url}{path}: {status}: {body}")
+        return body
+
+    def _get(self, path: str) -> tuple[int, str]:
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         with closing(self._connection()) as connection:
             connection.request("GET", path, headers=headers)
-            return connection.getresponse().status
+            response = connection.getresponse()
+            return response.status, response.read().decode()
 
     def _connection(self) -> http.client.HTTPConnection:
         parts = urlsplit(self.url)
@@ -61,7 +71,10 @@ class Endpoint:
 
 
 class Component:
-    """A program with its command line, its log file, where it serves and, while it runs, its process id."""
+    """A program with its command line, its log file, where it serves and, while it runs, its process id.
+
+    It is stopped at the end of a `with` block: `with control_plane.start_scheduler(): ...`
+    """
 
     def __init__(self, command: Sequence[str | Path], log: Path, endpoint: Endpoint) -> None:
         self.name = Path(command[0]).name
@@ -69,6 +82,14 @@ class Component:
         self.log = log
         self.endpoint = endpoint
         self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
 
     @property
     def running(self) -> bool:

@@ -15,6 +15,7 @@ from controlplane.launcher import ControlPlane
 CONCURRENCY = 32
 """Requests in flight: enough to keep the API server busy, few enough for its fair queues to take."""
 NODES = "/api/v1/nodes"
+PODS = "/api/v1/namespaces/default/pods"
 DEFAULT_ALLOCATABLE = {"cpu": "16", "memory": "64Gi", "ephemeral-storage": "200Gi", "pods": "110"}
 DEFAULT_ZONES = ("zone-a", "zone-b", "zone-c")
 
@@ -38,12 +39,14 @@ async def create_objects(control_plane: ControlPlane, path: str, objects: Iterab
     async def create_one_after_the_other(session: aiohttp.ClientSession) -> None:
         for body in waiting:
             async with session.post(path, data=json.dumps(body)) as response:
-                if response.status != HTTPStatus.CREATED:
-                    raise ControlPlaneError(f"POST {path}: {response.status}: {await response.text()}")
+                await _expect(HTTPStatus.CREATED, response)
 
-    async with api_session(control_plane) as session, asyncio.TaskGroup() as group:
-        for _ in range(CONCURRENCY):
-            group.create_task(create_one_after_the_other(session))
+    try:
+        async with api_session(control_plane) as session, asyncio.TaskGroup() as group:
+            for _ in range(CONCURRENCY):
+                group.create_task(create_one_after_the_other(session))
+    except ExceptionGroup as refusals:
+        raise refusals.exceptions[0] from None
 
 
 async def create_nodes(control_plane: ControlPlane, nodes: Iterable[Mapping[str, object]]) -> None:
@@ -58,8 +61,13 @@ async def delete_nodes_and_pods(control_plane: ControlPlane) -> None:
             namespaces = [item["metadata"]["name"] for item in (await response.json())["items"]]
         for path in (NODES, *(f"/api/v1/namespaces/{name}/pods" for name in namespaces)):
             async with session.delete(path, params={"gracePeriodSeconds": "0"}) as response:
-                if response.status != HTTPStatus.OK:
-                    raise ControlPlaneError(f"DELETE {path}: {response.status}: {await response.text()}")
+                await _expect(HTTPStatus.OK, response)
+
+
+async def _expect(status: HTTPStatus, response: aiohttp.ClientResponse) -> None:
+    if response.status != status:
+        message = (await response.json())["message"]
+        raise ControlPlaneError(f"{response.method} {response.url.path}: {response.status}: {message}")
 
 
 def simulated_nodes(count: int, *, zones: Sequence[str] = DEFAULT_ZONES) -> Iterable[dict[str, object]]:
@@ -87,4 +95,15 @@ def simulated_node(
             "allocatable": resources,
             "conditions": [{"type": "Ready", "status": "True", "reason": "Simulated"}],
         },
+    }
+
+
+def pause_pod(name: str, *, cpu: str = "100m", **spec: object) -> dict[str, object]:
+    """Return a pod of one container that asks for `cpu`; `spec` adds to the pod's spec."""
+    container = {"name": "pause", "image": "registry.k8s.io/pause:3.10", "resources": {"requests": {"cpu": cpu}}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name},
+        "spec": {"containers": [container], **spec},
     }
