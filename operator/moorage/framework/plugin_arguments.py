@@ -66,4 +66,4 @@ def build_plugin(cls: type[Plugin], args: Mapping[str, Any], gates: Mapping[str,
     """Build a plugin of arguments as JSON has them; pydantic's ValidationError where they do not hold."""
     context = {"feature_gates": frozenset(gate for gate, is_on in gates.items() if is_on)}
     text = json.dumps(args, default=str)
-    return cls.model_validate_json(text, strict=True, context=context, by_alias=True, by_name=False)
+    return cls.model_validate_json(text, context=context, by_alias=True, by_name=False)
