@@ -3,8 +3,8 @@
 Upstream: pkg/scheduler/framework/plugins/defaultbinder/default_binder.go.
 """
 
-from moorage.framework.interface import Plugin
+from moorage.framework.interface import BindPlugin
 
 
-class DefaultBinder(Plugin):
+class DefaultBinder(BindPlugin):
     """Says that a profile binds pods itself; the call is made outside of the core, by the runtime's binder."""

@@ -1,0 +1,27 @@
+"""The usual way from raw scores to 0..MAX_NODE_SCORE.
+
+Upstream: pkg/scheduler/framework/plugins/helper/normalize_score.go, DefaultNormalizeScore.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from moorage.framework.interface import MAX_NODE_SCORE
+
+if TYPE_CHECKING:
+    from moorage.framework.arrays import IntArray
+
+
+def default_normalize(scores: IntArray, *, reverse: bool = False) -> IntArray:
+    """Scale scores, none of them negative, so that the highest becomes MAX_NODE_SCORE; `reverse` turns them around.
+
+    Where all are 0 there is nothing to scale by: they stay 0, and reversed all become MAX_NODE_SCORE.
+    """
+    highest = int(scores.max(initial=0))
+    if highest == 0:
+        return np.full_like(scores, MAX_NODE_SCORE) if reverse else scores
+    scaled: IntArray = scores * MAX_NODE_SCORE // highest
+    return MAX_NODE_SCORE - scaled if reverse else scaled

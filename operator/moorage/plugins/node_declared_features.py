@@ -1,0 +1,56 @@
+"""NodeDeclaredFeatures: a pod that needs a kubelet's feature runs where a node declares it.
+
+Upstream: pkg/scheduler/framework/plugins/nodedeclaredfeatures/nodedeclaredfeatures.go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from moorage.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult, Rejection, Verdict
+from moorage.framework.status import SKIP, Code
+
+if TYPE_CHECKING:
+    from moorage.framework.arrays import BoolArray
+    from moorage.framework.events import ClusterEvent
+    from moorage.framework.snapshot import Snapshot
+    from moorage.model.pod import Pod
+
+REASON = "node(s) didn't match Pod's required features"
+
+
+class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None]):
+    """Passes nodes that declare every feature that the pod's spec needs."""
+
+    interests = frozenset({"Node", "Pod"})
+
+    def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[None]:
+        """Skip pods that need no feature."""
+        del snapshot
+        return PreFilterResult() if pod.shape.required_features else PreFilterResult(SKIP)
+
+    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> Verdict:
+        """Pass nodes whose declared features include the needed ones."""
+        del state
+        cluster = nodes.cluster
+
+        def declaring() -> BoolArray:
+            features = cluster.declared_features
+            answers = [declared >= pod.shape.required_features for declared in features.classes]
+            return np.array(answers, dtype=np.bool_)[features.ids]
+
+        passed = nodes.gather(cluster.memo(self, pod.shape, cluster.generations.nodes, declaring))
+        return Verdict(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
+
+    def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
+        """Queue the pod when a node's declared features change, or when the pod comes to need others."""
+        old, new = event.old, event.new
+        if new is None:
+            return False
+        if event.kind == "Pod":
+            return bool(new.uid == pod.uid) and (
+                old is None or old.shape.required_features != new.shape.required_features
+            )
+        return old is None or old.declared_features != new.declared_features

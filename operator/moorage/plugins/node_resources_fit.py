@@ -1,0 +1,151 @@
+"""NodeResourcesFit: a node has room for what the pod requests, and nodes rank by how much of them is in use.
+
+The filter reads real requests, the score those in which defaults stand for what containers leave out.
+
+moorage does not allocate devices (see `dynamic_resources`), so no extended resource is left to a device class.
+
+Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from moorage.api.base import LABEL_VALUE_LENGTH, LABEL_VALUE_PATTERN, QualifiedName
+from moorage.api.extender import is_extended_resource
+from moorage.framework.events import Action
+from moorage.framework.interface import (
+    FilterPlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScoreResult,
+    Rejection,
+    ScorePlugin,
+    Verdict,
+)
+from moorage.framework.status import Code
+from moorage.model.resources import PODS
+from moorage.plugins.node_resources_scoring import ScoringStrategy
+from moorage.plugins.node_resources_usage import ScoredResource, scored_resources, usage_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from moorage.framework.arrays import IntArray
+    from moorage.framework.events import ClusterEvent
+    from moorage.framework.snapshot import Snapshot
+    from moorage.model.node import Node
+    from moorage.model.pod import Pod, PodShape
+
+REASON_PODS = "Too many pods"
+
+ResourceGroup = Annotated[str, Field(max_length=LABEL_VALUE_LENGTH, pattern=LABEL_VALUE_PATTERN)]
+
+Requests = tuple[tuple[str, int], ...]
+"""The amounts that a node must have free, none of them 0."""
+Scored = tuple[ScoredResource, ...]
+
+
+class NodeResourcesFit(PreFilterPlugin[Requests], FilterPlugin[Requests], ScorePlugin[Scored]):
+    """Filters by free resources and free places for pods, scores by a strategy."""
+
+    interests = frozenset({"Node", "Pod"})
+
+    ignored_resources: tuple[QualifiedName, ...] = ()
+    """Extended resources that the filter does not look at."""
+    ignored_resource_groups: tuple[ResourceGroup, ...] = ()
+    """Prefixes, such as `example.com`, of extended resources that the filter does not look at."""
+    scoring_strategy: ScoringStrategy = ScoringStrategy(type="LeastAllocated")
+    """Which use of resources is preferred; by default that of the emptiest node."""
+
+    def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[Requests]:
+        """Collect what has to be free."""
+        del snapshot
+        amounts = pod.shape.requests.amounts
+        return PreFilterResult(state=tuple((name, amount) for name, amount in amounts if self._heeds(name, amount)))
+
+    def filter(self, state: Requests, pod: Pod, nodes: Snapshot) -> Verdict:
+        """Pass nodes that have a free place and enough of every resource."""
+        del pod
+        passed = nodes.pod_count < nodes.allowed_pods
+        for resource, amount in state:
+            passed &= amount <= nodes.allocatable(resource) - nodes.requested(resource)
+        return Verdict(passed, lambda: tuple(_rejections(state, nodes)))
+
+    def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[Scored]:
+        """Collect the resources that count for pods of the shape."""
+        cluster, shape = nodes.cluster, pod.shape
+        resources = self.scoring_strategy.resources
+        generation = cluster.generations.nodes
+        return PreScoreResult(
+            state=cluster.memo(
+                self, shape, generation, lambda: scored_resources(resources, shape.score_requests, cluster)
+            )
+        )
+
+    def score(self, state: Scored, pod: Pod, nodes: Snapshot) -> IntArray:
+        """Score by the strategy."""
+        del pod
+        usages = [usage_of(resource, nodes.non_zero_requested(resource.name), nodes) for resource in state]
+        return self.scoring_strategy.score(usages, nodes.size)
+
+    def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
+        """Queue the pod when something that it requests was freed, or a node that could hold it came or grew."""
+        if event.kind == "Pod":
+            return _frees(event, pod)
+        old, new = event.old, event.new
+        if new is None or not _would_fit_empty(pod.shape, new):
+            return False
+        return old is None or _grew(pod.shape, old, new)
+
+    def _heeds(self, resource: str, amount: int) -> bool:
+        """Whether the filter looks at a request."""
+        if not amount:
+            return False
+        group = resource.split("/", maxsplit=1)[0]
+        ignored = resource in self.ignored_resources or group in self.ignored_resource_groups
+        return not (ignored and is_extended_resource(resource))
+
+
+def _rejections(requests: Requests, nodes: Snapshot) -> Iterator[Rejection]:
+    """Yield each lack; one that even an empty node would have cannot be helped by preemption."""
+    yield Rejection(nodes.pod_count >= nodes.allowed_pods, REASON_PODS)
+    for resource, amount in requests:
+        allocatable = nodes.allocatable(resource)
+        short = amount > allocatable - nodes.requested(resource)
+        hopeless = short & (amount > allocatable)
+        reason = f"Insufficient {resource}"
+        yield Rejection(short & ~hopeless, reason)
+        yield Rejection(hopeless, reason, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+
+
+def _frees(event: ClusterEvent, pod: Pod) -> bool:
+    """Whether a pod left, or came to request less of something that this pod requests."""
+    old, new = event.old, event.new
+    if event.action is Action.DELETE:
+        return bool(old.node_name or old.nominated_node_name)
+    if event.action is not Action.UPDATE:
+        return False
+    if new.uid == pod.uid:
+        return _requests_less(old.shape.requests.amounts, new)
+    wanted = {name for name, amount in pod.shape.requests.amounts if amount}
+    return bool(new.node_name) and any(old.requests.get(name) > new.requests.get(name) for name in wanted)
+
+
+def _requests_less(amounts: Requests, pod: Pod) -> bool:
+    return any(amount > pod.shape.requests.get(name) for name, amount in amounts)
+
+
+def _would_fit_empty(shape: PodShape, node: Node) -> bool:
+    """Whether the node could run the pod if nothing else ran on it."""
+    return node.allocatable.get(PODS) >= 1 and all(
+        amount <= node.allocatable.get(name) for name, amount in shape.requests.amounts
+    )
+
+
+def _grew(shape: PodShape, old: Node, new: Node) -> bool:
+    """Whether a node got more places for pods, or more of something that the pod requests."""
+    wanted = (PODS, *(name for name, amount in shape.requests.amounts if amount))
+    return any(new.allocatable.get(name) > old.allocatable.get(name) for name in wanted)

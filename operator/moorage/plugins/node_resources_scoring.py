@@ -1,0 +1,142 @@
+"""How NodeResourcesFit turns the use of resources into a score: the scoring strategies and their arguments.
+
+All arithmetic is exact, in int64, as upstream's. Upstream: pkg/scheduler/framework/plugins/noderesources/
+(resource_allocation.go, least_allocated.go, most_allocated.go, requested_to_capacity_ratio.go), plugins/helper/
+shape_score.go and, for what is a valid argument, pkg/scheduler/apis/config/validation/validation_pluginargs.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Literal, Self
+
+import numpy as np
+from pydantic import Field, field_validator, model_validator
+
+from moorage.api.base import ApiModel, ListOf
+from moorage.api.policy_scores import UtilizationShapePoint
+from moorage.framework.interface import MAX_NODE_SCORE
+from moorage.plugins.node_resources_usage import DEFAULT_RESOURCES, ResourceSpec
+
+if TYPE_CHECKING:
+    from moorage.framework.arrays import BoolArray, IntArray
+    from moorage.plugins.node_resources_usage import Usage
+
+MAX_UTILIZATION = 100
+"""Utilization is a percentage."""
+MAX_SHAPE_SCORE = 10
+"""Scores in a shape run from 0 to this (upstream MaxCustomPriorityScore)."""
+
+
+class RequestedToCapacityRatioParam(ApiModel):
+    """A scoring function of utilization, straight between its points and level outside of them."""
+
+    shape: Annotated[tuple[UtilizationShapePoint, ...], ListOf, Field(min_length=1)]
+    """The points, by increasing utilization."""
+
+    @field_validator("shape")
+    @classmethod
+    def _utilization_increases(cls, shape: tuple[UtilizationShapePoint, ...]) -> tuple[UtilizationShapePoint, ...]:
+        if any(left.utilization >= right.utilization for left, right in pairwise(shape)):
+            raise ValueError("utilization values must be sorted in increasing order")
+        return shape
+
+    @cached_property
+    def table(self) -> IntArray:
+        """The function's value, 0 to MAX_NODE_SCORE, for each whole percentage of utilization."""
+        return np.array([self._value(percent) for percent in range(MAX_UTILIZATION + 1)], dtype=np.int64)
+
+    def _value(self, percent: int) -> int:
+        scale = MAX_NODE_SCORE // MAX_SHAPE_SCORE
+        first, last = self.shape[0], self.shape[-1]
+        if percent <= first.utilization:
+            return first.score * scale
+        for left, right in pairwise(self.shape):
+            if percent <= right.utilization:
+                rise = (right.score - left.score) * scale * (percent - left.utilization)
+                return left.score * scale + truncated_quotient(rise, right.utilization - left.utilization)
+        return last.score * scale
+
+
+def truncated_quotient(dividend: int, divisor: int) -> int:
+    """Divide as Go does, toward zero, by a positive divisor."""
+    return dividend // divisor if dividend >= 0 else -(-dividend // divisor)
+
+
+class ScoringStrategy(ApiModel):
+    """Which use of a node's resources is a good one."""
+
+    type: Literal["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"]
+    """Prefer empty nodes, full nodes, or what the shape says."""
+    resources: Annotated[tuple[ResourceSpec, ...], ListOf] = DEFAULT_RESOURCES
+    """The resources that count; cpu and memory alike where none is given."""
+    requested_to_capacity_ratio: RequestedToCapacityRatioParam | None = None
+    """The shape; for RequestedToCapacityRatio only, and needed there."""
+
+    @field_validator("resources")
+    @classmethod
+    def _default_resources(cls, resources: tuple[ResourceSpec, ...]) -> tuple[ResourceSpec, ...]:
+        return resources or DEFAULT_RESOURCES
+
+    @model_validator(mode="after")
+    def _shape_belongs_to_ratio(self) -> Self:
+        wanted = self.type == "RequestedToCapacityRatio"
+        if wanted and self.requested_to_capacity_ratio is None:
+            raise ValueError("requestedToCapacityRatio: must be specified when type is RequestedToCapacityRatio")
+        if not wanted and self.requested_to_capacity_ratio is not None:
+            raise ValueError("requestedToCapacityRatio: only allowed when type is RequestedToCapacityRatio")
+        return self
+
+    def score(self, usages: Sequence[Usage], size: int) -> IntArray:
+        """Score `size` nodes by the weighted mean over the resources that each of them has, 0 where it has none."""
+        if self.requested_to_capacity_ratio is not None:
+            return _ratio_score(self.requested_to_capacity_ratio.table, usages, size)
+        scorer = _least_allocated if self.type == "LeastAllocated" else _most_allocated
+        mean = _WeightedMean(size)
+        for usage in usages:
+            mean.add(scorer(usage), usage.weight, usage.present)
+        return mean.rounded_down()
+
+
+def _least_allocated(usage: Usage) -> IntArray:
+    return np.maximum(usage.capacity - usage.used, 0) * MAX_NODE_SCORE // usage.divisor
+
+
+def _most_allocated(usage: Usage) -> IntArray:
+    return np.minimum(usage.used, usage.capacity) * MAX_NODE_SCORE // usage.divisor
+
+
+def _ratio_score(table: IntArray, usages: Sequence[Usage], size: int) -> IntArray:
+    mean = _WeightedMean(size)
+    for usage in usages:
+        utilization = np.minimum(usage.used, usage.capacity) * MAX_UTILIZATION // usage.divisor
+        scores = table[utilization]
+        # A resource that scores 0 is left out of the mean altogether, as upstream does.
+        counted = scores > 0
+        mean.add(scores, usage.weight, counted if usage.present is None else counted & usage.present)
+    return mean.rounded_half_up()
+
+
+class _WeightedMean:
+    """A weighted mean of scores, none of them negative, a node."""
+
+    def __init__(self, size: int) -> None:
+        self._sum: IntArray = np.zeros(size, dtype=np.int64)
+        self._weights: IntArray | int = 0
+
+    def add(self, scores: IntArray, weight: int, counted: BoolArray | None) -> None:
+        """Add the scores of the counted nodes, of all if None."""
+        share: IntArray | int = weight if counted is None else weight * counted
+        self._sum = self._sum + scores * share
+        self._weights = self._weights + share
+
+    def rounded_down(self) -> IntArray:
+        """Return the means, cut off; 0 where nothing was added."""
+        return self._sum // np.maximum(self._weights, 1)
+
+    def rounded_half_up(self) -> IntArray:
+        """Return the means, rounded; 0 where nothing was added."""
+        divisor = np.maximum(self._weights, 1)
+        return (2 * self._sum + divisor) // (2 * divisor)
