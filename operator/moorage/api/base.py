@@ -41,7 +41,7 @@ class Rule:
     message: str
     """What must be so, as a sentence without a full stop."""
     cel: str = ""
-    """The same rule as the API server evaluates it, `self` being the model's object; empty for what is never in a CRD."""
+    """The same rule as the API server evaluates it over `self`, the model's object; empty for what is in no CRD."""
     field: str = ""
     """The field to blame, as in `tlsConfig.insecure`; empty blames the model itself."""
     reason: Literal["FieldValueInvalid", "FieldValueRequired", "FieldValueForbidden", "FieldValueDuplicate"] = (

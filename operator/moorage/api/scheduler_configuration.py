@@ -1,13 +1,13 @@
 """KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) as models, with upstream's defaults and rules.
 
 Upstream: staging/src/k8s.io/kube-scheduler/config/v1/types.go, pkg/scheduler/apis/config/v1/defaults.go and
-pkg/scheduler/apis/config/validation/validation.go. `component_config` reads the file and knows the lines.
+pkg/scheduler/apis/config/validation/validation.go. `component_config` reads the file, knows the lines, and
+checks what is between profiles: their names.
 
 Different from upstream: without profiles there are none, where kube-scheduler has one named default-scheduler; and the
 Lease has a name of its own, so that moorage and kube-scheduler never wait for each other.
 """
 
-from collections import Counter
 from collections.abc import Callable
 from math import floor
 from typing import Annotated, Literal
@@ -19,8 +19,8 @@ from moorage.api.duration import GoDuration, parse_duration
 from moorage.api.extender import Extender, repeated_resources
 from moorage.api.plugins import INT32_MAX, PluginConfig, Plugins, PluginSet
 
-API_VERSION = "kubescheduler.config.k8s.io/v1"
-KIND = "KubeSchedulerConfiguration"
+API_VERSION: Literal["kubescheduler.config.k8s.io/v1"] = "kubescheduler.config.k8s.io/v1"
+KIND: Literal["KubeSchedulerConfiguration"] = "KubeSchedulerConfiguration"
 
 DEFAULT_QPS = 50.0
 DEFAULT_BURST = 100
@@ -50,7 +50,7 @@ class ClientConnection(ApiModel):
 
 
 def _timings(check: Callable[[float, float, float], bool]) -> Callable[["LeaderElection"], bool]:
-    """Make a rule over lease duration, renew deadline and retry period in seconds; they do not matter without election."""
+    """Make a rule over lease duration, renew deadline and retry period, in seconds, where there is an election."""
     return lambda election: (
         not election.leader_elect
         or check(election.lease_duration_seconds, election.renew_deadline_seconds, election.retry_period_seconds)
@@ -144,26 +144,14 @@ class KubeSchedulerConfiguration(ApiModel):
 
     rules = (
         Rule(
-            holds=lambda configuration: (
-                configuration.pod_max_backoff_seconds >= configuration.pod_initial_backoff_seconds
-            ),
+            holds=lambda configuration: configuration.backoff_grows or not configuration.says_max_backoff,
             message="must not be below podInitialBackoffSeconds",
             field="podMaxBackoffSeconds",
         ),
         Rule(
-            holds=lambda configuration: (
-                len(configuration.profiles) <= 1 or all(profile.scheduler_name for profile in configuration.profiles)
-            ),
-            message="every one of several profiles needs a schedulerName",
-            field="profiles",
-        ),
-        Rule(
-            holds=lambda configuration: (
-                max(Counter(profile.scheduler_name for profile in configuration.profiles).values(), default=0) <= 1
-                or len(configuration.profiles) <= 1
-            ),
-            message="two profiles have the same schedulerName",
-            field="profiles",
+            holds=lambda configuration: configuration.backoff_grows or configuration.says_max_backoff,
+            message="must not be above podMaxBackoffSeconds, which is 10 where it is not set",
+            field="podInitialBackoffSeconds",
         ),
         Rule(
             holds=lambda configuration: all(
@@ -195,7 +183,7 @@ class KubeSchedulerConfiguration(ApiModel):
     parallelism: Annotated[int, Field(ge=1, le=INT32_MAX)] = 16
     """How many binds and extender calls run at once."""
     percentage_of_nodes_to_score: Percentage = 0
-    """How many of the nodes must have been found to fit before ranking starts; 0: 50 % of small, 5 % of large clusters."""
+    """How many of the nodes must have been found to fit before ranking starts; 0: 50 % in small, 5 % in large ones."""
     pod_initial_backoff_seconds: Annotated[int, Field(ge=1, le=INT32_MAX)] = 1
     """How long a pod waits after its first failed attempt; the wait doubles from one to the next."""
     pod_max_backoff_seconds: Annotated[int, Field(ge=1, le=INT32_MAX)] = 10
@@ -214,3 +202,13 @@ class KubeSchedulerConfiguration(ApiModel):
     """Profiles that are live besides the policies."""
     extenders: Annotated[tuple[Extender, ...], ListOf] = ()
     """Web services that all profiles ask besides their plugins."""
+
+    @property
+    def backoff_grows(self) -> bool:
+        """Whether the longest backoff is not below the first."""
+        return self.pod_max_backoff_seconds >= self.pod_initial_backoff_seconds
+
+    @property
+    def says_max_backoff(self) -> bool:
+        """Whether the longest backoff was written, and so is the one to blame."""
+        return "pod_max_backoff_seconds" in self.model_fields_set

@@ -149,6 +149,7 @@ def parse_policy(manifest: Mapping[str, Any]) -> SchedulingPolicy:
     The status is left out: what an operator once wrote there must not keep a policy from being read.
     """
     try:
-        return SchedulingPolicy.model_validate({key: manifest[key] for key in manifest if key != "status"})
+        fields = {key: value for key, value in manifest.items() if key != "status"}
+        return SchedulingPolicy.model_validate(fields, by_alias=True, by_name=False)
     except ValidationError as error:
         raise InvalidPolicy(faults_of(error)) from error

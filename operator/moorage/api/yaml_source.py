@@ -17,6 +17,7 @@ MAX_NODES = 50_000
 MAX_DEPTH = 64
 """Deeper than any real file; an alias may hold itself."""
 
+_MERGE_TAG = "tag:yaml.org,2002:merge"
 _TEXT_TAGS = frozenset({"tag:yaml.org,2002:str", "tag:yaml.org,2002:timestamp"})
 
 
@@ -27,13 +28,13 @@ class YamlSource:
     content: Any = None
     """Mappings, lists and scalars."""
     lines: dict[Location, int] = field(default_factory=dict)
-    """The line of each field's name and each list's element."""
+    """The line of each field's name and each list's element, and of the first part of all."""
     faults: list[Fault] = field(default_factory=list)
     """Repeated fields, and names that are no text."""
 
     def line_of(self, location: Location) -> int | None:
         """Return the line of a part, or of the nearest part around it that stands in the text."""
-        for end in range(len(location), 0, -1):
+        for end in range(len(location), -1, -1):
             if location[:end] in self.lines:
                 return self.lines[location[:end]]
         return None
@@ -59,6 +60,13 @@ def read_yaml(text: str) -> YamlSource:
         loader.dispose()
 
 
+def mappings_in(value: Any) -> list[tuple[int, Mapping[str, Any]]]:
+    """Return the elements of a list that are mappings, with their positions; nothing where it is no list."""
+    if not isinstance(value, list):
+        return []
+    return [(index, element) for index, element in enumerate(value) if isinstance(element, Mapping)]
+
+
 class _Reader:
     def __init__(self, loader: yaml.SafeLoader) -> None:
         self._loader = loader
@@ -67,6 +75,7 @@ class _Reader:
 
     def read(self, node: yaml.Node | None) -> YamlSource:
         if node is not None:
+            self._source.lines[()] = node.start_mark.line + 1
             self._source.content = self._value(node, ())
         return self._source
 
@@ -88,7 +97,7 @@ class _Reader:
         content: dict[str, Any] = {}
         for name, line, value in self._fields(node, location):
             where = (*location, name)
-            if name in content:
+            if content.get(name) is not None:
                 message = f"is repeated; it stands in line {self._source.lines[where]} already"
                 self._source.faults.append(Fault(path_of(where), line, message))
                 continue
@@ -99,8 +108,10 @@ class _Reader:
     def _fields(self, node: yaml.MappingNode, location: Location) -> Iterator[tuple[str, int, yaml.Node]]:
         for key, value in node.value:
             line = key.start_mark.line + 1
-            if key.tag not in _TEXT_TAGS:
-                path = path_of(location)
-                self._source.faults.append(Fault(path, line, f"the field name {key.value!r} must be text: quote it"))
-            else:
+            if key.tag in _TEXT_TAGS:
                 yield key.value, line, value
+                continue
+            message = f"the field name {key.value!r} must be text: quote it"
+            if key.tag == _MERGE_TAG:
+                message = "merge keys (<<) are not read: write the fields out"
+            self._source.faults.append(Fault(path_of(location), line, message))

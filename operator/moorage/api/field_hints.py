@@ -1,0 +1,46 @@
+"""Hints for fields that no model knows: where a mis-indented one belongs, or what was probably meant."""
+
+from collections import defaultdict
+from difflib import get_close_matches
+
+from pydantic import BaseModel
+
+from moorage.api.faults import Location
+from moorage.api.schema import Schema, structural_schema
+
+HOMES_SHOWN = 2
+"""A name that belongs in more places than this is no hint."""
+
+
+class FieldHints:
+    """The fields of one model and of all models below it."""
+
+    def __init__(self, model: type[BaseModel]) -> None:
+        """Read the fields off the model's schema."""
+        self._schema = structural_schema(model)
+        self._homes: dict[str, set[str]] = defaultdict(set)
+        self._collect(self._schema, "")
+
+    def for_error(self, location: Location, kind: str) -> str:
+        """Return what to add to the message about an unknown field; empty where there is nothing to add."""
+        name = location[-1] if location else None
+        if kind != "extra_forbidden" or not isinstance(name, str):
+            return ""
+        homes = self._homes.get(name, set())
+        if 0 < len(homes) <= HOMES_SHOWN:
+            return f" here; it belongs under {' or '.join(sorted(homes))}: check the indentation"
+        near = get_close_matches(name, self._siblings(location), n=1)
+        return f"; did you mean {near[0]}?" if near else ""
+
+    def _collect(self, schema: Schema, path: str) -> None:
+        for name, child in schema.get("properties", {}).items():
+            self._homes[name].add(path or "the root")
+            self._collect(child, f"{path}.{name}".removeprefix("."))
+        if "items" in schema:
+            self._collect(schema["items"], f"{path}[]")
+
+    def _siblings(self, location: Location) -> list[str]:
+        schema = self._schema
+        for step in location[:-1]:
+            schema = schema.get("items", {}) if isinstance(step, int) else schema.get("properties", {}).get(step, {})
+        return list(schema.get("properties", {}))
