@@ -77,17 +77,17 @@ def run(
     allow_default_scheduler: Annotated[
         bool, typer.Option("--allow-default-scheduler", help="Let a profile take the name default-scheduler.")
     ] = False,
+    leader_elect: Annotated[
+        bool, typer.Option(help="Bind only while holding the Lease, so that several replicas can run.")
+    ] = True,
     seed: Annotated[int | None, typer.Option(help="Seed of the choice among equally good nodes.")] = None,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
     log_format: Annotated[str, typer.Option(help="text or json.")] = "text",
 ) -> None:
     """Schedule pods by policies, until stopped."""
-    from moorage.app import run_operator
-    from moorage.logs import configure_logging
-    from moorage.process_configuration import load_process_configuration
-    from moorage.settings import Settings
+    from moorage.app import load_process_configuration, run_operator
+    from moorage.settings import LeaderElectionSettings, Settings
 
-    configure_logging(log_level, log_format)
     flags = Settings(
         kubeconfig=kubeconfig,
         context=context,
@@ -96,8 +96,9 @@ def run(
         serve_plain_http=serve_plain_http,
         allow_default_scheduler=allow_default_scheduler,
         seed=seed,
+        leader_election=LeaderElectionSettings(enabled=leader_elect),
     )
-    raise typer.Exit(run_operator(load_process_configuration(flags, config)))
+    raise typer.Exit(run_operator(load_process_configuration(flags, config), log_level, log_format))
 
 
 @app.command()
@@ -139,10 +140,20 @@ def crd(
 @app.command()
 def plugins(*, output: OutputOption = Output.TABLE) -> None:
     """List the scheduling plugins, their extension points and default weights."""
-    from moorage.framework.registry import Registry
-    from moorage.listing import print_plugins
+    from moorage.app import list_plugins
 
-    print_plugins(Registry.discover(), as_json=output is Output.JSON)
+    rows = list_plugins()
+    if output is Output.JSON:
+        print(json.dumps([row._asdict() for row in rows], indent=2))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("plugin", "extension points", "weight", "default", box=None, header_style="bold")
+    for row in rows:
+        points = ", ".join(row.extension_points)
+        table.add_row(row.name, points, str(row.weight) if row.weight else "", "yes" if row.default else "")
+    Console(highlight=False).print(table)
 
 
 @app.command()

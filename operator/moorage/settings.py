@@ -13,7 +13,7 @@ SECURE_PORT = 10259
 class LeaderElectionSettings:
     """The Lease and its timings, in seconds; lease > renew deadline > 1.2 x retry period."""
 
-    enabled: bool = False
+    enabled: bool = True
     lease_duration_seconds: float = 15.0
     renew_deadline_seconds: float = 10.0
     retry_period_seconds: float = 2.0
