@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -31,7 +31,7 @@ INTERRUPTED = 130
 """The exit status of a command that Ctrl-C ended."""
 
 
-class Output(str, Enum):
+class Output(StrEnum):
     """How data is printed."""
 
     TABLE = "table"
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 @app.command()
-def run(
+def run(  # noqa: PLR0913 - one parameter a flag
     *,
     kubeconfig: KubeconfigOption = None,
     context: Annotated[str | None, typer.Option(help="The kubeconfig's context.")] = None,

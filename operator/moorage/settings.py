@@ -1,4 +1,7 @@
-"""How the process runs: what flags and the configuration file say beyond profiles. Plain values, checked by whoever made them."""
+"""How the process runs: what flags and the configuration file say beyond profiles.
+
+Plain values, checked by whoever made them.
+"""
 
 from __future__ import annotations
 

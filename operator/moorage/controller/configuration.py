@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from moorage.api.component_config import (
@@ -23,7 +23,7 @@ class ProcessConfiguration:
     """All that is known before the first policy is read."""
 
     settings: Settings
-    defaults: ProfileSettings = ProfileSettings()
+    defaults: ProfileSettings = field(default_factory=ProfileSettings)
     """What a policy gets where it says nothing itself."""
     profiles: tuple[Profile, ...] = ()
     """Profiles of the file, built and so checked."""
