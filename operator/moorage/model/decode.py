@@ -14,7 +14,7 @@ from msgspec import json
 
 from moorage.model.decode_amounts import placed_amounts, pod_amounts, resize_key
 from moorage.model.decode_shape import WireKey, digest_shape, value_key, wire_key
-from moorage.model.decode_storage import STORAGE_DIGESTS
+from moorage.model.decode_volumes import STORAGE_DIGESTS
 from moorage.model.decode_workloads import WORKLOAD_DIGESTS
 from moorage.model.node import Node, Taint
 from moorage.model.pod import Pod, PodShape

@@ -53,7 +53,7 @@ def persistent_volume_claim(raw: bytes) -> PersistentVolumeClaim:
     annotations = metadata.annotations or {}
     owners = (owner.uid for owner in metadata.owner_references or () if owner.controller)
     return PersistentVolumeClaim(
-        namespace=metadata.namespace,
+        namespace=metadata.namespace or "default",
         name=metadata.name,
         uid=metadata.uid,
         resource_version=metadata.resource_version,
@@ -145,7 +145,7 @@ def csi_storage_capacity(raw: bytes) -> CSIStorageCapacity:
     """Digest a storage capacity."""
     wire = json.decode(raw, type=CSIStorageCapacityWire)
     return CSIStorageCapacity(
-        namespace=wire.metadata.namespace,
+        namespace=wire.metadata.namespace or "default",
         name=wire.metadata.name,
         class_name=wire.storage_class_name,
         capacity_bytes=_bytes(wire.capacity, "capacity"),
