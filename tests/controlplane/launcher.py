@@ -22,14 +22,13 @@ from typing import Self
 from controlplane.access import Users
 from controlplane.build import Binaries
 from controlplane.component import Component, ControlPlaneError, Endpoint
+from controlplane.ports import LOOPBACK, Ports
 from controlplane.programs import (
-    LOOPBACK,
     WORKLOAD_CONTROLLERS,
     apiserver_flags,
     controller_manager_flags,
     delegation_flags,
     etcd_flags,
-    free_port,
     scheduler_configuration,
     serving_flags,
 )
@@ -51,7 +50,8 @@ class ControlPlane:
         self._binaries = binaries or Binaries()
         self._temporary = tempfile.TemporaryDirectory(prefix="moorage-controlplane-")
         self.directory = Path(self._temporary.name)
-        self.server = f"https://{LOOPBACK}:{free_port()}"
+        self._ports = Ports()
+        self.server = self._free_url("https")
         self.ca_file = self._certificates("kube-apiserver") / "apiserver.crt"
         self._users = Users(self.directory / "users", self.server, self.ca_file)
         self.token = self.add_user(ADMIN, CLUSTER_ADMINS)
@@ -137,12 +137,12 @@ class ControlPlane:
 
     def start_extender(self) -> Component:
         """Start the extender of `go/cmd/extender`; its `endpoint.url` is the urlPrefix to configure."""
-        url = f"http://{LOOPBACK}:{free_port()}"
+        url = self._free_url("http")
         flags = [f"--address={url.removeprefix('http://')}", f"--kubeconfig={self.kubeconfig}"]
         return self._start(self._component("extender", flags, Endpoint(url, ("/healthz",))))
 
     def _etcd(self) -> Component:
-        url = f"http://{LOOPBACK}:{free_port()}"
+        url = self._free_url("http")
         return self._component("etcd", etcd_flags(self.directory / "etcd", url), Endpoint(url, ("/health",)))
 
     def _apiserver(self, more_flags: Sequence[str]) -> Component:
@@ -161,9 +161,12 @@ class ControlPlane:
         return self._component("kube-apiserver", flags, Endpoint(self.server, ready_paths, self.ca_file, self.token))
 
     def _secured(self, name: str, flags: Sequence[str]) -> Component:
-        url, certificates = f"https://{LOOPBACK}:{free_port()}", self._certificates(name)
+        url, certificates = self._free_url("https"), self._certificates(name)
         endpoint = Endpoint(url, ("/healthz",), certificates / f"{name}.crt", self.token)
         return self._component(name, [*flags, *serving_flags(url, certificates)], endpoint)
+
+    def _free_url(self, scheme: str) -> str:
+        return f"{scheme}://{LOOPBACK}:{self._ports.take()}"
 
     def _certificates(self, name: str) -> Path:
         return self.directory / name
@@ -179,4 +182,5 @@ class ControlPlane:
     def _end(self) -> None:
         for component in (*reversed(self._others), self.apiserver, self.etcd):
             component.stop()
+        self._ports.close()
         self._temporary.cleanup()

@@ -1,13 +1,10 @@
 """What each program is told on its command line or in its configuration, and why."""
 
-import random
-import socket
 from collections.abc import Mapping
 from pathlib import Path
 
-LOOPBACK = "127.0.0.1"
-PORTS = range(20000, 32000)
-"""Below the range that outgoing connections take theirs from: a port stays free while its server is down."""
+from controlplane.ports import LOOPBACK
+
 WORKLOAD_CONTROLLERS = (
     "deployment-controller",
     "replicaset-controller",
@@ -19,18 +16,6 @@ WORKLOAD_CONTROLLERS = (
     "serviceaccount-controller",
 )
 """For pods, budgets and deletions. Not the node lifecycle: it would evict pods from nodes that have no kubelet."""
-
-
-def free_port() -> int:
-    """Return a loopback port that nobody listens on."""
-    while True:
-        port = random.choice(PORTS)
-        with socket.socket() as probe:
-            try:
-                probe.bind((LOOPBACK, port))
-            except OSError:
-                continue
-            return port
 
 
 def etcd_flags(data: Path, url: str) -> list[str]:

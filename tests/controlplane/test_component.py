@@ -7,13 +7,19 @@ from pathlib import Path
 import pytest
 
 from controlplane.component import Component, ControlPlaneError, Endpoint
-from controlplane.programs import LOOPBACK, free_port
+from controlplane.ports import LOOPBACK, Ports
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[Component]:
-    """A web server that serves an empty folder."""
-    port = free_port()
+def port() -> Iterator[int]:
+    ports = Ports()
+    yield ports.take()
+    ports.close()
+
+
+@pytest.fixture
+def server(tmp_path: Path, port: int) -> Iterator[Component]:
+    """A web server that serves a folder of logs."""
     command = [sys.executable, "-m", "http.server", "--bind", LOOPBACK, "--directory", str(tmp_path), str(port)]
     component = Component(command, tmp_path / "server.log", Endpoint(f"http://{LOOPBACK}:{port}", ("/",)))
     yield component
@@ -65,17 +71,17 @@ def test_starting_twice_is_refused(server: Component) -> None:
         server.start()
 
 
-def test_a_program_that_ends_early_is_quoted(tmp_path: Path) -> None:
+def test_a_program_that_ends_early_is_quoted(tmp_path: Path, port: int) -> None:
     command = ["/bin/sh", "-c", "echo no such flag; exit 3"]
-    component = Component(command, tmp_path / "log", Endpoint(f"http://{LOOPBACK}:{free_port()}", ("/",)))
+    component = Component(command, tmp_path / "log", Endpoint(f"http://{LOOPBACK}:{port}", ("/",)))
 
     with pytest.raises(ControlPlaneError, match=r"ended with exit code 3 .*\n.*no such flag"):
         component.start()
 
 
-def test_a_program_that_never_answers_is_killed_and_quoted(tmp_path: Path) -> None:
+def test_a_program_that_never_answers_is_killed_and_quoted(tmp_path: Path, port: int) -> None:
     command = ["/bin/sh", "-c", "echo still thinking; exec sleep 60"]
-    component = Component(command, tmp_path / "log", Endpoint(f"http://{LOOPBACK}:{free_port()}", ("/",)))
+    component = Component(command, tmp_path / "log", Endpoint(f"http://{LOOPBACK}:{port}", ("/",)))
 
     with pytest.raises(ControlPlaneError, match=r"not ready after .*\n.*still thinking"):
         component.start(timeout_seconds=0.2)
