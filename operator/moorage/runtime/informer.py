@@ -92,7 +92,7 @@ class Informer:
                 await self._watch()
             except Gone:
                 self._observer.observe_watch_end(self.kind, "expired")
-                await self._clock.sleep(self._expiries.next_seconds() if self._expiries.failures else 0)
+                await self._clock.sleep(self._after_expiry())
             except (ApiError, ApiUnreachable) as error:
                 self._observer.observe_watch_end(self.kind, "failed")
                 await self._clock.sleep(self._pause_seconds(error))
@@ -165,6 +165,11 @@ class Informer:
 
     def _key(self, named: Any) -> str:
         return f"{named.namespace}/{named.name}" if self.resource.namespaced else str(named.name)
+
+    def _after_expiry(self) -> float:
+        """Return how long to wait before the list: not at all, unless it happens again and again."""
+        pause = self._expiries.next_seconds()
+        return 0.0 if self._expiries.failures == 1 else pause
 
     def _recovered(self) -> None:
         if self._failures.failures:

@@ -18,7 +18,7 @@ from moorage.runtime.refusals import refusal
 from moorage.runtime.watch_lines import LineSplitter
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncGenerator, Mapping
 
     from aiohttp import ClientResponse
 
@@ -92,7 +92,9 @@ class KubeClient:
         """DELETE an object; `body` holds DeleteOptions."""
         return await self._write("DELETE", path, body)
 
-    async def watch(self, path: str, query: Mapping[str, str], inactivity_seconds: float) -> AsyncIterator[list[bytes]]:
+    async def watch(
+        self, path: str, query: Mapping[str, str], inactivity_seconds: float
+    ) -> AsyncGenerator[list[bytes]]:
         """Watch a collection: yield the lines of each read together. Ends when the API server ends it.
 
         Raises ApiUnreachable when nothing came for `inactivity_seconds`, or when the stream broke.

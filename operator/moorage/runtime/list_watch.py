@@ -1,6 +1,7 @@
 """LIST and WATCH of one resource, as raw objects: pages, bookmarks, resourceVersions and their expiry."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from random import Random
 from typing import TypeVar
 
@@ -76,7 +77,7 @@ class ListWatch:
         self._events = msgspec.json.Decoder(WatchEvent)
         self._heads = msgspec.json.Decoder(Head)
 
-    async def pages(self) -> AsyncIterator[list[msgspec.Raw]]:
+    async def pages(self) -> AsyncGenerator[list[msgspec.Raw]]:
         """List everything, a page at a time; once the last page is out, `resource_version` is the list's."""
         self.resource_version = ""
         query = {"limit": str(PAGE_SIZE)} | self._selection()
@@ -89,7 +90,7 @@ class ListWatch:
                 return
             query["continue"] = page.metadata.continue_
 
-    async def changes(self) -> AsyncIterator[list[WatchEvent]]:
+    async def changes(self) -> AsyncGenerator[list[WatchEvent]]:
         """Watch from `resource_version` on, a read at a time, and keep it up to date. Ends when the watch ends.
 
         Raises Gone when the resourceVersion has expired; a list has to come first then.
@@ -100,12 +101,14 @@ class ListWatch:
             "resourceVersion": self.resource_version,
             "timeoutSeconds": str(self.random.randint(*WATCH_SECONDS)),
         } | self._selection()
+        watch = self._client.watch(self.resource.collection, query, self._inactivity_seconds)
         try:
-            async for lines in self._client.watch(self.resource.collection, query, self._inactivity_seconds):
-                events = [self._read(self._events, line) for line in lines]
-                last = self._last_version(events)
-                yield [event for event in events if event.type != BOOKMARK]
-                self.resource_version = last or self.resource_version
+            async with aclosing(watch):
+                async for lines in watch:
+                    events = [self._read(self._events, line) for line in lines]
+                    last = self._last_version(events)
+                    yield [event for event in events if event.type != BOOKMARK]
+                    self.resource_version = last or self.resource_version
         except Gone:
             self.resource_version = ""
             raise
