@@ -58,11 +58,13 @@ class Plugin(BaseModel):
     interests: ClassVar[frozenset[str]] = frozenset()
     """Kinds of objects (`Pod`, `Node`, ...) whose changes may make a pod that this plugin rejected schedulable."""
 
-    __hash__ = object.__hash__
-
     def __eq__(self, other: object) -> bool:
         """Two plugins are equal only if they are one."""
         return self is other
+
+    def __hash__(self) -> int:
+        """Hash by identity; pydantic would replace an inherited `object.__hash__` by one over the fields."""
+        return object.__hash__(self)
 
     @property
     def name(self) -> str:
