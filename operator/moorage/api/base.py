@@ -8,7 +8,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, Strict, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    Strict,
+    ValidationError,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
@@ -76,9 +85,7 @@ class ApiModel(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _drop_nulls(cls, fields: Any) -> Any:
-        if isinstance(fields, Mapping):
-            return {name: value for name, value in fields.items() if value is not None}
-        return fields
+        return _without_nulls(fields)
 
     @model_validator(mode="after")
     def _hold_rules(self) -> Self:
@@ -117,6 +124,12 @@ class ApiModel(BaseModel):
         return reference
 
 
+def _without_nulls(fields: Any) -> Any:
+    if isinstance(fields, Mapping):
+        return {name: value for name, value in fields.items() if value is not None}
+    return fields
+
+
 def _rule_error(message: str, location: tuple[int | str, ...]) -> InitErrorDetails:
     context = {"message": message, "depth": len(location)}
     return InitErrorDetails(type=PydanticCustomError(RULE_ERROR, "{message}", context), loc=location, input=None)
@@ -142,6 +155,9 @@ def map_list(*keys: str) -> dict[str, Any]:
 
 ListOf = Strict(False)
 """Marks a tuple that is written as a list. Its elements stay strict."""
+
+WithoutNulls = BeforeValidator(_without_nulls)
+"""Marks a mapping of names that users choose; a null takes the name out, as it does with an API server."""
 
 LabelValue = Annotated[str, Field(max_length=LABEL_VALUE_LENGTH, pattern=LABEL_VALUE_PATTERN)]
 QualifiedName = Annotated[str, Field(max_length=QUALIFIED_NAME_LENGTH, pattern=QUALIFIED_NAME_PATTERN)]

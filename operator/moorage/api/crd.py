@@ -18,6 +18,16 @@ def render() -> str:
     return HEADER + yaml.dump(crd(), Dumper=_NoAliases, sort_keys=False, width=120, allow_unicode=True)
 
 
+def render_chart_template() -> str:
+    """Return the CRD as a template of the Helm chart, which installs it on demand and keeps it at uninstall.
+
+    Braces that Helm would read as its own are escaped.
+    """
+    head, rest = render().replace("{{", '{{ "{{" }}').split("metadata:\n", 1)
+    keep = "  {{- if .Values.crds.keep }}\n  annotations:\n    helm.sh/resource-policy: keep\n  {{- end }}\n"
+    return f"{{{{- if .Values.crds.enabled }}}}\n{head}metadata:\n{keep}{rest}{{{{- end }}}}\n"
+
+
 def crd() -> dict[str, Any]:
     """Return the CRD as the API server takes it."""
     return {

@@ -66,6 +66,6 @@ def _not(value: Any) -> str:
         return f", not {str(value).lower()}"
     if isinstance(value, int | float):
         return f", not {value}"
-    if isinstance(value, Sequence):
-        return ", not a list"
-    return ", not a mapping"
+    if value is None:
+        return ", not null"
+    return ", not a list" if isinstance(value, Sequence) else ", not a mapping"

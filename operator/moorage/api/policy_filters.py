@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from moorage.api.base import ApiModel, LabelValue, ListOf, QualifiedName, Rule, list_type
+from moorage.api.base import ApiModel, LabelValue, ListOf, QualifiedName, Rule, WithoutNulls, list_type
 
 LifecycleClass = Literal["spot", "on-demand", "reserved", "unknown"]
 """How a node is paid for, and so how long it may live; unknown: none of the known labels says."""
@@ -49,7 +49,9 @@ class LabelSelectorRequirement(ApiModel):
 class LabelSelector(ApiModel):
     """A selector over labels, as metav1.LabelSelector: all its parts must hold; an empty one matches everything."""
 
-    match_labels: dict[str, Annotated[str, Field(max_length=63)]] = Field(default_factory=dict, max_length=VALUES)
+    match_labels: Annotated[dict[str, Annotated[str, Field(max_length=63)]], WithoutNulls] = Field(
+        default_factory=dict, max_length=VALUES
+    )
     """Labels with the values that they must have."""
     match_expressions: Annotated[
         tuple[LabelSelectorRequirement, ...],

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from moorage.api.base import ApiModel, LabelValue, ListOf, QualifiedName, Rule, Score, Weight, list_type
+from moorage.api.base import ApiModel, LabelValue, ListOf, QualifiedName, Rule, Score, Weight, WithoutNulls, list_type
 from moorage.api.policy_filters import InstanceTypePattern
 
 SHAPE_POINTS = 20
@@ -62,7 +62,7 @@ class Resources(ApiModel):
     strategy: Literal["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"] | None = None
     """LeastAllocated spreads, MostAllocated packs, RequestedToCapacityRatio follows `shape`. Absent: as the preset
     says, else LeastAllocated."""
-    weights: dict[str, Weight] = Field(default_factory=dict, max_length=TABLE_ROWS)
+    weights: Annotated[dict[str, Weight], WithoutNulls] = Field(default_factory=dict, max_length=TABLE_ROWS)
     """How much each resource counts, 0 to 100; 0 leaves it out. Empty: as the preset says, else cpu 1 and memory 1."""
     shape: Annotated[
         tuple[UtilizationShapePoint, ...],
@@ -150,7 +150,7 @@ class Zones(ApiModel):
     """Which pods count: those of the same owner and revision, or all of the namespace."""
     max_skew: Annotated[int, Field(ge=1, le=MAX_SKEW)] = 1
     """How many more pods a zone may have than the emptiest one, with Require."""
-    prefer: dict[str, Score] = Field(default_factory=dict, max_length=TABLE_ROWS)
+    prefer: Annotated[dict[str, Score], WithoutNulls] = Field(default_factory=dict, max_length=TABLE_ROWS)
     """Scores of zones, 0 to 10, by `topology.kubernetes.io/zone`; added to the score of the spreading."""
 
 
@@ -167,5 +167,5 @@ class Gpu(ApiModel):
     """How pods that ask for no GPU treat GPU nodes: Avoid scores them 1 and others 5, Forbid refuses them."""
     pods_with_gpu: Literal["Pack", "Spread", "Ignore"] = "Pack"
     """Whether pods that ask for GPUs prefer the fuller nodes, the emptier ones, or neither."""
-    models: dict[str, Score] = Field(default_factory=dict, max_length=TABLE_ROWS)
+    models: Annotated[dict[str, Score], WithoutNulls] = Field(default_factory=dict, max_length=TABLE_ROWS)
     """Scores of GPU models, 0 to 10, by the node label nvidia.com/gpu.product; they decide first."""

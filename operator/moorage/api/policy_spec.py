@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from moorage.api.base import ApiModel, LabelValue, ListOf, Rule, Weight, list_type, map_list
+from moorage.api.base import ApiModel, LabelValue, ListOf, Rule, Weight, WithoutNulls, list_type, map_list
 from moorage.api.extender import Extender, repeated_resources
 from moorage.api.plugins import PluginConfig, Plugins
 from moorage.api.policy_filters import Filters
@@ -87,7 +87,7 @@ class SchedulingPolicySpec(ApiModel):
     """A named starting point; fields that are set here win over it, one by one."""
     filters: Filters = Filters()
     """Hard rules for nodes; all must hold."""
-    weights: dict[str, Weight] = Field(default_factory=dict, max_length=WEIGHTS)
+    weights: Annotated[dict[str, Weight], WithoutNulls] = Field(default_factory=dict, max_length=WEIGHTS)
     """The weight of each score by plugin name, 0 to 100; 0 switches the score off. A name that is absent has its
     default weight."""
     resources: Resources = Resources()

@@ -97,9 +97,10 @@ class _Reader:
         content: dict[str, Any] = {}
         for name, line, value in self._fields(node, location):
             where = (*location, name)
-            if content.get(name) is not None:
+            if name in content:
                 message = f"is repeated; it stands in line {self._source.lines[where]} already"
                 self._source.faults.append(Fault(path_of(where), line, message))
+            if content.get(name) is not None:
                 continue
             self._source.lines[where] = line
             content[name] = self._value(value, where)

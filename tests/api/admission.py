@@ -1,0 +1,96 @@
+"""An oracle for what an API server does with an object of the CRD: slow, obvious, and independent of the models.
+
+It drops nulls, fills defaults in, checks the schema with jsonschema, refuses unknown fields as kubectl's strict
+validation does, refuses repetitions in sets and maps, and evaluates the CEL rules.
+"""
+
+from collections.abc import Iterator
+from copy import deepcopy
+from functools import cache
+from typing import Any
+
+import jsonschema
+from cel_expr_python import cel
+
+Schema = dict[str, Any]
+
+
+def admit(schema: Schema, manifest: dict[str, Any], old: dict[str, Any] | None = None) -> list[str]:
+    """Return what an API server would find wrong."""
+    content = filled(schema, manifest)
+    validator = jsonschema.Draft202012Validator(closed(schema))
+    faults = [f"{error.json_path}: {error.message}" for error in validator.iter_errors(content)]
+    if faults:
+        return faults
+    return [*repetitions(schema, content, "$"), *broken_rules(schema, content, "$", old and filled(schema, old))]
+
+
+def filled(schema: Schema, value: Any) -> Any:
+    """Drop nulls, then fill in defaults, from the outside in."""
+    if isinstance(value, dict):
+        value = {name: child for name, child in value.items() if child is not None}
+        for name, child in schema.get("properties", {}).items():
+            if name not in value and "default" in child:
+                value[name] = deepcopy(child["default"])
+        return {name: filled(below(schema, name), child) for name, child in value.items()}
+    if isinstance(value, list):
+        return [filled(schema.get("items", {}), element) for element in value]
+    return value
+
+
+def below(schema: Schema, name: str) -> Schema:
+    known: Schema = schema.get("properties", {}).get(name, schema.get("additionalProperties", {}))
+    return known
+
+
+def closed(schema: Schema) -> Schema:
+    """Say what strict field validation says: no field but the known ones."""
+    copy = {name: value for name, value in schema.items() if name not in {"default", "format"}}
+    if "properties" in schema:
+        copy["properties"] = {name: closed(child) for name, child in schema["properties"].items()}
+        if not is_metadata(schema):
+            copy["additionalProperties"] = False
+    for name in ("items", "additionalProperties"):
+        if isinstance(schema.get(name), dict):
+            copy[name] = closed(schema[name])
+    return copy
+
+
+def is_metadata(schema: Schema) -> bool:
+    return set(schema["properties"]) == {"name"} and "required" not in schema
+
+
+def repetitions(schema: Schema, value: Any, path: str) -> Iterator[str]:
+    for where, child_schema, child in children(schema, value, path):
+        yield from repetitions(child_schema, child, where)
+    kind = schema.get("x-kubernetes-list-type")
+    if kind in {"set", "map"}:
+        keys = schema.get("x-kubernetes-list-map-keys", [])
+        seen = [tuple(element[key] for key in keys) or element for element in value]
+        if len(set(seen)) < len(seen):
+            yield f"{path}: repeats an element"
+
+
+def broken_rules(schema: Schema, value: Any, path: str, old: Any) -> Iterator[str]:
+    for where, child_schema, child in children(schema, value, path):
+        yield from broken_rules(child_schema, child, where, None)
+    for rule in schema.get("x-kubernetes-validations", ()):
+        if "oldSelf" in rule["rule"] and old is None:
+            continue
+        result = compiled(rule["rule"]).eval(data={"self": value, "oldSelf": old})
+        assert result.type() != cel.Type.ERROR, f"{path}: {rule['rule']}: {result.value()}"
+        if result.value() is not True:
+            yield f"{path}: {rule['message']}"
+
+
+def children(schema: Schema, value: Any, path: str) -> Iterator[tuple[str, Schema, Any]]:
+    if isinstance(value, dict):
+        yield from ((f"{path}.{name}", below(schema, name), child) for name, child in value.items())
+    elif isinstance(value, list):
+        yield from ((f"{path}[{index}]", schema.get("items", {}), child) for index, child in enumerate(value))
+
+
+@cache
+def compiled(rule: str) -> Any:
+    environment = cel.NewEnv(variables={"self": cel.Type.DYN, "oldSelf": cel.Type.DYN})
+    return environment.compile(rule)
