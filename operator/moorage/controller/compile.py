@@ -131,7 +131,7 @@ class _Parts:
         yield "InstanceType", self._type_patterns() | _written(spec.instance_types)
         allowed = list(spec.filters.lifecycles)
         yield "Lifecycle", ({"allow": allowed} if allowed else {}) | _written(spec.lifecycle)
-        yield "ZoneSpread", _written(spec.zones)
+        yield "ZoneSpread", _written(spec.filters.zones) | _written(spec.zones)
         yield "Gpu", _written(spec.gpu)
 
     def _type_patterns(self) -> dict[str, list[str]]:
