@@ -1,4 +1,4 @@
-"""The chart as Helm renders it: valid objects, no more rights than the operator uses, a pod that "restricted" admits."""
+"""The chart as Helm renders it: valid objects, just the rights the operator uses, a pod that "restricted" admits."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import kubernetes_validate
 import pytest
 import yaml
+
 from moorage.api import crd as crds
 from moorage.api.component_config import load
 
