@@ -9,3 +9,242 @@ Arrays are read-only, contiguous, one entry a node of the view, int64 unless sai
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from moorage.framework.image_columns import ImageColumn
+from moorage.framework.memo import Memo
+from moorage.framework.terms import Carried, CarriedKind, CountedTerm
+from moorage.framework.vocabulary import ClassColumn, LabelColumn
+
+if TYPE_CHECKING:
+    from moorage.framework.arrays import BoolArray, IntArray
+    from moorage.framework.columns import NodeColumns
+    from moorage.framework.generations import Generations
+    from moorage.framework.what_if import NodeWhatIf
+    from moorage.model.node import Node, Taint
+    from moorage.model.pod import HostPort, Pod, PodShape
+    from moorage.model.selectors import Labels
+
+D = TypeVar("D", bound=np.generic)
+T = TypeVar("T")
+
+
+class Snapshot:
+    """The whole cluster; `NodesView` and `NodeWhatIf` are parts of it with the same interface."""
+
+    def __init__(self, columns: NodeColumns, memo: Memo | None = None) -> None:
+        self._columns = columns
+        self._memo = Memo() if memo is None else memo
+
+    # -- which nodes ------------------------------------------------------------------------------------------------
+
+    @property
+    def cluster(self) -> Snapshot:
+        """The snapshot of all nodes."""
+        return self
+
+    @property
+    def size(self) -> int:
+        """How many nodes the view has."""
+        return self._columns.slots.size
+
+    @property
+    def total_nodes(self) -> int:
+        """How many nodes the cluster has."""
+        return self._columns.slots.size
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The nodes' names."""
+        return self._columns.names
+
+    @property
+    def order(self) -> IntArray:
+        """Positions in the whole cluster, in the order in which nodes are looked at: zone by zone in turn."""
+        return self._columns.order.slots
+
+    def node(self, position: int) -> Node:
+        """Return the node at a position."""
+        return self._columns.nodes[self._slot(position)]
+
+    def position(self, name: str) -> int | None:
+        """Return where a node is, None where the view does not have it."""
+        return self._columns.slot_of.get(name)
+
+    def take(self, positions: IntArray) -> Snapshot:
+        """Return a view of the nodes at these positions, in that order."""
+        return NodesView(self, positions)
+
+    def what_if(self, position: int) -> NodeWhatIf:
+        """Return one node, on which pods may be added and removed without anybody else seeing it."""
+        from moorage.framework.what_if import NodeWhatIf
+
+        return NodeWhatIf(self.cluster, self._slot(position))
+
+    def gather(self, array: npt.NDArray[D]) -> npt.NDArray[D]:
+        """Return the view's entries of an array over all nodes of the cluster; of the cluster, the array itself."""
+        return array
+
+    # -- columns ----------------------------------------------------------------------------------------------------
+
+    def allocatable(self, resource: str) -> IntArray:
+        """Return what nodes offer of a resource."""
+        return self.gather(self._columns.resources.allocatable(resource))
+
+    def requested(self, resource: str) -> IntArray:
+        """Return what placed pods take of a resource."""
+        return self.gather(self._columns.resources.requested(resource))
+
+    def non_zero_requested(self, resource: str) -> IntArray:
+        """Return what placed pods take for scoring: of cpu and memory at least a default for each container."""
+        return self.gather(self._columns.resources.non_zero_requested(resource))
+
+    @property
+    def allowed_pods(self) -> IntArray:
+        """How many pods nodes take."""
+        return self.gather(self._columns.resources.allowed_pods)
+
+    @property
+    def pod_count(self) -> IntArray:
+        """How many pods nodes have."""
+        return self.gather(self._columns.resources.pod_count)
+
+    @property
+    def unschedulable(self) -> BoolArray:
+        """Which nodes are cordoned."""
+        return self.gather(self._columns.unschedulable.view)
+
+    @property
+    def taints(self) -> ClassColumn[tuple[Taint, ...]]:
+        """The nodes' taints."""
+        return ClassColumn(self.gather(self._columns.taints.ids), self._columns.taints.values)
+
+    @property
+    def declared_features(self) -> ClassColumn[frozenset[str]]:
+        """The features that nodes declare."""
+        return ClassColumn(self.gather(self._columns.features.ids), self._columns.features.values)
+
+    def label(self, key: str) -> LabelColumn:
+        """Return a label's column; ids and values are the same for all views."""
+        column = self._columns.labels.column(key)
+        return LabelColumn(self.gather(column.ids), column.values)
+
+    def image(self, name: str) -> ImageColumn | None:
+        """Return which nodes have an image, None where no node of the cluster has."""
+        column = self._columns.images.column(name)
+        if column is None:
+            return None
+        return ImageColumn(self.gather(column.present), column.size_bytes, column.node_count)
+
+    def port_in_use(self, port: HostPort) -> BoolArray:
+        """Return the nodes on which a pod cannot have a host port."""
+        return self.gather(self._columns.ports.in_use(port))
+
+    # -- pods -------------------------------------------------------------------------------------------------------
+
+    def pods_on(self, position: int) -> Collection[Pod]:
+        """Return the pods placed on a node."""
+        return self._columns.pods_on(self._slot(position))
+
+    def counted(self, term: CountedTerm) -> IntArray:
+        """Return how many placed pods match a term."""
+        return self.gather(self._columns.placed.counted(term))
+
+    def carried(self, kind: CarriedKind, shape: PodShape) -> Sequence[Carried]:
+        """Return the terms that placed pods carry and that speak of pods of this shape."""
+        return [Carried(each.term, each.weight, self.gather(each.counts)) for each in self._carried(kind, shape)]
+
+    def nominated(self, name: str) -> Collection[Pod]:
+        """Return the pods that are nominated to a node."""
+        return self._columns.nominations.on(name)
+
+    @property
+    def nominated_nodes(self) -> Collection[str]:
+        """Names of all nodes of the cluster to which a pod is nominated."""
+        return self._columns.nominations.node_names
+
+    # -- the rest of the cluster ------------------------------------------------------------------------------------
+
+    @property
+    def namespaces(self) -> Mapping[str, Labels]:
+        """Labels of all namespaces."""
+        return self._columns.objects.namespaces
+
+    def objects(self, kind: str) -> Mapping[str, Any]:
+        """Return all objects of a kind by key (`namespace/name`, or `name`)."""
+        return self._columns.objects.of_kind(kind)
+
+    @property
+    def generations(self) -> Generations:
+        """Counters that say what changed."""
+        return self._columns.generations
+
+    def memo(self, subject: Hashable, shape: PodShape, generation: Hashable, compute: Callable[[], T]) -> T:
+        """Compute once a subject (the plugin, or a name), shape and generation.
+
+        Views share the cluster's: compute node-shaped values on `cluster` and `gather` them.
+        """
+        return self._memo.get(subject, shape, generation, compute)
+
+    def _slot(self, position: int) -> int:
+        """Return where the node of the view is in the cluster."""
+        return position
+
+    def _carried(self, kind: CarriedKind, shape: PodShape) -> Sequence[Carried]:
+        """Return the carried terms with counts of the whole cluster."""
+        objects = self._columns.objects
+        return self._columns.placed.carried(kind, shape, objects.namespaces, self.generations.namespaces)
+
+
+class NodesView(Snapshot):
+    """Some nodes of the cluster."""
+
+    def __init__(self, parent: Snapshot, positions: IntArray) -> None:
+        cluster = parent.cluster
+        super().__init__(cluster._columns, cluster._memo)  # noqa: SLF001 - a view is of the same class
+        self._cluster = cluster
+        self._slots = parent.gather(np.arange(cluster.size, dtype=np.int64))[positions]
+        self._gathered: dict[int, tuple[npt.NDArray[Any], npt.NDArray[Any]]] = {}
+        self._names: Sequence[str] | None = None
+        self._positions: dict[str, int] | None = None
+
+    @property
+    def cluster(self) -> Snapshot:
+        """The snapshot of all nodes."""
+        return self._cluster
+
+    @property
+    def size(self) -> int:
+        """How many nodes the view has."""
+        return len(self._slots)
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The nodes' names."""
+        if self._names is None:
+            names = self._columns.names
+            self._names = [names[slot] for slot in self._slots.tolist()]
+        return self._names
+
+    def position(self, name: str) -> int | None:
+        """Return where a node is, None where the view does not have it."""
+        if self._positions is None:
+            self._positions = {each: position for position, each in enumerate(self.names)}
+        return self._positions.get(name)
+
+    def gather(self, array: npt.NDArray[D]) -> npt.NDArray[D]:
+        """Return the view's entries of an array over all nodes, gathered once."""
+        known = self._gathered.get(id(array))
+        if known is None:
+            # The source is kept with the result, so that no other array can get its id.
+            known = self._gathered[id(array)] = (array, array[self._slots])
+            known[1].flags.writeable = False
+        return known[1]
+
+    def _slot(self, position: int) -> int:
+        return int(self._slots[position])
