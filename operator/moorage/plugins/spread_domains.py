@@ -10,7 +10,6 @@ domain: their id, ABSENT, indexes it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from moorage.model.pod import Pod, PodShape
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SpreadDomains:
     """A constraint of a shape, resolved against the nodes as they are."""
 
@@ -40,13 +39,10 @@ class SpreadDomains:
     self_match: int
     """1 if the pod itself counts once it is placed."""
     ids: IdArray
-    """The domain of every node of the cluster that counts, ABSENT for the others."""
+    """The domain of every node of the cluster whose pods count, ABSENT for the others."""
+    present: IntArray
+    """The domains that the pod could be in, and so have to keep up with each other."""
     table_size: int
-
-    @cached_property
-    def present(self) -> IntArray:
-        """The domains that have a node that counts."""
-        return np.unique(self.ids[self.ids != ABSENT])
 
     def count(self, cluster: Snapshot) -> IntArray:
         """Return how many pods each domain has."""
@@ -79,10 +75,7 @@ def _resolve(
     column = cluster.label(constraint.topology_key)
     ids = column.ids
     ids = domain_ids(ids, column.values) if eligible is None else np.where(eligible, ids, ABSENT)
-    if constraint.honor_affinity and (shape.node_selector or shape.node_affinity):
-        ids = np.where(matches_pod_affinity(shape, cluster), ids, ABSENT)
-    if constraint.honor_taints:
-        ids = np.where(_tolerable(shape, cluster), ids, ABSENT)
+    ids = np.where(may_be_used(constraint, shape, cluster), ids, ABSENT).astype(np.int32, copy=False)
     selector = constraint.selector
     return SpreadDomains(
         constraint=constraint,
@@ -91,22 +84,26 @@ def _resolve(
         if selector is None or selector.is_empty
         else CountedTerm((Clause(frozenset((shape.namespace,)), selector),), counts_terminating=False),
         self_match=int(selector is not None and selector.matches(shape.labels)),
-        ids=ids.astype(np.int32, copy=False),
+        ids=ids,
+        present=np.unique(ids[ids != ABSENT]),
         table_size=len(column.values) + 1,
     )
+
+
+def may_be_used(constraint: TopologySpreadConstraint, shape: PodShape, cluster: Snapshot) -> BoolArray:
+    """Which nodes the constraint's inclusion policies let count (upstream matchNodeInclusionPolicies)."""
+    usable = matches_pod_affinity(shape, cluster) if constraint.honor_affinity else np.ones(cluster.size, np.bool_)
+    if constraint.honor_taints:
+        column = cluster.taints
+        tolerable = [not untolerated(shape.tolerations, taints) for taints in column.classes]
+        usable = usable & np.array([*tolerable, True], np.bool_)[column.ids]
+    return usable
 
 
 def domain_ids(ids: IdArray, values: Sequence[str]) -> IdArray:
     """Put nodes without the label into a domain of their own, that of the label's empty value."""
     absent_domain = values.index("") if "" in values else len(values)
     return np.where(ids == ABSENT, absent_domain, ids).astype(np.int32, copy=False)
-
-
-def _tolerable(shape: PodShape, cluster: Snapshot) -> BoolArray:
-    """Which nodes have no taint that would keep the pod off."""
-    column = cluster.taints
-    answers = [not untolerated(shape.tolerations, taints) for taints in column.classes]
-    return np.array(answers, np.bool_)[column.ids]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +127,15 @@ class SpreadCounts:
         A pod that was never counted is counted out all the same, be it terminating or the selector empty: so does
         kube-scheduler, whose preemption the answers have to match.
         """
-        domain = nodes.gather(self.domains.ids)[0]
         selector = self.domains.constraint.selector
-        if domain == ABSENT or selector is None or not selector.matches(other.labels):
+        if selector is None or not selector.matches(other.labels):
+            return self
+        return self.shifted(nodes, change)
+
+    def shifted(self, nodes: Snapshot, change: int) -> SpreadCounts:
+        """Return the counts with one pod more, or less, in the domain of the one node of `nodes`."""
+        domain = nodes.gather(self.domains.ids)[0]
+        if domain == ABSENT:
             return self
         counts = self.counts.copy()
         counts[domain] += change

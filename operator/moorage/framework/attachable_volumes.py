@@ -1,0 +1,188 @@
+"""How many volumes each CSI driver has to keep attached to each node.
+
+A volume is resolved from the pod's claim, over the claim's volume or, while it is not bound, its storage class. Hence
+the counts depend on storage objects as much as on pods: they are made anew when an object has changed since they were
+last asked for, and only then; between, a pod that comes or goes costs one addition a volume.
+
+Upstream: `pkg/scheduler/framework/plugins/nodevolumelimits/csi.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import numpy as np
+
+from moorage.model.decode_volumes import (
+    AWS_EBS_DRIVER,
+    AZURE_DISK_DRIVER,
+    GCE_PD_DRIVER,
+    ebs_volume_id,
+    gce_volume_handle,
+)
+from moorage.model.volumes import PersistentVolume, PersistentVolumeClaim, PodVolume, StorageClass, VolumeAttachment
+
+if TYPE_CHECKING:
+    from moorage.framework.arrays import BoolArray, IntArray
+    from moorage.framework.column import Column, Slots
+    from moorage.model.pod import Pod
+
+Objects = Callable[[str], Mapping[str, object]]
+"""The objects of a kind by key (`namespace/name`, or the name where there is no namespace)."""
+
+MIGRATED_PROVISIONERS = {
+    "kubernetes.io/aws-ebs": AWS_EBS_DRIVER,
+    "kubernetes.io/azure-disk": AZURE_DISK_DRIVER,
+    "kubernetes.io/cinder": "cinder.csi.openstack.org",
+    "kubernetes.io/gce-pd": GCE_PD_DRIVER,
+    "kubernetes.io/portworx-volume": "pxd.portworx.com",
+}
+"""The CSI drivers that serve what in-tree provisioners made (upstream: csi-translation-lib)."""
+
+
+class VolumeKey(NamedTuple):
+    """A volume as its CSI driver knows it."""
+
+    driver: str
+    handle: str
+
+
+class AttachableVolumes:
+    """Volumes in use by node. Written by the columns only."""
+
+    def __init__(self, slots: Slots, slot_of: Mapping[str, int], objects: Objects) -> None:
+        self._slots = slots
+        self._slot_of = slot_of
+        self._objects = objects
+        self._pods: dict[str, tuple[Pod, str]] = {}
+        self._generation: Hashable | None = None
+        self._keys: dict[str, tuple[VolumeKey, ...]] = {}
+        self._users: dict[VolumeKey, dict[str, int]] = {}
+        self._attached: dict[str, set[VolumeKey]] = {}
+        self._columns: dict[str, Column[np.int64]] = {}
+
+    def add(self, pod: Pod, node_name: str) -> None:
+        """Count a placed pod's volumes in."""
+        if any(is_attachable(volume) for volume in pod.shape.volumes):
+            self._pods[pod.uid] = (pod, node_name)
+            if self._generation is not None:
+                self._count_in(pod, node_name)
+
+    def remove(self, pod: Pod, node_name: str) -> None:
+        """Count the volumes of a pod out that was added."""
+        self._pods.pop(pod.uid, None)
+        for key in self._keys.pop(pod.uid, ()):
+            nodes = self._users[key]
+            nodes[node_name] -= 1
+            if not nodes[node_name]:
+                del nodes[node_name]
+                self._change(key, node_name, -1)
+
+    def counts(self, driver: str, generation: Hashable) -> IntArray:
+        """Return how many of a driver's volumes each node has, in use by its pods or attached otherwise."""
+        self._refresh(generation)
+        return self._column(driver).view
+
+    def in_use(self, key: VolumeKey, generation: Hashable) -> BoolArray:
+        """Return the nodes whose pods use the volume."""
+        self._refresh(generation)
+        using = np.zeros(self._slots.size, np.bool_)
+        using[[self._slot_of[node_name] for node_name in self._users.get(key, ())]] = True
+        return using
+
+    def count_for(self, pods: Iterable[Pod], node_name: str, driver: str, generation: Hashable) -> int:
+        """Return what `counts` would say of a node if these were its pods."""
+        self._refresh(generation)
+        keys = {key for pod in pods for key in attachable_volumes(pod, self._objects)}
+        return sum(key.driver == driver for key in keys | self._attached.get(node_name, set()))
+
+    def _refresh(self, generation: Hashable) -> None:
+        if generation == self._generation:
+            return
+        self._generation = generation
+        for column in self._columns.values():
+            self._slots.discard(column)
+        self._columns, self._keys, self._users, self._attached = {}, {}, {}, {}
+        for key, node_name in self._attachments():
+            attached = self._attached.setdefault(node_name, set())
+            if key not in attached:
+                attached.add(key)
+                self._column(key.driver).data[self._slot_of[node_name]] += 1
+        for pod, node_name in self._pods.values():
+            self._count_in(pod, node_name)
+
+    def _count_in(self, pod: Pod, node_name: str) -> None:
+        keys = tuple(set(attachable_volumes(pod, self._objects)))
+        self._keys[pod.uid] = keys
+        for key in keys:
+            nodes = self._users.setdefault(key, {})
+            nodes[node_name] = nodes.get(node_name, 0) + 1
+            if nodes[node_name] == 1:
+                self._change(key, node_name, 1)
+
+    def _change(self, key: VolumeKey, node_name: str, change: int) -> None:
+        """Count a volume that no pod used before, or that none uses any more, unless it is attached anyway."""
+        if key not in self._attached.get(node_name, ()):
+            self._column(key.driver).data[self._slot_of[node_name]] += change
+
+    def _column(self, driver: str) -> Column[np.int64]:
+        if driver not in self._columns:
+            self._columns[driver] = self._slots.integers()
+        return self._columns[driver]
+
+    def _attachments(self) -> Iterator[tuple[VolumeKey, str]]:
+        """Yield the volumes that are attached to known nodes; in-tree volumes do not count here."""
+        volumes = self._objects("PersistentVolume")
+        for attachment in cast("Iterable[VolumeAttachment]", self._objects("VolumeAttachment").values()):
+            volume = cast("PersistentVolume | None", volumes.get(attachment.volume_name or ""))
+            if volume is None or volume.in_tree or not (volume.csi_driver and attachment.attacher):
+                continue
+            if attachment.node_name in self._slot_of:
+                yield VolumeKey(attachment.attacher, volume.csi_handle), attachment.node_name
+
+
+def is_attachable(volume: PodVolume) -> bool:
+    """Whether a volume may have to be attached by a CSI driver: claims, and in-tree disks that have moved to one."""
+    return volume.is_claim or (volume.disk is not None and volume.disk[0] in {"aws", "gce"})
+
+
+def attachable_volumes(pod: Pod, objects: Objects) -> Iterator[VolumeKey]:
+    """Yield the pod's volumes as far as a CSI driver is known to serve them."""
+    claims = objects("PersistentVolumeClaim")
+    for volume in pod.shape.volumes:
+        if volume.is_claim:
+            claim = claims.get(f"{pod.namespace}/{volume.claim_of(pod.name)}")
+            key = None if claim is None else _volume_of(cast("PersistentVolumeClaim", claim), objects)
+        else:
+            key = _volume_of_disk(volume)
+        if key is not None:
+            yield key
+
+
+def _volume_of(claim: PersistentVolumeClaim, objects: Objects) -> VolumeKey | None:
+    volume = cast("PersistentVolume | None", objects("PersistentVolume").get(claim.volume_name))
+    if volume is None:
+        return _volume_to_come(claim, objects)
+    if not volume.csi_driver or not volume.csi_handle:
+        return None
+    return VolumeKey(volume.csi_driver, volume.csi_handle)
+
+
+def _volume_to_come(claim: PersistentVolumeClaim, objects: Objects) -> VolumeKey | None:
+    """Return a name of our own for a volume that its class is about to make."""
+    storage_class = cast("StorageClass | None", objects("StorageClass").get(claim.class_name))
+    if storage_class is None or not storage_class.provisioner:
+        return None
+    provisioner = storage_class.provisioner
+    return VolumeKey(MIGRATED_PROVISIONERS.get(provisioner, provisioner), f"claim {claim.key}")
+
+
+def _volume_of_disk(volume: PodVolume) -> VolumeKey | None:
+    match volume.disk:
+        case ("aws", name):
+            return VolumeKey(AWS_EBS_DRIVER, ebs_volume_id(name))
+        case ("gce", name):
+            return VolumeKey(GCE_PD_DRIVER, gce_volume_handle(name))
+        case _:
+            return None
