@@ -1,0 +1,77 @@
+"""The engine alone: what one decision costs, by size of the cluster, pods in place and kind of pod."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import msgspec
+from benchmarks import workloads
+
+from moorage.engine.inbox import BindingFinished, ProfileChanged
+from moorage.engine.outcomes import Bind
+from moorage.engine.scheduler import Scheduler
+from moorage.framework.events import added
+from moorage.framework.profile import ProfileSpec
+from moorage.framework.registry import Registry
+from moorage.model.decode import Decoder
+
+WARM_UP = 50
+MEASURED = 400
+"""Decisions before, and while, the clock runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineResult:
+    """What one cell of the table says."""
+
+    kind: str
+    nodes: int
+    pods_a_node: int
+    microseconds: float
+    """The mean of a decision, assuming included."""
+
+    @property
+    def decisions_a_second(self) -> float:
+        """The other way round."""
+        return 1e6 / self.microseconds
+
+
+def measure(nodes: int, pods_a_node: int) -> Iterator[EngineResult]:
+    """Fill a cluster once, and measure every kind of pod on it."""
+    decoder = Decoder()
+    scheduler = Scheduler(seed=1)
+    profile = Registry.discover().build_profile(ProfileSpec(scheduler_name=workloads.SCHEDULER_NAME))
+    scheduler.apply(ProfileChanged(profile), 0.0)
+    for index in range(nodes):
+        node = decoder.node(msgspec.json.encode(_identified(workloads.node(index))))
+        scheduler.apply(added("Node", node), 0.0)
+    for manifest in workloads.placed_pods(nodes, pods_a_node):
+        scheduler.apply(added("Pod", decoder.pod(msgspec.json.encode(_identified(manifest)))), 0.0)
+    for kind, pod in workloads.KINDS.items():
+        count = min(WARM_UP + MEASURED, nodes) if kind == "anti-affinity" else WARM_UP + MEASURED
+        for number in range(count):
+            manifest = _identified(pod(number), suffix=kind)
+            scheduler.apply(added("Pod", decoder.pod(msgspec.json.encode(manifest))), 0.0)
+        yield EngineResult(kind, nodes, pods_a_node, _microseconds_a_decision(scheduler, count))
+
+
+def _microseconds_a_decision(scheduler: Scheduler, count: int) -> float:
+    started = 0.0
+    warm_up = min(WARM_UP, count // 2)
+    for number in range(count):
+        if number == warm_up:
+            started = time.perf_counter()
+        outcome = scheduler.schedule_one(1.0)
+        if not isinstance(outcome, Bind):
+            raise TypeError(f"a pod of the benchmark was not bound: {outcome}")
+        scheduler.apply(BindingFinished(outcome.pod, outcome.node_name), 1.0)
+    return (time.perf_counter() - started) / (count - warm_up) * 1e6
+
+
+def _identified(manifest: workloads.Manifest, suffix: str = "") -> workloads.Manifest:
+    """Give an object what the API server would."""
+    metadata = manifest["metadata"]
+    name = f"{metadata['name']}-{suffix.replace(' ', '-')}" if suffix else metadata["name"]
+    return {**manifest, "metadata": {**metadata, "name": name, "uid": f"uid-{name}", "resourceVersion": "1"}}
