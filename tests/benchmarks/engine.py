@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import msgspec
-from benchmarks import workloads
 
+from benchmarks import workloads
 from moorage.engine.inbox import BindingFinished, ProfileChanged
 from moorage.engine.outcomes import Bind
 from moorage.engine.scheduler import Scheduler

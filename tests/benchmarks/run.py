@@ -1,0 +1,95 @@
+"""`make bench`: measure, print a table, and write the figures as JSON.
+
+The engine alone needs nothing; the whole path needs the control plane's binaries (`make controlplane`) and is left out,
+with a word, where they are missing. The machine's speed drifts, so compare ratios of one run, not figures of two.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import end_to_end, engine
+from controlplane.build import Binaries
+
+console = Console(stderr=True, highlight=False)
+
+
+def main() -> None:
+    """Parse what is asked for, and measure it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--part", choices=["all", "engine", "end-to-end"], default="all")
+    parser.add_argument("--nodes", type=int, nargs="+", help="sizes of clusters")
+    parser.add_argument("--pods-a-node", type=int, nargs="+", default=[3, 30], help="pods in place, engine alone")
+    parser.add_argument("--pods", type=int, default=3000, help="pods to bind, whole path")
+    parser.add_argument("--kinds", nargs="+", default=["plain"], help="kinds of pods, whole path")
+    parser.add_argument("--json", type=Path, default=Path("bench.json"), help="where the figures go")
+    arguments = parser.parse_args()
+    figures: dict[str, list[dict[str, object]]] = {}
+    if arguments.part != "end-to-end":
+        results = list(_engine(arguments.nodes or [100, 1000, 5000], arguments.pods_a_node))
+        _print_engine(results)
+        figures["engine"] = [asdict(result) for result in results]
+    if arguments.part != "engine":
+        pairs = list(_end_to_end(arguments.kinds, arguments.nodes or [1000, 5000], arguments.pods))
+        _print_end_to_end(pairs)
+        figures["endToEnd"] = [asdict(result) for pair in pairs for result in pair]
+    arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+
+
+def _engine(sizes: Iterable[int], pods_a_node: Iterable[int]) -> Iterator[engine.EngineResult]:
+    for nodes in sizes:
+        for pods in pods_a_node:
+            console.print(f"engine alone: {nodes} nodes, {pods} pods a node ...", style="dim")
+            yield from engine.measure(nodes, pods)
+
+
+def _print_engine(results: Iterable[engine.EngineResult]) -> None:
+    table = Table("pods", "nodes", "pods a node", "µs a decision", "decisions/s", title="Engine alone")
+    for result in results:
+        speed = f"{result.decisions_a_second:,.0f}"
+        table.add_row(result.kind, f"{result.nodes:,}", str(result.pods_a_node), f"{result.microseconds:,.0f}", speed)
+    Console().print(table)
+
+
+def _end_to_end(
+    kinds: Iterable[str], sizes: Iterable[int], pods: int
+) -> Iterator[tuple[end_to_end.EndToEndResult, end_to_end.EndToEndResult]]:
+    missing = Binaries().missing()
+    if missing:
+        console.print(f"the whole path is left out: {', '.join(missing)} not built; run `make controlplane`")
+        return
+    for kind in kinds:
+        for nodes in sizes:
+            console.print(f"whole path: {pods} pods ({kind}) on {nodes} nodes, both schedulers ...", style="dim")
+            yield end_to_end.measure(kind, nodes, pods)
+
+
+def _print_end_to_end(pairs: Iterable[tuple[end_to_end.EndToEndResult, end_to_end.EndToEndResult]]) -> None:
+    table = Table("pods", "nodes", "scheduler", "pods/s", "ratio", "CPU ms/pod", "peak MB", title="Whole path")
+    for pair in pairs:
+        for result in pair:
+            ratio = result.pods_a_second / pair[1].pods_a_second
+            table.add_row(
+                result.kind,
+                f"{result.nodes:,}",
+                result.scheduler,
+                f"{result.pods_a_second:,.0f}",
+                f"{ratio:.2f}",
+                f"{result.cpu_milliseconds_a_pod:.2f}",
+                f"{result.peak_megabytes:,.0f}",
+            )
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
