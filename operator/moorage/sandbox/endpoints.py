@@ -1,0 +1,174 @@
+"""The one HTTP handler: authentication, faults, discovery, then resources."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import aclosing
+from http import HTTPStatus
+
+from aiohttp import web
+
+from moorage.sandbox import discovery
+from moorage.sandbox.faults import Action, Delay, End, Expire, Fail, Faults, Garbage, Reset
+from moorage.sandbox.handlers import Handlers, json_response
+from moorage.sandbox.lists import Form
+from moorage.sandbox.objects import Object, encode
+from moorage.sandbox.openapi import OpenApi
+from moorage.sandbox.registry import Registry
+from moorage.sandbox.requestinfo import RequestInfo, parse
+from moorage.sandbox.status import ApiError, expired, no_such_resource, unauthorized
+from moorage.sandbox.tables import Tables
+from moorage.sandbox.watches import Watch, error_line
+
+_OPEN_PATHS = frozenset({"/healthz", "/livez", "/readyz", "/version"})
+_DROPPED = "dropped"
+
+
+class Endpoints:
+    """Answers all requests; `record` is told of each with its status, 0 for a dropped connection."""
+
+    def __init__(
+        self, registry: Registry, faults: Faults, token: str, record: Callable[[web.Request, int], None]
+    ) -> None:
+        """Serve a registry."""
+        self._registry = registry
+        self._faults = faults
+        self._token = token
+        self._record = record
+        self._tables = Tables(registry.now)
+        self._handlers = Handlers(registry, self._tables, token)
+        self._openapi = OpenApi(registry.resources, registry.schemas)
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Answer one request."""
+        try:
+            response = await self._answer(request)
+        except ApiError as error:
+            response = _failure(error)
+        except web.HTTPRequestEntityTooLarge as error:
+            message = "Request entity too large: limit is 3145728"
+            response = _failure(ApiError(error.status, "RequestEntityTooLarge", message))
+        if not response.prepared and _DROPPED not in request:
+            self._record(request, response.status)
+        return response
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        self._authenticate(request)
+        general = self._general(request)
+        if general is not None:
+            return general
+        info = parse(request.method, request.path, request.query, self._registry.resources)
+        actions = list(self._faults.take(info.verb, request.path_qs))
+        struck = await self._strike(actions, info, request)
+        if struck is not None:
+            return struck
+        if info.verb == "watch":
+            return await self._watch(info, request, actions)
+        response = await self._handlers.handle(info, request)
+        if Reset(handled=True) in actions:
+            return self._drop(request)
+        return response
+
+    def _authenticate(self, request: web.Request) -> None:
+        """Refuse a wrong token. None at all is accepted: kubectl sends no credentials over plain HTTP."""
+        given = request.headers.get("Authorization")
+        if given is not None and given != f"Bearer {self._token}":
+            raise unauthorized()
+
+    def _general(self, request: web.Request) -> web.Response | None:
+        """Answer what is not about resources; None: it is."""
+        path, resources = request.path.rstrip("/"), self._registry.resources
+        parts = path.split("/")[1:]
+        if path in _OPEN_PATHS and path != "/version":
+            return web.Response(text="ok")
+        if parts[:2] == ["openapi", "v3"]:
+            found = self._openapi.document("/".join(parts[2:])) if parts[2:] else encode(self._openapi.index())
+            return None if found is None else json_response(found)
+        match parts:
+            case ["version"]:
+                return json_response(encode(discovery.version()))
+            case ["api"] | ["apis"] if discovery.wants_aggregated(request.headers.get("Accept", "")):
+                body = encode(discovery.aggregated(resources, core=path == "/api"))
+                return web.Response(body=body, headers={"Content-Type": discovery.AGGREGATED})
+            case ["api"]:
+                return json_response(encode(discovery.core_versions()))
+            case ["apis"]:
+                return json_response(encode(discovery.group_list(resources)))
+            case ["api", version]:
+                return _found(discovery.resource_list(resources, "", version))
+            case ["apis", group]:
+                return _found(discovery.group(resources, group))
+            case ["apis", group, version]:
+                return _found(discovery.resource_list(resources, group, version))
+            case _:
+                return None
+
+    async def _strike(
+        self, actions: list[Action], info: RequestInfo, request: web.Request
+    ) -> web.StreamResponse | None:
+        for action in actions:
+            match action:
+                case Delay(seconds):
+                    await asyncio.sleep(seconds)
+                case Fail():
+                    return _failed(action)
+                case Garbage(body, content_type):
+                    return web.Response(body=body, content_type=content_type)
+                case Expire() if info.verb != "watch":
+                    raise expired("The provided continue parameter is too old to display a consistent list result.")
+                case Reset(handled=False):
+                    return self._drop(request)
+        return None
+
+    async def _watch(self, info: RequestInfo, request: web.Request, actions: list[Action]) -> web.StreamResponse:
+        form = Form.of(request.headers.get("Accept", ""), request.query)
+        watch = Watch(self._registry, self._tables, self._faults, info.target, form, request.query, request.path_qs)
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        response.enable_chunked_encoding()
+        await response.prepare(request)
+        self._record(request, response.status)
+        if Expire() in actions:
+            await response.write(error_line(expired("too old resource version: injected fault").to_status()))
+            return response
+        if Reset(handled=True) in actions:
+            return self._drop(request)
+        ends = [action.after_seconds for action in actions if isinstance(action, End)]
+        try:
+            async with asyncio.timeout(min(ends, default=None)), aclosing(watch.lines()) as lines:
+                async for batch in lines:
+                    await response.write(batch)
+        except TimeoutError:
+            pass  # an injected end: the stream closes as it does when the time asked for is over
+        except ConnectionResetError:
+            return response  # the client has gone
+        await response.write_eof()
+        return response
+
+    def _drop(self, request: web.Request) -> web.Response:
+        """Abort the connection; what is returned never reaches the client."""
+        if request.transport is not None:
+            request.transport.abort()
+        self._record(request, 0)
+        request[_DROPPED] = True
+        return web.Response()
+
+
+def _failure(error: ApiError) -> web.Response:
+    response = json_response(encode(error.to_status()), error.code)
+    seconds = (error.details or {}).get("retryAfterSeconds")
+    if seconds:
+        response.headers["Retry-After"] = str(seconds)
+    return response
+
+
+def _failed(action: Fail) -> web.Response:
+    details = {"retryAfterSeconds": action.retry_after_seconds} if action.retry_after_seconds else None
+    reason = {HTTPStatus.TOO_MANY_REQUESTS: "TooManyRequests", HTTPStatus.UNAUTHORIZED: "Unauthorized"}
+    named = action.reason if action.reason != Fail.reason else reason.get(HTTPStatus(action.code), action.reason)
+    return _failure(ApiError(action.code, named, action.message, details))
+
+
+def _found(body: Object | None) -> web.Response:
+    if body is None:
+        raise no_such_resource()
+    return json_response(encode(body))
+

@@ -1,0 +1,63 @@
+"""The two faces of an event: core/v1 as stored, events.k8s.io/v1 as modern recorders write it."""
+
+from collections.abc import Iterator
+
+from moorage.sandbox.objects import Object, dig
+from moorage.sandbox.status import FieldError
+
+_NAMES = (
+    ("involvedObject", "regarding"),
+    ("message", "note"),
+    ("source", "deprecatedSource"),
+    ("count", "deprecatedCount"),
+    ("firstTimestamp", "deprecatedFirstTimestamp"),
+    ("lastTimestamp", "deprecatedLastTimestamp"),
+    ("reportingComponent", "reportingController"),
+)
+_TO_CORE = {modern: core for core, modern in _NAMES}
+_TO_MODERN = dict(_NAMES)
+
+NOTE_LIMIT_BYTES = 1024
+_NAME_LIMIT = 128
+
+
+def to_core(event: Object) -> Object:
+    """Write an events.k8s.io/v1 event as core/v1."""
+    core = {_TO_CORE.get(name, name): value for name, value in event.items()}
+    core["apiVersion"] = "v1"
+    core.setdefault("source", {})
+    core.setdefault("firstTimestamp", None)
+    core.setdefault("lastTimestamp", None)
+    return core
+
+
+def to_modern(event: Object) -> Object:
+    """Write a core/v1 event as events.k8s.io/v1."""
+    modern = {_TO_MODERN.get(name, name): value for name, value in event.items()}
+    modern["apiVersion"] = "events.k8s.io/v1"
+    modern.setdefault("eventTime", None)
+    return modern
+
+
+def modern_errors(event: Object) -> Iterator[FieldError]:
+    """Find the faults that events.k8s.io/v1 refuses on creation, in an event already in its core form."""
+    for name, shown in (
+        ("eventTime", "eventTime"), ("reportingComponent", "reportingController"),
+        ("reportingInstance", "reportingInstance"), ("action", "action"), ("reason", "reason"),
+    ):  # fmt: skip
+        value = event.get(name)
+        if not value:
+            yield FieldError(shown, "FieldValueRequired")
+        elif name != "eventTime" and name != "reportingComponent" and len(value) > _NAME_LIMIT:
+            yield FieldError(shown, "FieldValueInvalid", value, f"can have at most {_NAME_LIMIT} characters")
+    if len((event.get("message") or "").encode()) > NOTE_LIMIT_BYTES:
+        yield FieldError("message", "FieldValueInvalid", event["message"], f"can have at most {NOTE_LIMIT_BYTES} characters")
+    if event.get("type") not in {"Normal", "Warning"}:
+        yield FieldError("type", "FieldValueInvalid", event.get("type") or "", "has invalid value: ")
+    for name in ("source", "firstTimestamp", "lastTimestamp", "count"):
+        if event.get(name):
+            yield FieldError(name, "FieldValueInvalid", event[name], "needs to be unset")
+    involved = dig(event, "involvedObject", "namespace") or ""
+    own = event["metadata"].get("namespace")
+    if involved and involved != own:
+        yield FieldError("involvedObject.namespace", "FieldValueInvalid", involved, "does not match event.namespace")

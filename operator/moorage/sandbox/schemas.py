@@ -1,0 +1,161 @@
+"""Schemas of kinds: one view for built-in and custom kinds, which all who walk objects share."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from importlib import resources
+from typing import Any
+
+from moorage.sandbox.objects import decode
+
+SERVED_VERSION = "v1.36.0"
+"""The Kubernetes release whose kinds the sandbox serves."""
+
+_META = "io.k8s.apimachinery.pkg.apis.meta.v1."
+_ANY_JSON = frozenset(
+    {
+        "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON",
+        "io.k8s.apimachinery.pkg.runtime.RawExtension",
+        f"{_META}FieldsV1",
+    }
+)
+
+
+class MissingSandboxExtraError(Exception):
+    """A library that only the sandbox needs is not installed."""
+
+    def __init__(self, library: str) -> None:
+        """Say which one, and how to get it."""
+        super().__init__(f"the sandbox needs {library}: pip install 'moorage[sandbox]'")
+
+
+class Schema:
+    """One node of an OpenAPI schema. References are followed; children are made when asked for, and kept."""
+
+    def __init__(self, node: Mapping[str, Any], definitions: Mapping[str, Any]) -> None:
+        """View a node whose `$ref`s point into `definitions`."""
+        self._definitions = definitions
+        self._children: dict[str, Schema | None] = {}
+        self.node = _resolve(node, definitions)
+
+    @cached_property
+    def types(self) -> frozenset[str]:
+        """Names of the JSON types the value may have, `null` aside; empty: any."""
+        if self.node.get("x-kubernetes-int-or-string") or "oneOf" in self.node:
+            return frozenset(("integer", "number", "string")) if self._is_quantity else frozenset(("integer", "string"))
+        found = self.node.get("type")
+        names = found if isinstance(found, list) else [found] if found else []
+        return frozenset(name for name in names if name != "null")
+
+    @cached_property
+    def _is_quantity(self) -> bool:
+        return any("number" in (option.get("type") or ()) for option in self.node.get("oneOf", ()))
+
+    @cached_property
+    def properties(self) -> Mapping[str, Any]:
+        """Schemas of the named fields, as nodes."""
+        found: Mapping[str, Any] = self.node.get("properties") or {}
+        return found
+
+    @cached_property
+    def keeps_unknown(self) -> bool:
+        """Whether fields that the schema does not name stay."""
+        if self.node.get("x-kubernetes-preserve-unknown-fields") or self.node.get("additionalProperties") is True:
+            return True
+        free = not self.properties and "additionalProperties" not in self.node
+        return free and bool(self.node.get("x-moorage-any"))
+
+    def field(self, name: str) -> "Schema | None":
+        """Find the schema of a field: a named one, or any of a map."""
+        if name not in self._children:
+            node = self.properties.get(name)
+            if node is None and isinstance(self.node.get("additionalProperties"), dict):
+                node = self.node["additionalProperties"]
+            self._children[name] = None if node is None else Schema(node, self._definitions)
+        return self._children[name]
+
+    @cached_property
+    def items(self) -> "Schema | None":
+        """The schema of a list's items."""
+        node = self.node.get("items")
+        return None if node is None else Schema(node, self._definitions)
+
+    @property
+    def list_type(self) -> str:
+        """How server-side apply sees a list: atomic, set or map."""
+        return str(self.node.get("x-kubernetes-list-type") or "atomic")
+
+    @property
+    def list_keys(self) -> tuple[str, ...]:
+        """The fields that identify an item of a map-like list."""
+        return tuple(self.node.get("x-kubernetes-list-map-keys") or ())
+
+    @property
+    def is_atomic_map(self) -> bool:
+        """Whether server-side apply sees an object as one value."""
+        return self.node.get("x-kubernetes-map-type") == "atomic" or (self.keeps_unknown and not self.properties)
+
+    @property
+    def merge_key(self) -> str:
+        """The field by which strategic merge patches pair list items; empty: lists are replaced or united."""
+        return str(self.node.get("x-kubernetes-patch-merge-key") or "")
+
+    @property
+    def patch_strategies(self) -> frozenset[str]:
+        """How strategic merge patches treat the value: merge, retainKeys, replace."""
+        return frozenset(str(self.node.get("x-kubernetes-patch-strategy") or "").split(","))
+
+
+class Schemas:
+    """The built-in kinds' schemas, from the data of kubernetes-validate; read on first use."""
+
+    @cached_property
+    def definitions(self) -> dict[str, Any]:
+        """All definitions by name. `$ref`s in them have the form `#/$defs/NAME`."""
+        try:
+            package = resources.files("kubernetes_validate")
+        except ModuleNotFoundError as error:
+            raise MissingSandboxExtraError("kubernetes-validate") from error
+        path = package / "kubernetes-json-schema" / f"{SERVED_VERSION}-local" / "_definitions.json"
+        found: dict[str, Any] = decode(path.read_bytes())["$defs"]
+        for name in _ANY_JSON & found.keys():
+            found[name] |= {"x-moorage-any": True}
+        return found
+
+    @cached_property
+    def _names(self) -> dict[tuple[str, str, str], str]:
+        return {
+            (gvk["group"], gvk["version"], gvk["kind"]): name
+            for name, node in self.definitions.items()
+            for gvk in node.get("x-kubernetes-group-version-kind", ())
+        }
+
+    @cached_property
+    def _built(self) -> dict[str, Schema]:
+        return {}
+
+    def name_of(self, group: str, version: str, kind: str) -> str | None:
+        """Find the definition's name of a kind."""
+        return self._names.get((group, version, kind))
+
+    def builtin(self, group: str, version: str, kind: str) -> Schema | None:
+        """Find the schema of a built-in kind."""
+        name = self.name_of(group, version, kind)
+        if name is None:
+            return None
+        if name not in self._built:
+            self._built[name] = Schema(self.definitions[name], self.definitions)
+        return self._built[name]
+
+    def custom(self, node: Mapping[str, Any]) -> Schema:
+        """View a CustomResourceDefinition's schema; metadata gets the schema that all objects have."""
+        properties = dict(node.get("properties") or {})
+        properties |= {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
+        properties["metadata"] = {"$ref": f"#/$defs/{_META}ObjectMeta"}
+        return Schema(dict(node) | {"properties": properties}, self.definitions)
+
+
+def _resolve(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
+    while reference := node.get("$ref"):
+        siblings = {name: value for name, value in node.items() if name != "$ref"}
+        node = {**definitions[reference.rpartition("/")[2]], **siblings}
+    return node

@@ -1,0 +1,172 @@
+"""What is special about each kind when it is created or updated; registry.py does what all have in common."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from moorage.sandbox import events, pods
+from moorage.sandbox.cel import CelRules
+from moorage.sandbox.custom import default_definition, definition_errors
+from moorage.sandbox.objects import Object, copy, dig, metadata, timestamp
+from moorage.sandbox.resources import ResourceType
+from moorage.sandbox.schemas import Schemas
+from moorage.sandbox.status import FieldError
+from moorage.sandbox.store import Store
+
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_SUBDOMAIN_LIMIT = 253
+_SUBDOMAIN_RULE = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start "
+    "and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+)
+_LABEL_VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9])?")
+_LABEL_RULE = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
+    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+    "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+)
+_PATH_NAMED_GROUPS = frozenset({"rbac.authorization.k8s.io"})
+_COUNTED = frozenset(
+    {
+        "Pod", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "PodDisruptionBudget",
+        "ReplicationController", "CustomResourceDefinition", "PriorityClass", "DeviceClass", "ResourceSlice",
+    }
+)  # fmt: skip
+_INITIAL_STATUS: dict[str, Object | None] = {
+    "Namespace": {"phase": "Active"},
+    "PersistentVolumeClaim": {"phase": "Pending"},
+    "PersistentVolume": {"phase": "Pending"},
+}
+_KEEPS_STATUS = frozenset({"Node"})
+"""Kinds whose status may come with their creation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strategies:
+    """Prepares and checks objects of every kind. Objects are in their stored form and changed in place."""
+
+    store: Store
+    schemas: Schemas
+    rules: CelRules
+    now: Callable[[], datetime]
+
+    def prepare_create(self, resource: ResourceType, obj: Object) -> None:
+        """Default, admit, and reset what a client may not set."""
+        if resource.custom is not None:
+            self._prepare_custom(resource, obj)
+        else:
+            self._prepare_builtin(resource, obj)
+        if resource.custom is not None or resource.kind in _COUNTED:
+            obj["metadata"]["generation"] = 1
+
+    def _prepare_custom(self, resource: ResourceType, obj: Object) -> None:
+        if resource.has_status:
+            obj.pop("status", None)
+        if resource.custom is not None:
+            resource.custom.default(obj)
+
+    def _prepare_builtin(self, resource: ResourceType, obj: Object) -> None:
+        if resource.has_status and resource.kind not in _KEEPS_STATUS:
+            obj["status"] = copy(_INITIAL_STATUS.get(resource.kind) or {})
+        match resource.kind:
+            case "Pod":
+                pods.default_pod(obj)
+                pods.admit_pod(obj, self.store.records("priorityclasses.scheduling.k8s.io"))
+                obj["status"] = pods.initial_status(obj)
+            case "Node":
+                _default_node(obj)
+            case "Namespace":
+                obj.setdefault("spec", {}).setdefault("finalizers", ["kubernetes"])
+                _labels(obj)["kubernetes.io/metadata.name"] = obj["metadata"]["name"]
+            case "CustomResourceDefinition":
+                default_definition(obj)
+            case "PriorityClass":
+                obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
+            case "StorageClass":
+                obj.setdefault("reclaimPolicy", "Delete")
+                obj.setdefault("volumeBindingMode", "Immediate")
+            case "PersistentVolumeClaim" | "PersistentVolume":
+                obj.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
+
+    def prepare_update(self, resource: ResourceType, new: Object, old: Object) -> None:
+        """Keep the status, which only its subresource changes, and count a change of the spec."""
+        if resource.has_status:
+            _restore(new, old, "status")
+        if resource.custom is not None:
+            resource.custom.default(new)
+        match resource.kind:
+            case "Pod":
+                pods.default_pod(new)
+                pods.open_gates(new, old)
+            case "CustomResourceDefinition":
+                default_definition(new)
+        if "generation" in old["metadata"]:
+            changed = _specified(new) != _specified(old)
+            new["metadata"]["generation"] = old["metadata"]["generation"] + int(changed)
+
+    def prepare_status_update(self, resource: ResourceType, new: Object, old: Object) -> None:
+        """Take nothing but the status (and a built-in kind's labels and annotations) from the request."""
+        status = new.get("status")
+        meta = new["metadata"]
+        new.clear()
+        new.update(old)
+        new["metadata"] = dict(old["metadata"])
+        if resource.custom is None:
+            for name in ("labels", "annotations"):
+                _restore(new["metadata"], meta, name)
+        _restore(new, {"status": status}, "status")
+        if resource.custom is not None:
+            resource.custom.default(new)
+
+    def errors(self, resource: ResourceType, obj: Object, old: Object | None) -> Iterator[FieldError]:
+        """Find what keeps the object out."""
+        yield from _metadata_errors(resource, obj)
+        if resource.custom is not None:
+            yield from resource.custom.errors(obj, old)
+        elif resource.kind == "Pod":
+            yield from pods.pod_errors(obj) if old is None else pods.pod_update_errors(obj, old)
+        elif resource.kind == "CustomResourceDefinition":
+            yield from definition_errors(obj, self.schemas, self.rules)
+        elif resource.group == "events.k8s.io" and old is None:
+            yield from events.modern_errors(obj)
+
+    def stamp(self) -> str:
+        """Return the present as a metav1.Time."""
+        return timestamp(self.now())
+
+
+def _specified(obj: Object) -> Object:
+    return {name: value for name, value in obj.items() if name not in {"metadata", "status"}}
+
+
+def _restore(new: Object, old: Object, name: str) -> None:
+    if old.get(name) is None:
+        new.pop(name, None)
+    else:
+        new[name] = old[name]
+
+
+def _labels(obj: Object) -> Object:
+    labels: Object = obj["metadata"].setdefault("labels", {})
+    return labels
+
+
+def _default_node(node: Object) -> None:
+    node.setdefault("spec", {})
+    status = node.setdefault("status", {})
+    if status.get("capacity") and not status.get("allocatable"):
+        status["allocatable"] = dict(status["capacity"])
+
+
+def _metadata_errors(resource: ResourceType, obj: Object) -> Iterator[FieldError]:
+    meta = metadata(obj)
+    name = meta.get("name") or ""
+    if resource.group not in _PATH_NAMED_GROUPS and not (
+        _SUBDOMAIN.fullmatch(name) and len(name) <= _SUBDOMAIN_LIMIT
+    ):
+        yield FieldError("metadata.name", "FieldValueInvalid", name, _SUBDOMAIN_RULE)
+    for value in (dig(meta, "labels") or {}).values():
+        if not isinstance(value, str) or not _LABEL_VALUE.fullmatch(value):
+            yield FieldError("metadata.labels", "FieldValueInvalid", value, _LABEL_RULE)
