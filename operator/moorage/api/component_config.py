@@ -69,17 +69,20 @@ def load(text: str, *, known_plugins: Collection[str], allow_default_scheduler: 
     faults = [*source.faults, *_header_faults(source)]
     fields = {**source.content, "apiVersion": API_VERSION, "kind": KIND}
     validation = TolerantValidation(KubeSchedulerConfiguration, fields)
-    hints = FieldHints(KubeSchedulerConfiguration)
-    faults += [
-        source.fault(where, message_of(details) + hints.for_error(where, details["type"]))
-        for where, details in validation.errors
-    ]
+    faults += _model_faults(source, validation)
     faults += plugin_faults(source, known_plugins)
     faults += profile_name_faults(source, allow_default_scheduler=allow_default_scheduler)
     if faults or validation.model is None:
         raise ConfigurationError(_by_line(faults))
     warnings = [*_warnings(source), *plugin_warnings(source, known_plugins), *profile_name_warnings(source)]
     return LoadedConfiguration(_settled(validation.model), _by_line(warnings))
+
+
+def _model_faults(source: YamlSource, validation: TolerantValidation[KubeSchedulerConfiguration]) -> Iterator[Fault]:
+    hints = FieldHints(KubeSchedulerConfiguration) if validation.errors else None
+    for location, details in validation.errors:
+        hint = hints.for_error(location, details["type"]) if hints else ""
+        yield source.fault(location, message_of(details) + hint)
 
 
 def _by_line(faults: Iterable[Fault]) -> tuple[Fault, ...]:

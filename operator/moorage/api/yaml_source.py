@@ -46,18 +46,15 @@ class YamlSource:
 
 def read_yaml(text: str) -> YamlSource:
     """Parse one document; ConfigurationError where the text is no YAML, and nothing can be said of its fields."""
-    loader = yaml.SafeLoader(text)
     try:
-        node = loader.get_single_node()
-        return _Reader(loader).read(node)
+        loader = yaml.SafeLoader(text)
+        return _Reader(loader).read(loader.get_single_node())
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         message = f"this is no valid YAML: {error.problem or error}; check the indentation and the quotes"
         raise ConfigurationError([Fault("", line, message)]) from error
     except (yaml.YAMLError, RecursionError) as error:
-        raise ConfigurationError([Fault("", None, f"this is no valid YAML: {error}")]) from error
-    finally:
-        loader.dispose()
+        raise ConfigurationError([Fault("", None, f"this is no valid YAML: {str(error).splitlines()[0]}")]) from error
 
 
 def mappings_in(value: Any) -> list[tuple[int, Mapping[str, Any]]]:

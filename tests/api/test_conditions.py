@@ -1,0 +1,113 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from moorage.api.conditions import (
+    ACCEPTED,
+    DEGRADED,
+    PROGRAMMED,
+    READY,
+    STALLED,
+    UNDATED,
+    ConditionStatus,
+    condition,
+    merge,
+    summarize,
+)
+from moorage.api.v1alpha1 import Condition
+
+NOW = datetime(2026, 11, 30, 1, 0, 0, 123456, tzinfo=UTC)
+LATER = NOW + timedelta(minutes=5)
+
+
+def by_type(conditions: tuple[Condition, ...]) -> dict[str, Condition]:
+    return {one.type: one for one in conditions}
+
+
+def test_new_condition_is_dated_now_in_whole_seconds() -> None:
+    (dated,) = merge((), [condition(ACCEPTED, "True", "Accepted")], NOW)
+    assert dated.last_transition_time == NOW.replace(microsecond=0)
+
+
+def test_time_stays_when_only_reason_message_and_generation_change() -> None:
+    before = merge((), [condition(READY, "False", "InvalidSpec", "a", observed_generation=1)], NOW)
+    (after,) = merge(before, [condition(READY, "False", "NameConflict", "b", observed_generation=2)], LATER)
+    assert after.last_transition_time == NOW.replace(microsecond=0)
+    assert (after.reason, after.message, after.observed_generation) == ("NameConflict", "b", 2)
+
+
+def test_time_moves_when_the_status_changes() -> None:
+    before = merge((), [condition(READY, "False", "InvalidSpec")], NOW)
+    (after,) = merge(before, [condition(READY, "True", "Ready")], LATER)
+    assert after.last_transition_time == LATER.replace(microsecond=0)
+
+
+def test_same_conditions_again_change_nothing() -> None:
+    wanted = summarize([condition(ACCEPTED, "True", "Accepted"), condition(PROGRAMMED, "True", "Live")])
+    before = merge((), wanted, NOW)
+    assert merge(before, wanted, LATER) == before
+
+
+def test_condition_that_is_no_longer_wanted_is_gone() -> None:
+    before = merge((), [condition(DEGRADED, "True", "ExtenderFailing")], NOW)
+    assert merge(before, [condition(ACCEPTED, "True", "Accepted")], LATER)[0].type == ACCEPTED
+
+
+@pytest.mark.parametrize(
+    ("accepted", "programmed", "ready"),
+    [
+        ("True", "True", "True"),
+        ("True", "False", "False"),
+        ("False", "True", "False"),
+        ("Unknown", "True", "Unknown"),
+        ("True", "Unknown", "Unknown"),
+        ("Unknown", "False", "False"),
+        ("True", None, "Unknown"),
+        (None, None, "Unknown"),
+        (None, "False", "False"),
+    ],
+)
+def test_ready_is_accepted_and_programmed(
+    accepted: ConditionStatus | None, programmed: ConditionStatus | None, ready: ConditionStatus
+) -> None:
+    parts = [
+        condition(type_, status, f"{type_}{status}")
+        for type_, status in ((ACCEPTED, accepted), (PROGRAMMED, programmed))
+        if status is not None
+    ]
+    assert by_type(summarize(parts))[READY].status == ready
+
+
+def test_ready_speaks_with_the_words_of_what_is_missing() -> None:
+    parts = [
+        condition(ACCEPTED, "False", "InvalidSpec", "spec.weights: no", observed_generation=3),
+        condition(PROGRAMMED, "False", "LastGoodKept", "generation 2 is live", observed_generation=3),
+    ]
+    ready = by_type(summarize(parts))[READY]
+    assert (ready.reason, ready.message, ready.observed_generation) == ("InvalidSpec", "spec.weights: no", 3)
+
+
+def test_refused_policy_is_stalled_so_that_helm_stops_waiting() -> None:
+    refused = by_type(summarize([condition(ACCEPTED, "False", "InvalidSpec", "spec.weights: no")]))[STALLED]
+    assert (refused.status, refused.reason, refused.message) == ("True", "InvalidSpec", "spec.weights: no")
+
+
+def test_policy_that_only_waits_is_not_stalled() -> None:
+    parts = [condition(ACCEPTED, "True", "Accepted"), condition(PROGRAMMED, "False", "NotLeader")]
+    assert by_type(summarize(parts))[STALLED].status == "False"
+
+
+def test_degraded_does_not_touch_ready() -> None:
+    parts = [
+        condition(ACCEPTED, "True", "Accepted"),
+        condition(PROGRAMMED, "True", "Live"),
+        condition(DEGRADED, "True", "ExtenderFailing"),
+    ]
+    summary = by_type(summarize(parts))
+    assert (summary[READY].status, summary[DEGRADED].status) == ("True", "True")
+    assert summary[READY].last_transition_time == UNDATED
+
+
+def test_summary_of_a_summary_is_the_same() -> None:
+    once = summarize([condition(ACCEPTED, "True", "Accepted"), condition(PROGRAMMED, "True", "Live")])
+    assert summarize(once) == once

@@ -1,0 +1,159 @@
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import kubernetes_validate
+import pytest
+import yaml
+from pydantic import BaseModel, Field
+
+from api.admission import compiled
+from moorage.api.crd import crd, render
+from moorage.api.schema import structural_schema
+from moorage.api.v1alpha1 import SchedulingPolicySpec
+
+CRD_FILE = Path(__file__).parents[2] / "crds" / "scheduling.moorage.dev_schedulingpolicies.yaml"
+VERSION = crd()["spec"]["versions"][0]
+SCHEMA = VERSION["schema"]["openAPIV3Schema"]
+UNSTRUCTURAL = {"$ref", "$defs", "anyOf", "oneOf", "allOf", "not", "const", "title", "propertyNames", "nullable"}
+
+
+def nodes(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    yield path, schema
+    for name, child in schema.get("properties", {}).items():
+        yield from nodes(child, f"{path}.{name}")
+    for name in ("items", "additionalProperties"):
+        if name in schema:
+            yield from nodes(schema[name], f"{path}[]")
+
+
+NODES = dict(nodes(SCHEMA))
+
+
+def test_file_is_what_the_models_say() -> None:
+    assert CRD_FILE.read_text(encoding="utf-8") == render(), "the models changed: write `moorage crd` into the file"
+
+
+def test_rendered_text_is_the_crd() -> None:
+    assert yaml.safe_load(render()) == crd()
+    assert "&id" not in render(), "anchors do not survive kubectl"
+
+
+def test_crd_object_is_valid() -> None:
+    kubernetes_validate.validate(crd(), "1.36", strict=True)
+    spec = crd()["spec"]
+    assert crd()["metadata"]["name"] == f"{spec['names']['plural']}.{spec['group']}"
+    assert [version["storage"] for version in spec["versions"]] == [True]
+
+
+def test_schema_is_structural() -> None:
+    for path, node in NODES.items():
+        assert node.get("type"), f"{path} has no type"
+        assert not UNSTRUCTURAL & node.keys(), path
+        assert not isinstance(node.get("additionalProperties"), bool), path
+
+
+def test_lists_say_how_they_merge_and_how_long_they_may_be() -> None:
+    for path, node in NODES.items():
+        if node["type"] != "array":
+            continue
+        assert node["x-kubernetes-list-type"] in {"atomic", "set", "map"}, path
+        assert node["maxItems"] > 0, path
+        if node["x-kubernetes-list-type"] == "map":
+            keys = set(node["x-kubernetes-list-map-keys"])
+            assert keys <= set(node["items"]["required"]), path
+
+
+def test_maps_and_texts_of_a_spec_are_bounded() -> None:
+    for path, node in NODES.items():
+        if not path.startswith(".spec"):
+            continue
+        if "additionalProperties" in node:
+            assert node["maxProperties"] > 0, path
+        if node["type"] == "string" and "enum" not in node:
+            assert node["maxLength"] > 0, path
+
+
+def test_every_rule_compiles_and_says_what_must_be_so() -> None:
+    rules = [(path, rule) for path, node in NODES.items() for rule in node.get("x-kubernetes-validations", ())]
+    assert len(rules) > 10
+    for path, rule in rules:
+        compiled(rule["rule"])
+        assert rule["message"], path
+        if "fieldPath" in rule:
+            assert f"{path}{rule['fieldPath']}" in NODES
+
+
+def test_defaults_are_there_from_the_outside_in() -> None:
+    for path, node in NODES.items():
+        for name, child in node.get("properties", {}).items():
+            has_inner = any("default" in inner for inner in child.get("properties", {}).values())
+            if "default" in child and has_inner and name != "status":
+                assert child["default"] == {}, f"{path}.{name}"
+
+
+@pytest.mark.parametrize(
+    "field", ["resources.strategy", "percentageOfNodesToScore", "backoff.maxSeconds", "schedulerName"]
+)
+def test_what_depends_on_the_preset_the_process_or_the_name_has_no_default(field: str) -> None:
+    assert "default" not in NODES[f".spec.{field}"]
+
+
+def test_columns_are_those_of_the_design() -> None:
+    columns = VERSION["additionalPrinterColumns"]
+    assert [column["name"].upper() for column in columns if not column.get("priority")] == [
+        "SCHEDULER",
+        "READY",
+        "PENDING",
+        "BOUND",
+        "UNSCHEDULABLE",
+        "AGE",
+    ]
+    assert [column["name"].upper() for column in columns if column.get("priority")] == [
+        "REASON",
+        "MESSAGE",
+        "GENERATION",
+    ]
+    for column in columns:
+        path = column["jsonPath"].split("[?")[0]
+        assert path in NODES or path.startswith(".metadata"), column
+
+
+def test_policy_that_nobody_read_says_so() -> None:
+    (ready,) = SCHEMA["properties"]["status"]["default"]["conditions"]
+    assert (ready["type"], ready["status"]) == ("Ready", "Unknown")
+
+
+def test_docstrings_are_the_text_of_kubectl_explain() -> None:
+    lifecycle = NODES[".spec.lifecycle"]
+    assert lifecycle["description"].startswith("Ranks nodes by whether they are spot, on-demand or reserved.")
+    assert "lifecycle" in SchedulingPolicySpec.model_fields
+
+
+def test_integers_are_64_bits_wide_unless_they_say_otherwise() -> None:
+    assert NODES[".status.observedGeneration"]["format"] == "int64"
+    assert NODES[".spec.plugins.score.enabled[].weight"]["format"] == "int32"
+
+
+def test_union_is_refused_when_the_schema_is_made() -> None:
+    class Union(BaseModel):
+        either: int | str
+
+    with pytest.raises(TypeError, match="no unions"):
+        structural_schema(Union)
+
+
+def test_anything_without_a_type_is_refused_when_the_schema_is_made() -> None:
+    class Untyped(BaseModel):
+        anything: Any
+
+    with pytest.raises(TypeError, match="needs a type"):
+        structural_schema(Untyped)
+
+
+def test_keyword_without_a_place_is_refused_when_the_schema_is_made() -> None:
+    class Multiple(BaseModel):
+        even: Annotated[int, Field(multiple_of=2)]
+
+    with pytest.raises(TypeError, match="multipleOf has no place"):
+        structural_schema(Multiple)
