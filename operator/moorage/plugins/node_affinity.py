@@ -96,7 +96,11 @@ class NodeAffinity(PreFilterPlugin[None], FilterPlugin[None], ScorePlugin[None])
         """Skip where nothing is preferred; a preferred term that cannot be read is an error."""
         del nodes
         preferred = _preferred(pod.shape)
-        errors = sorted({entry.term.error for entry in preferred if entry.weight and entry.term.error})
+        errors = [
+            f"[{index}].{entry.term.error}"
+            for index, entry in enumerate(preferred)
+            if entry.weight and entry.term.error
+        ]
         if errors:
             return PreScoreResult(error(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"))
         return PreScoreResult(SUCCESS if preferred or self._added.preferred else SKIP)

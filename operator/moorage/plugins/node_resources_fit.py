@@ -63,8 +63,7 @@ class NodeResourcesFit(PreFilterPlugin[Requests], FilterPlugin[Requests], ScoreP
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[Requests]:
         """Collect what has to be free."""
         del snapshot
-        amounts = pod.shape.requests.amounts
-        return PreFilterResult(state=tuple((name, amount) for name, amount in amounts if self._heeds(name, amount)))
+        return PreFilterResult(state=self._requests(pod.shape))
 
     def filter(self, state: Requests, pod: Pod, nodes: Snapshot) -> Verdict:
         """Pass nodes that have a free place and enough of every resource."""
@@ -96,9 +95,13 @@ class NodeResourcesFit(PreFilterPlugin[Requests], FilterPlugin[Requests], ScoreP
         if event.kind == "Pod":
             return _frees(event, pod)
         old, new = event.old, event.new
-        if new is None or not _would_fit_empty(pod.shape, new):
+        requests = self._requests(pod.shape)
+        if new is None or not _would_fit_empty(requests, new):
             return False
-        return old is None or _grew(pod.shape, old, new)
+        return old is None or _grew(requests, old, new)
+
+    def _requests(self, shape: PodShape) -> Requests:
+        return tuple((name, amount) for name, amount in shape.requests.amounts if self._heeds(name, amount))
 
     def _heeds(self, resource: str, amount: int) -> bool:
         """Whether the filter looks at a request."""
@@ -138,14 +141,12 @@ def _requests_less(amounts: Requests, pod: Pod) -> bool:
     return any(amount > pod.shape.requests.get(name) for name, amount in amounts)
 
 
-def _would_fit_empty(shape: PodShape, node: Node) -> bool:
+def _would_fit_empty(requests: Requests, node: Node) -> bool:
     """Whether the node could run the pod if nothing else ran on it."""
-    return node.allocatable.get(PODS) >= 1 and all(
-        amount <= node.allocatable.get(name) for name, amount in shape.requests.amounts
-    )
+    return node.allocatable.get(PODS) >= 1 and all(amount <= node.allocatable.get(name) for name, amount in requests)
 
 
-def _grew(shape: PodShape, old: Node, new: Node) -> bool:
+def _grew(requests: Requests, old: Node, new: Node) -> bool:
     """Whether a node got more places for pods, or more of something that the pod requests."""
-    wanted = (PODS, *(name for name, amount in shape.requests.amounts if amount))
+    wanted = (PODS, *(name for name, _ in requests))
     return any(new.allocatable.get(name) > old.allocatable.get(name) for name in wanted)
