@@ -77,7 +77,7 @@ class Slots:
 
     def discard(self, column: Column[DType]) -> None:
         """Drop a column that nobody reads any more."""
-        self._columns.discard(column)  # type: ignore[arg-type]
+        self._columns.discard(column)
 
     def append(self) -> int:
         """Add a slot at the end and return it."""

@@ -7,29 +7,32 @@ has run to its end is not added at all.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from moorage.framework.attachable_volumes import AttachableVolumes
 from moorage.framework.cluster_objects import ClusterObjects
 from moorage.framework.column import Slots
 from moorage.framework.generations import Generations
 from moorage.framework.image_columns import ImageColumns
 from moorage.framework.label_columns import LabelColumns
-from moorage.framework.nominations import Nominations
 from moorage.framework.node_order import NodeOrder
 from moorage.framework.placed_shapes import PlacedShapes
 from moorage.framework.port_columns import PortColumns
 from moorage.framework.resource_columns import ResourceColumns
 from moorage.framework.vocabulary import VocabularyColumn
+from moorage.framework.volume_users import VolumeUsers
 from moorage.model.node import Node, Taint
 
 if TYPE_CHECKING:
     from moorage.model.pod import Pod
 
+T = TypeVar("T")
+
 
 class NodeColumns:
     """Nodes, the pods placed on them, and every column that follows from both.
 
-    The parts are read by `moorage.framework.snapshot`; objects and nominations are written through theirs.
+    The parts are read by `moorage.framework.snapshot`; objects are written through theirs.
     """
 
     def __init__(self) -> None:
@@ -50,7 +53,8 @@ class NodeColumns:
         self.placed = PlacedShapes(self.slots, self.slot_of)
         self.order = NodeOrder(self.slot_of)
         self.objects = ClusterObjects(self.generations)
-        self.nominations = Nominations()
+        self.volume_users = VolumeUsers()
+        self.attachable_volumes = AttachableVolumes(self.slots, self.slot_of, self.objects.of_kind)
         self._pods: list[dict[str, Pod]] = []
         self._placed: dict[str, tuple[Pod, str]] = {}
 
@@ -79,9 +83,9 @@ class NodeColumns:
         self.images.replace(name, node.images, ())
         self.order.remove(node)
         last = self.slots.remove(slot)
-        for rows in (self.nodes, self.names, self._pods):
-            rows[slot] = rows[last]  # type: ignore[index]
-            rows.pop()  # type: ignore[attr-defined]
+        _take_place(self.nodes, slot, last)
+        _take_place(self.names, slot, last)
+        _take_place(self._pods, slot, last)
         del self.slot_of[name]
         if slot != last:
             self.slot_of[self.names[slot]] = slot
@@ -99,6 +103,9 @@ class NodeColumns:
         self.placed.add(pod, node_name)
         for port in pod.shape.host_ports:
             self.ports.add(port, slot)
+        if pod.shape.volumes:
+            self.volume_users.add(pod, node_name)
+            self.attachable_volumes.add(pod, node_name)
 
     def remove_pod(self, pod: Pod) -> None:
         """Take a pod off its node, as it was when it was placed; only the uid of `pod` counts."""
@@ -109,6 +116,9 @@ class NodeColumns:
         self.placed.remove(placed, node_name)
         for port in placed.shape.host_ports:
             self.ports.remove(port, slot)
+        if placed.shape.volumes:
+            self.volume_users.remove(placed, node_name)
+            self.attachable_volumes.remove(placed, node_name)
 
     def pods_on(self, slot: int) -> Collection[Pod]:
         """Return the pods placed on a node."""
@@ -137,6 +147,11 @@ class NodeColumns:
         self.labels.compact()
         self.taints.compact()
         self.features.compact()
+
+
+def _take_place(rows: list[T], slot: int, last: int) -> None:
+    rows[slot] = rows[last]
+    rows.pop()
 
 
 def _alike(old: Node, new: Node) -> bool:

@@ -11,7 +11,7 @@ Arrays are read-only, contiguous, one entry a node of the view, int64 unless sai
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -34,11 +34,26 @@ D = TypeVar("D", bound=np.generic)
 T = TypeVar("T")
 
 
+class NominatedPods(Protocol):
+    """Who is nominated to which node, as the engine knows it."""
+
+    @property
+    def node_names(self) -> Collection[str]:
+        """The nodes that some pod is nominated to."""
+
+    def pods_on(self, node_name: str) -> Collection[Pod]:
+        """Return the pods that are nominated to a node."""
+
+
+Sources = tuple["NodeColumns", NominatedPods | None, Memo]
+
+
 class Snapshot:
     """The whole cluster; `NodesView` and `NodeWhatIf` are parts of it with the same interface."""
 
-    def __init__(self, columns: NodeColumns, memo: Memo | None = None) -> None:
+    def __init__(self, columns: NodeColumns, nominated: NominatedPods | None = None, memo: Memo | None = None) -> None:
         self._columns = columns
+        self._nominated = nominated
         self._memo = Memo() if memo is None else memo
 
     # -- which nodes ------------------------------------------------------------------------------------------------
@@ -78,13 +93,14 @@ class Snapshot:
 
     def take(self, positions: IntArray) -> Snapshot:
         """Return a view of the nodes at these positions, in that order."""
-        return NodesView(self, positions)
+        slots = self.gather(np.arange(self.total_nodes, dtype=np.int64))[positions]
+        return NodesView(self.cluster, self._sources, slots)
 
     def what_if(self, position: int) -> NodeWhatIf:
         """Return one node, on which pods may be added and removed without anybody else seeing it."""
         from moorage.framework.what_if import NodeWhatIf
 
-        return NodeWhatIf(self.cluster, self._slot(position))
+        return NodeWhatIf(self.cluster, self._sources, self._slot(position))
 
     def gather(self, array: npt.NDArray[D]) -> npt.NDArray[D]:
         """Return the view's entries of an array over all nodes of the cluster; of the cluster, the array itself."""
@@ -159,14 +175,22 @@ class Snapshot:
         """Return the terms that placed pods carry and that speak of pods of this shape."""
         return [Carried(each.term, each.weight, self.gather(each.counts)) for each in self._carried(kind, shape)]
 
+    def claim_users(self, claim_key: str) -> Collection[Pod]:
+        """Return the placed pods of the cluster that use a claim (`namespace/name`)."""
+        return self._columns.volume_users.claim_users(claim_key)
+
+    def disk_users(self, disk: tuple[str, ...]) -> Mapping[str, Collection[Pod]]:
+        """Return the placed pods of the cluster that mount a legacy disk, by node."""
+        return self._columns.volume_users.disk_users(disk)
+
     def nominated(self, name: str) -> Collection[Pod]:
         """Return the pods that are nominated to a node."""
-        return self._columns.nominations.on(name)
+        return self._nominated.pods_on(name) if self._nominated else ()
 
     @property
     def nominated_nodes(self) -> Collection[str]:
         """Names of all nodes of the cluster to which a pod is nominated."""
-        return self._columns.nominations.node_names
+        return self._nominated.node_names if self._nominated else ()
 
     # -- the rest of the cluster ------------------------------------------------------------------------------------
 
@@ -191,6 +215,11 @@ class Snapshot:
         """
         return self._memo.get(subject, shape, generation, compute)
 
+    @property
+    def _sources(self) -> Sources:
+        """What all views of the cluster share."""
+        return self._columns, self._nominated, self._memo
+
     def _slot(self, position: int) -> int:
         """Return where the node of the view is in the cluster."""
         return position
@@ -204,11 +233,10 @@ class Snapshot:
 class NodesView(Snapshot):
     """Some nodes of the cluster."""
 
-    def __init__(self, parent: Snapshot, positions: IntArray) -> None:
-        cluster = parent.cluster
-        super().__init__(cluster._columns, cluster._memo)  # noqa: SLF001 - a view is of the same class
+    def __init__(self, cluster: Snapshot, sources: Sources, slots: IntArray) -> None:
+        super().__init__(*sources)
         self._cluster = cluster
-        self._slots = parent.gather(np.arange(cluster.size, dtype=np.int64))[positions]
+        self._slots = slots
         self._gathered: dict[int, tuple[npt.NDArray[Any], npt.NDArray[Any]]] = {}
         self._names: Sequence[str] | None = None
         self._positions: dict[str, int] | None = None

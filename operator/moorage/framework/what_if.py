@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from moorage.framework.port_columns import conflicts
-from moorage.framework.snapshot import D, Snapshot
+from moorage.framework.snapshot import D, Snapshot, Sources
 from moorage.framework.terms import Carried, CarriedKind, CarriedTerm, CountedTerm, carried_by
+from moorage.framework.volume_users import claim_keys
 from moorage.model.resources import CPU, MEMORY
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ class NodeWhatIf(Snapshot):
     removed frees it.
     """
 
-    def __init__(self, cluster: Snapshot, slot: int) -> None:
-        super().__init__(cluster._columns, cluster._memo)  # noqa: SLF001 - a view is of the same class
+    def __init__(self, cluster: Snapshot, sources: Sources, slot: int) -> None:
+        super().__init__(*sources)
         self._cluster = cluster
         self._node_slot = slot
         self._name = self._columns.names[slot]
@@ -113,6 +114,18 @@ class NodeWhatIf(Snapshot):
                     counts[term] = counts.get(term, none) + sign
         return [Carried(term.term, term.weight, count) for term, count in counts.items()]
 
+    def claim_users(self, claim_key: str) -> Collection[Pod]:
+        """Return the placed pods of the cluster that use a claim, with this node's changes."""
+        users = [pod for pod in super().claim_users(claim_key) if pod.uid not in self._changes]
+        return users + [pod for pod in self._added() if claim_key in claim_keys(pod)]
+
+    def disk_users(self, disk: tuple[str, ...]) -> Mapping[str, Collection[Pod]]:
+        """Return the placed pods of the cluster that mount a legacy disk by node, with this node's changes."""
+        users = dict(super().disk_users(disk))
+        own = [pod for pod in self._pods.values() if any(volume.disk == disk for volume in pod.shape.volumes)]
+        users.pop(self._name, None)
+        return {**users, self._name: own} if own else users
+
     def _slot(self, position: int) -> int:
         del position
         return self._node_slot
@@ -125,6 +138,9 @@ class NodeWhatIf(Snapshot):
             self._changes[pod.uid] = (pod, sign)
         _add(self._requested, pod.requests, sign)
         _add(self._non_zero, pod.non_zero_requests, sign)
+
+    def _added(self) -> Iterator[Pod]:
+        return (pod for pod, sign in self._changes.values() if sign > 0)
 
     def _used_ports(self) -> set[HostPort]:
         """Return the ports in use, collected before the first change that matters to them."""

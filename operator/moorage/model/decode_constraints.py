@@ -99,7 +99,7 @@ def _weighted(wires: Sequence[WeightedPodTermWire] | None, namespace: str) -> tu
 
 
 def _term(wire: PodTermWire, namespace: str) -> AffinityTerm:
-    """The API server has merged matchLabelKeys and mismatchLabelKeys into the selector already."""
+    """Digest a term; the API server has merged matchLabelKeys and mismatchLabelKeys into its selector already."""
     own = not wire.namespaces and wire.namespace_selector is None
     return AffinityTerm(
         topology_key=wire.topology_key,

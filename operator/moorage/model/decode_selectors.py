@@ -26,9 +26,8 @@ def label_selector(wire: LabelSelectorWire | None) -> LabelSelector | None:
     requirements = labels_as_requirements(wire.match_labels or {})
     for index, expression in enumerate(wire.match_expressions or ()):
         if expression.operator not in _SET_OPERATORS | _BARE_OPERATORS or _values_error(expression):
-            raise ValueError(
-                f"matchExpressions[{index}]: {expression.operator!r} with {len(expression.values or ())} values is not valid"
-            )
+            count = len(expression.values or ())
+            raise ValueError(f"matchExpressions[{index}]: {expression.operator!r} with {count} values is not valid")
         requirements.append(_requirement(expression))
     return LabelSelector(ordered(requirements))
 
@@ -96,7 +95,7 @@ def _expression_error(index: int, wire: RequirementWire) -> str:
 
 
 def _field_error(index: int, wire: RequirementWire) -> str:
-    """Only `metadata.name` In or NotIn one value can be asked for (upstream `nodeSelectorRequirementsAsFieldSelector`)."""
+    """Say what is wrong with a field requirement: only `metadata.name` In or NotIn one value can be asked for."""
     path = f"matchFields[{index}]"
     if wire.operator not in _SET_OPERATORS:
         return f'{path}.operator: Unsupported value: "{wire.operator}": not a valid selector operator'

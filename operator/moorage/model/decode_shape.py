@@ -14,7 +14,7 @@ from msgspec import Raw, json
 from moorage.model.decode_amounts import pod_amounts, resource_names
 from moorage.model.decode_constraints import affinity, spread_constraints, tolerations
 from moorage.model.pod import HostPort, OwnerReference, PodShape
-from moorage.model.requests import DEFAULT_REQUESTS, PodAmounts, non_zero_requests, pod_requests, to_resources
+from moorage.model.requests import DEFAULT_REQUESTS, non_zero_requests, pod_requests, to_resources
 from moorage.model.volumes import PodVolume
 from moorage.model.wire import (
     ContainerWire,
@@ -158,8 +158,10 @@ def _volume(wire: VolumeWire) -> PodVolume | None:
     """Digest one volume; None for kinds that no filter looks at."""
     if claim := wire.persistent_volume_claim:
         return PodVolume(wire.name, claim_name=claim.claim_name, read_only=claim.read_only)
-    if wire.ephemeral is not None:
-        return PodVolume(wire.name, ephemeral=True)
+    return PodVolume(wire.name, ephemeral=True) if wire.ephemeral is not None else _legacy_disk(wire)
+
+
+def _legacy_disk(wire: VolumeWire) -> PodVolume | None:
     if gce := wire.gce_persistent_disk:
         return PodVolume(wire.name, read_only=gce.read_only, disk=("gce", gce.pd_name))
     if aws := wire.aws_elastic_block_store:

@@ -16,7 +16,7 @@ _INT64_MAX = 2**63 - 1
 _NANO_PER_MILLI = 10**6
 _NANO_DIGITS = 9
 _CACHE_SIZE = 8192  # distinct amounts of one cluster; a miss costs two microseconds
-_MAX_EXPONENT = 32  # beyond it everything is cut to int64, or rounds up to one billionth
+_MAX_EXPONENT = 64  # beyond it every amount is cut to int64 anyway
 
 _GRAMMAR = re.compile(
     r"(?P<sign>[+-]?)(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?"
@@ -40,11 +40,10 @@ def nano_value(quantity: Amount) -> int:
     number = int(match["whole"] + fraction)
     suffix = match["suffix"]
     if suffix in _BINARY_POWER:
-        nano = _scaled(number << 10 * _BINARY_POWER[suffix], _NANO_DIGITS - len(fraction))
+        nano = min(_scaled(number << 10 * _BINARY_POWER[suffix], _NANO_DIGITS - len(fraction)), _INT64_MAX * NANO)
     else:
         exponent = int(match["exponent"]) if match["exponent"] else _DECIMAL_EXPONENT[suffix]
         nano = _scaled(number, _NANO_DIGITS - len(fraction) + exponent)
-    nano = min(nano, _INT64_MAX * NANO)
     return -nano if match["sign"] == "-" else nano
 
 
@@ -59,13 +58,13 @@ def milli_value(quantity: Amount) -> int:
 
 
 def whole(nano: int) -> int:
-    """Round billionths up to whole units, cut to int64."""
-    return _int64(-(-nano // NANO))
+    """Round billionths up (away from zero) to whole units, cut to int64."""
+    return _rounded_up(nano, NANO)
 
 
 def milli(nano: int) -> int:
-    """Round billionths up to thousandths, cut to int64."""
-    return _int64(-(-nano // _NANO_PER_MILLI))
+    """Round billionths up (away from zero) to thousandths, cut to int64."""
+    return _rounded_up(nano, _NANO_PER_MILLI)
 
 
 def _scaled(number: int, exponent: int) -> int:
@@ -73,10 +72,14 @@ def _scaled(number: int, exponent: int) -> int:
     if number == 0:
         return 0
     if exponent >= 0:
-        return number * 10 ** min(exponent, _MAX_EXPONENT)
-    digits = len(str(number))
-    return 1 if -exponent > digits + _MAX_EXPONENT else -(-number // 10**-exponent)
+        factor: int = 10 ** min(exponent, _MAX_EXPONENT)
+        return number * factor
+    if -exponent > len(str(number)):
+        return 1
+    divisor: int = 10**-exponent
+    return -(-number // divisor)
 
 
-def _int64(number: int) -> int:
-    return max(-_INT64_MAX - 1, min(_INT64_MAX, number))
+def _rounded_up(nano: int, unit: int) -> int:
+    magnitude = min(-(-abs(nano) // unit), _INT64_MAX)
+    return -magnitude if nano < 0 else magnitude

@@ -15,7 +15,7 @@ from moorage.model.resources import CPU, EPHEMERAL_STORAGE, MEMORY, Resources
 NanoAmounts = Mapping[str, int]
 
 DEFAULT_REQUESTS: NanoAmounts = {CPU: NANO // 10, MEMORY: 200 * 1024 * 1024 * NANO}
-"""What scoring takes a container to need that states nothing (upstream `DefaultMilliCPURequest`, `DefaultMemoryRequest`)."""
+"""What scoring takes a container to need that states nothing (upstream `pkg/scheduler/util/pod_resources.go`)."""
 
 
 @dataclass(frozen=True, slots=True)

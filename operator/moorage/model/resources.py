@@ -20,7 +20,7 @@ class Resources:
     amounts: tuple[tuple[str, int], ...] = ()
 
     def get(self, name: str) -> int:
-        """The amount of a resource, 0 where it is not stated."""
+        """Return the amount of a resource, 0 where it is not stated."""
         return next((amount for key, amount in self.amounts if key == name), 0)
 
 

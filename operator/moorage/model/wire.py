@@ -35,7 +35,6 @@ class MetadataWire(Struct, frozen=True, rename="camel"):
     uid: str = ""
     resource_version: str = ""
     labels: dict[str, str] | None = None
-    annotations: Raw = NULL
     owner_references: list[OwnerReferenceWire] | None = None
     creation_timestamp: datetime | None = None
     deletion_timestamp: datetime | None = None
