@@ -1,8 +1,8 @@
 """Tells people what happened: events.k8s.io/v1 objects on pods, policies and leases.
 
 Recording never waits: events go to a bounded queue, the oldest is dropped when it is full, and a few senders work it
-off. What repeats becomes a series (`moorage.runtime.event_series`). What the API server refuses is dropped too, counted,
-and told once.
+off. What repeats becomes a series (`moorage.runtime.event_series`). What the API server refuses is dropped too, and
+counted; the log says so once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from moorage.errors import ApiError, ApiUnreachable, NotFound
+from moorage.errors import ApiError, ApiUnreachable, NotFound, NotLeader
 from moorage.runtime.event import Event, event_name
 from moorage.runtime.event_series import REFRESH_SECONDS, Series, SeriesCache
 from moorage.runtime.kube import MERGE_PATCH
@@ -116,8 +116,7 @@ class EventRecorder:
 
     def _enqueue(self, item: _New | _Repeated) -> None:
         if len(self._queue) >= QUEUE_LENGTH:
-            self._queue.popleft()
-            self._observer.observe_event("dropped")
+            self._drop(self._queue.popleft(), "dropped")
         else:
             self._queued.release()
         self._queue.append(item)
@@ -143,13 +142,13 @@ class EventRecorder:
                 await (self._create(item) if isinstance(item, _New) else self._patch(item))
             except ApiUnreachable:
                 await self._clock.sleep(PAUSE_SECONDS * 2**attempt)
-            except ApiError as error:
+            except (ApiError, NotLeader) as error:
                 self._refused(item, error)
                 return
             else:
                 self._observer.observe_event("sent")
                 return
-        self._observer.observe_event("dropped")
+        self._drop(item, "dropped")
 
     async def _create(self, item: _New) -> None:
         body = item.event.body(item.name, self._hostname, item.seconds)
@@ -161,10 +160,16 @@ class EventRecorder:
         series = {"count": item.series.count, "lastObservedTime": micro_time(item.series.last_observed)}
         await self._client.patch(item.series.path, msgspec.json.encode({"series": series}), MERGE_PATCH)
 
-    def _refused(self, item: _New | _Repeated, error: ApiError) -> None:
-        self._observer.observe_event("refused")
-        if isinstance(item, _Repeated) and isinstance(error, NotFound):
-            self._series.forget(item.key)  # events live an hour: the next sighting is a new one
-        elif not self._told:
+    def _refused(self, item: _New | _Repeated, error: ApiError | NotLeader) -> None:
+        self._drop(item, "refused")
+        if not self._told and not isinstance(error, (NotFound, NotLeader)):
             self._told = True
             logger.warning("An event was refused, as others may be from now on without a word: %s", error)
+
+    def _drop(self, item: _New | _Repeated, result: str) -> None:
+        """Count an event that does not arrive; its next sighting is a new event."""
+        self._observer.observe_event(result)
+        if isinstance(item, _Repeated):
+            self._series.forget(item.key)
+        elif item.series:
+            self._series.forget(item.event.key)

@@ -2,7 +2,7 @@
 
 What the bytes mean is the caller's business; the paths come from `moorage.runtime.resources`. Nothing is retried here
 but a request that the API server turned away unread (429 with Retry-After): whether a lost write may be repeated, only
-its caller knows.
+its caller knows. Writes raise NotLeader once this replica cannot be sure of its lease.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from urllib.parse import urlencode
 
 from aiohttp import ClientError, ClientTimeout
 
-from moorage.errors import ApiUnreachable, TooManyRequests
+from moorage.errors import ApiUnreachable, NotLeader, TooManyRequests
 from moorage.runtime.refusals import refusal
 from moorage.runtime.watch_lines import LineSplitter
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncGenerator, Callable, Mapping
 
     from aiohttp import ClientResponse
 
@@ -53,15 +53,28 @@ class RequestObserver(Protocol):
         """Count what a write waited for the client's own limit."""
 
 
+def always() -> bool:
+    """Answer for a client that needs no leadership."""
+    return True
+
+
 class KubeClient:
     """A client of one API server. Safe to use from any number of tasks of one event loop."""
 
-    def __init__(self, transport: Transport, clock: Clock, limiter: RateLimiter, observer: RequestObserver) -> None:
-        """Send through `transport`; all writes pass `limiter`."""
+    def __init__(
+        self,
+        transport: Transport,
+        clock: Clock,
+        limiter: RateLimiter,
+        observer: RequestObserver,
+        may_write: Callable[[], bool] = always,
+    ) -> None:
+        """Send through `transport`. All writes pass `limiter`; `may_write` is asked right before each is sent."""
         self._transport = transport
         self._clock = clock
         self._limiter = limiter
         self._observer = observer
+        self._may_write = may_write
 
     async def get(self, path: str, *, timeout_seconds: float = REQUEST_SECONDS) -> bytes:
         """Read one object."""
@@ -151,6 +164,8 @@ class KubeClient:
         options: RequestOptions = {"timeout": ClientTimeout(total=timeout_seconds, sock_connect=CONNECT_SECONDS)}
         if body:
             options |= {"data": body, "headers": {"Content-Type": content_type}}
+        if method != "GET" and not self._may_write():
+            raise NotLeader(f"{method} {path.partition('?')[0]} was not sent: this replica is not the leader any more")
         started = self._clock.monotonic()
         try:
             async with self._transport.request(method, path, **options) as response:

@@ -1,0 +1,69 @@
+"""A `coordination.k8s.io/v1` Lease as the elector reads and writes it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from moorage.runtime.resources import LEASE
+from moorage.runtime.timestamps import micro_time
+
+RELEASED_SECONDS = 1
+"""The duration that a released lease states: whoever looks next may take it (client-go's ReleaseOnCancel)."""
+
+
+class LeaseMetadata(msgspec.Struct, rename="camel", omit_defaults=True):
+    """Metadata; the resourceVersion makes each write a compare-and-swap."""
+
+    name: str
+    namespace: str
+    uid: str = ""
+    resource_version: str = ""
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+
+class LeaseSpec(msgspec.Struct, rename="camel", omit_defaults=True):
+    """Who holds the lease, and since when."""
+
+    holder_identity: str | None = None
+    lease_duration_seconds: int | None = None
+    acquire_time: str | None = None
+    renew_time: str | None = None
+    lease_transitions: int | None = None
+
+
+class Lease(msgspec.Struct, rename="camel"):
+    """The Lease object."""
+
+    metadata: LeaseMetadata
+    spec: LeaseSpec
+    api_version: str = LEASE.api_version
+    kind: str = LEASE.kind
+
+    def held_by(self, identity: str, duration_seconds: float, now: float) -> Lease:
+        """Return the lease as `identity` takes or renews it at `now`, in seconds since the epoch."""
+        renews = self.spec.holder_identity == identity
+        transitions = self.spec.lease_transitions or 0
+        return Lease(
+            self.metadata,
+            LeaseSpec(
+                holder_identity=identity,
+                lease_duration_seconds=int(duration_seconds),
+                acquire_time=self.spec.acquire_time if renews else micro_time(now),
+                renew_time=micro_time(now),
+                lease_transitions=transitions if renews or not self.metadata.resource_version else transitions + 1,
+            ),
+        )
+
+    def released(self, now: float) -> Lease:
+        """Return the lease as its holder gives it up."""
+        return Lease(
+            self.metadata,
+            LeaseSpec(
+                holder_identity="",
+                lease_duration_seconds=RELEASED_SECONDS,
+                acquire_time=micro_time(now),
+                renew_time=micro_time(now),
+                lease_transitions=self.spec.lease_transitions,
+            ),
+        )

@@ -1,0 +1,130 @@
+"""Writes what keeps a pod waiting into its status: the PodScheduled condition and `nominatedNodeName`.
+
+cluster-autoscaler and Karpenter act on this condition, so its words are kube-scheduler's. It is written only when it
+changes; of several changes that wait for one pod only the last is written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from moorage.errors import ApiError, ApiUnreachable, Conflict, NotFound, NotLeader
+from moorage.runtime.backoff import Backoff
+from moorage.runtime.kube import STRATEGIC_MERGE_PATCH
+from moorage.runtime.resources import POD
+from moorage.runtime.timestamps import whole_time
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from moorage.model.pod import Pod
+    from moorage.runtime.clock import Clock
+    from moorage.runtime.kube import KubeClient
+
+logger = logging.getLogger(__name__)
+
+UNSCHEDULABLE = "Unschedulable"
+SCHEDULER_ERROR = "SchedulerError"
+FALSE = "False"
+WRITERS = 8
+RETRY_SECONDS = 1.0
+MAX_RETRY_SECONDS = 30.0
+
+
+class WaitingPods(Protocol):
+    """Knows which pods still wait."""
+
+    def waits(self, pod: Pod) -> bool:
+        """Whether the pod is still there, not bound, and the same one."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodScheduled:
+    """Why a pod is not scheduled, and where it may be soon."""
+
+    reason: str
+    message: str
+    nominated_node_name: str | None = None
+    """Empty clears `status.nominatedNodeName`, None leaves it."""
+
+    def is_news(self, pod: Pod) -> bool:
+        """Whether the pod's status, as it was last seen, says something else."""
+        if pod.scheduled_condition != (FALSE, self.reason, self.message):
+            return True
+        return self.nominated_node_name is not None and self.nominated_node_name != pod.nominated_node_name
+
+    def patch(self, pod: Pod, now: float) -> bytes:
+        """Return a strategic merge patch; the uid guards against another pod of the same name."""
+        condition: dict[str, Any] = {
+            "type": "PodScheduled",
+            "status": FALSE,
+            "reason": self.reason,
+            "message": self.message,
+        }
+        if pod.scheduled_condition is None or pod.scheduled_condition[0] != FALSE:
+            condition["lastTransitionTime"] = whole_time(now)
+        status: dict[str, Any] = {"conditions": [condition]}
+        if self.nominated_node_name is not None:
+            status["nominatedNodeName"] = self.nominated_node_name or None
+        return msgspec.json.encode({"metadata": {"uid": pod.uid}, "status": status})
+
+
+class PodStatusWriter:
+    """Writes pods' statuses, each pod's in order."""
+
+    def __init__(self, client: KubeClient, waiting: WaitingPods, clock: Clock, random: Random) -> None:
+        """Write only to pods that still wait by then."""
+        self._client = client
+        self._waiting = waiting
+        self._clock = clock
+        self._random = random
+        self._wanted: dict[str, tuple[Pod, PodScheduled]] = {}
+        self._queue: asyncio.Queue[str] = asyncio.Queue()
+
+    def __len__(self) -> int:
+        """How many pods' statuses wait to be written."""
+        return len(self._wanted)
+
+    def submit(self, pod: Pod, wanted: PodScheduled) -> None:
+        """Have it written, unless the pod says it already."""
+        if pod.uid in self._wanted:
+            self._wanted[pod.uid] = (pod, wanted)
+        elif wanted.is_news(pod):
+            self._wanted[pod.uid] = (pod, wanted)
+            self._queue.put_nowait(pod.uid)
+
+    async def run(self) -> None:
+        """Write until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(WRITERS):
+                tasks.create_task(self._work())
+
+    async def _work(self) -> None:
+        while True:
+            uid = await self._queue.get()
+            while True:
+                pod, wanted = entry = self._wanted[uid]
+                await self._write(pod, wanted)
+                if self._wanted[uid] is entry:
+                    del self._wanted[uid]
+                    break
+
+    async def _write(self, pod: Pod, wanted: PodScheduled) -> None:
+        backoff = Backoff(RETRY_SECONDS, MAX_RETRY_SECONDS, self._random)
+        path = f"{POD.path(pod.name, pod.namespace)}/status"
+        while self._waiting.waits(pod) and self._wanted[pod.uid][1] is wanted:
+            try:
+                await self._client.patch(path, wanted.patch(pod, self._clock.time()), STRATEGIC_MERGE_PATCH)
+            except (NotFound, Conflict, NotLeader):
+                return  # another pod by now, or another leader's business
+            except (ApiError, ApiUnreachable) as error:
+                if backoff.failures == 0:
+                    logger.warning("The status of pod %s cannot be written, trying again: %s", pod.key, error)
+                await self._clock.sleep(backoff.next_seconds())
+            else:
+                return

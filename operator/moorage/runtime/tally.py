@@ -1,0 +1,41 @@
+"""What happened to each profile's pods since its present generation went live: the numbers of a policy's status."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from moorage.framework.profile import Profile
+
+
+@dataclass(slots=True)
+class ProfileTally:
+    """One profile's numbers."""
+
+    generation: int = 0
+    """Of the policy; a new one begins at 0."""
+    bound: int = 0
+    failed: int = 0
+    """Binds that failed."""
+    last_bound_time: float | None = None
+    """Seconds since the epoch."""
+    rejections: Mapping[str, int] = field(default_factory=dict)
+    """How many nodes gave each reason, when a pod last fitted nowhere."""
+
+
+class Tally:
+    """The numbers of all profiles, by schedulerName."""
+
+    def __init__(self) -> None:
+        """Start with nothing counted."""
+        self._by_profile: dict[str, ProfileTally] = {}
+
+    def of(self, profile: Profile) -> ProfileTally:
+        """Return the numbers of the profile's present generation."""
+        generation = profile.policy.generation if profile.policy else 0
+        tally = self._by_profile.get(profile.name)
+        if tally is None or tally.generation < generation:
+            tally = self._by_profile[profile.name] = ProfileTally(generation)
+        return tally
+
+    def forget(self, scheduler_name: str) -> None:
+        """Drop the numbers of a profile that is gone."""
+        self._by_profile.pop(scheduler_name, None)
