@@ -7,6 +7,10 @@ from moorage.framework.arrays import IntArray
 from moorage.framework.status import SUCCESS, Status
 
 
+class CycleError(Exception):
+    """A cycle cannot go on: a plugin or an extender failed. It never leaves the engine."""
+
+
 @dataclass(frozen=True, slots=True)
 class PluginScores:
     """What one Score plugin gave the nodes that fit, in the order of `ScoreTable.node_names`."""

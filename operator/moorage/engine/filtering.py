@@ -1,0 +1,154 @@
+"""Filter: all plugins judge all nodes at once, and a node's verdict is that of the first plugin that rejects it.
+
+Pods that are nominated to a node, and of at least the pod's priority, count as if they ran there: the node has to pass
+with them and without them. Only such nodes are judged one by one.
+
+Upstream: pkg/scheduler/framework/runtime/framework.go (RunFilterPluginsWithNominatedPods).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from moorage.engine.pre_filter import PreFiltered, States
+from moorage.framework.arrays import BoolArray
+from moorage.framework.interface import FilterPlugin, Rejection, Verdict
+from moorage.framework.snapshot import Snapshot
+from moorage.framework.status import SUCCESS, Code, Status
+from moorage.framework.what_if import NodeWhatIf
+from moorage.model.pod import Pod
+
+
+@dataclass(frozen=True, slots=True)
+class PluginRejections:
+    """The nodes that one plugin was the first to reject, and why."""
+
+    plugin: str
+    nodes: BoolArray
+    reasons: Sequence[Rejection]
+    """These may hold for other nodes, too, which an earlier plugin has rejected."""
+
+
+@dataclass(slots=True)
+class NodeVerdicts:
+    """Filter's answer for all nodes of a view. Why a node was rejected is worked out only when somebody asks."""
+
+    nodes: Snapshot
+    feasible: BoolArray
+    verdicts: Sequence[tuple[FilterPlugin[object], Verdict]]
+    crowded: Mapping[int, Status] = field(default_factory=dict)
+    """Rejections, by position, of nodes that the pod would fit on but for the pods nominated to them."""
+
+    def rejections(self) -> list[PluginRejections]:
+        """Sort the rejected nodes by the plugin that rejected them, but for the crowded ones."""
+        left = np.ones(self.nodes.size, np.bool_)
+        left[list(self.crowded)] = False
+        found: list[PluginRejections] = []
+        for plugin, verdict in self.verdicts:
+            rejected = left & ~verdict.passed
+            if rejected.any():
+                found.append(PluginRejections(plugin.name, rejected, verdict.rejections()))
+                left &= verdict.passed
+        return found
+
+
+def run_filters(found: PreFiltered, nodes: Snapshot) -> NodeVerdicts:
+    """Judge every node of a view."""
+    verdicts = _verdicts(found, found.states, nodes)
+    feasible = _all_pass(verdicts, nodes.size)
+    crowded: dict[int, Status] = {}
+    for name in nodes.nominated_nodes:
+        position = nodes.position(name)
+        if position is not None:
+            status = _with_nominated(found, found.states, nodes.what_if(position))
+            if status is not None and not status.is_success:
+                crowded[position] = status
+    if crowded:
+        feasible = feasible.copy()
+        feasible[list(crowded)] = False
+    return NodeVerdicts(nodes, feasible, verdicts, crowded)
+
+
+def filter_one(found: PreFiltered, states: States, node: NodeWhatIf) -> Status:
+    """Judge one node in thought, with the pods nominated to it and without them."""
+    status = _with_nominated(found, states, node)
+    if status is not None and not status.is_success:
+        return status
+    return judge(found, states, node)
+
+
+def judge(found: PreFiltered, states: States, node: NodeWhatIf) -> Status:
+    """Return the first rejection of one node, or success."""
+    for plugin in found.filters:
+        verdict = plugin.filter(states.get(plugin), found.pod, node)
+        if not verdict.passed[0]:
+            return status_at(plugin.name, verdict.rejections(), 0)
+    return SUCCESS
+
+
+def status_at(plugin: str, reasons: Sequence[Rejection], position: int) -> Status:
+    """Put the rejections of one node together: all reasons, and the code that leaves less hope."""
+    holding = [rejection for rejection in reasons if rejection.nodes[position]]
+    codes = {rejection.code for rejection in holding}
+    worst = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
+    code = worst if worst in codes else next(iter(codes), Code.UNSCHEDULABLE)
+    return Status(code, tuple(rejection.reason for rejection in holding), plugin)
+
+
+def add_pod(found: PreFiltered, states: States, other: Pod, node: NodeWhatIf) -> States:
+    """Put another pod on a node in thought, and return the states that see it there."""
+    node.add_pod(other)
+    changed = dict(states)
+    for plugin in found.extensions:
+        changed[plugin] = plugin.add_pod(states[plugin], found.pod, other, node)
+    return changed
+
+
+def remove_pod(found: PreFiltered, states: States, other: Pod, node: NodeWhatIf) -> States:
+    """Take another pod off a node in thought, and return the states that no longer see it there."""
+    node.remove_pod(other)
+    changed = dict(states)
+    for plugin in found.extensions:
+        changed[plugin] = plugin.remove_pod(states[plugin], found.pod, other, node)
+    return changed
+
+
+def _verdicts(found: PreFiltered, states: States, nodes: Snapshot) -> list[tuple[FilterPlugin[object], Verdict]]:
+    return [(plugin, plugin.filter(states.get(plugin), found.pod, nodes)) for plugin in found.filters]
+
+
+def _all_pass(verdicts: Sequence[tuple[FilterPlugin[object], Verdict]], size: int) -> BoolArray:
+    if not verdicts:
+        return np.ones(size, np.bool_)
+    feasible = verdicts[0][1].passed
+    for _, verdict in verdicts[1:]:
+        feasible = feasible & verdict.passed
+    return feasible
+
+
+def _with_nominated(found: PreFiltered, states: States, node: NodeWhatIf) -> Status | None:
+    """Judge a node with the pods nominated to it; None where none of them counts."""
+    pod = found.pod
+    nominated = node.nominated(node.names[0])
+    rivals = [rival for rival in nominated if rival.priority >= pod.priority and rival.uid != pod.uid]
+    if not rivals:
+        return None
+    crowded = _copy(node)
+    for rival in rivals:
+        states = add_pod(found, states, rival, crowded)
+    return judge(found, states, crowded)
+
+
+def _copy(node: NodeWhatIf) -> NodeWhatIf:
+    """Return the node once more, with the same pods: what is added to the copy can be left there."""
+    position = node.cluster.position(node.names[0])
+    assert position is not None, "a node in thought is a node of the cluster"
+    copy = node.cluster.what_if(position)
+    wanted = {pod.uid: pod for pod in node.pods_on(0)}
+    for pod in tuple(copy.pods_on(0)):
+        if wanted.pop(pod.uid, None) is None:
+            copy.remove_pod(pod)
+    for pod in wanted.values():
+        copy.add_pod(pod)
+    return copy

@@ -1,0 +1,90 @@
+"""Score: plugins rank the nodes that fit, weights add the ranks up, and chance decides between equals.
+
+Upstream: pkg/scheduler/framework/runtime/framework.go (RunPreScorePlugins, RunScorePlugins),
+pkg/scheduler/schedule_one.go (prioritizeNodes, selectHost).
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from moorage.engine.decision import CycleError, PluginScores, ScoreTable
+from moorage.engine.pre_filter import States
+from moorage.framework.arrays import IntArray
+from moorage.framework.interface import MAX_NODE_SCORE, ScorePlugin
+from moorage.framework.profile import Profile
+from moorage.framework.snapshot import Snapshot
+from moorage.framework.status import Code
+from moorage.model.pod import Pod
+
+
+def run_scores(profile: Profile, pod: Pod, nodes: Snapshot) -> ScoreTable:
+    """Score every node of the view; CycleError where a plugin fails or leaves its range."""
+    if not profile.score:
+        return ScoreTable(nodes.names, (), (), np.ones(nodes.size, np.int64))
+    states, skipped = _run_pre_score(profile, pod, nodes)
+    total = np.zeros(nodes.size, np.int64)
+    scores: list[PluginScores] = []
+    for entry in profile.score:
+        plugin = entry.plugin
+        if plugin in skipped:
+            continue
+        state = states.get(plugin)
+        raw = plugin.score(state, pod, nodes)
+        normalized = plugin.normalize(state, pod, nodes, raw)
+        _check_range(plugin, normalized)
+        total += normalized * entry.weight
+        scores.append(PluginScores(plugin.name, entry.weight, raw, normalized))
+    left_out = [entry.plugin.name for entry in profile.score if entry.plugin in skipped]
+    return ScoreTable(nodes.names, scores, left_out, total)
+
+
+def _run_pre_score(profile: Profile, pod: Pod, nodes: Snapshot) -> tuple[States, set[ScorePlugin[object]]]:
+    states: States = {}
+    skipped: set[ScorePlugin[object]] = set()
+    for plugin in profile.pre_score:
+        result = plugin.pre_score(pod, nodes)
+        if result.status.code is Code.SKIP:
+            skipped.add(plugin)
+        elif result.status.is_success:
+            states[plugin] = result.state
+        else:
+            raise CycleError(f'running PreScore plugin "{plugin.name}": {result.status.message}')
+    return states, skipped
+
+
+def _check_range(plugin: ScorePlugin[object], scores: IntArray) -> None:
+    lowest, highest = int(scores.min()), int(scores.max())
+    if lowest < 0 or highest > MAX_NODE_SCORE:
+        wrong = lowest if lowest < 0 else highest
+        raise CycleError(
+            f'applying score defaultWeights on Score plugins: plugin "{plugin.name}" returns an invalid score {wrong}, '
+            f"it should in the range of [0, {MAX_NODE_SCORE}] after normalizing"
+        )
+
+
+def add_extender_scores(table: ScoreTable, scores: Mapping[str, int]) -> IntArray:
+    """Return the totals with what extenders add."""
+    return table.total + np.array([scores.get(name, 0) for name in table.node_names], np.int64)
+
+
+def select_host(total: IntArray, seed: int, cycle: int) -> int:
+    """Return the position of one of the best nodes, each as likely as the other; the same for the same arguments."""
+    best = np.flatnonzero(total == total.max())
+    return int(best[draw(seed, cycle) % len(best)]) if len(best) > 1 else int(best[0])
+
+
+_MASK = 2**64 - 1
+_GOLDEN = 0x9E3779B97F4A7C15
+"""SplitMix64's increment: 2^64 divided by the golden ratio."""
+
+
+def draw(seed: int, cycle: int) -> int:
+    """Return a number below 2^64 that looks random: SplitMix64 at place `cycle` of the sequence that starts at `seed`.
+
+    The core has no random generator: a decision has to be repeatable from two numbers in a log.
+    """
+    mixed = (seed + (cycle + 1) * _GOLDEN) & _MASK
+    mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK
+    return mixed ^ (mixed >> 31)
