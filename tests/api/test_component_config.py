@@ -398,7 +398,7 @@ ODD = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(content=st.dictionaries(st.sampled_from(WORDS), ODD, max_size=5))
 def test_whatever_stands_in_a_file_without_a_header_is_refused_with_lines(content: dict[str, object]) -> None:
     with pytest.raises(ConfigurationError) as caught:

@@ -1,0 +1,153 @@
+"""What only a real API server can prove: that it takes the CRD, its CEL costs, defaults, refusals and explanations."""
+
+import json
+import ssl
+from collections.abc import Iterator
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+
+from api.samples import ACCEPTED, REFUSED, WHOLE, Spec, policy
+from controlplane.launcher import ControlPlane
+from moorage.api.crd import NAME, render
+from moorage.api.v1alpha1 import API_VERSION, PLURAL, parse_policy
+
+pytestmark = pytest.mark.controlplane
+
+
+@pytest.fixture(scope="module")
+def served(control_plane: ControlPlane) -> ControlPlane:
+    """The control plane with the CRD, which stays for the session's other tests."""
+    control_plane.kubectl("apply", "-f", "-", input=render())
+    control_plane.kubectl("wait", f"crd/{NAME}", "--for=condition=Established", "--timeout=30s")
+    return control_plane
+
+
+@pytest.fixture
+def empty(served: ControlPlane) -> Iterator[ControlPlane]:
+    yield served
+    served.kubectl("delete", PLURAL, "--all")
+
+
+def apply(server: ControlPlane, spec: Spec, name: str = "sample") -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(
+        server.kubectl("apply", "-o", "json", "-f", "-", input=json.dumps(policy(spec, name))).stdout
+    )
+    return answer
+
+
+def listed(manifests: list[dict[str, Any]]) -> str:
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": manifests})
+
+
+def refusal(server: ControlPlane, spec: Spec, name: str = "sample") -> str:
+    manifest = json.dumps(policy(spec, name))
+    result = server.kubectl("apply", "--dry-run=server", "-f", "-", input=manifest, check=False)
+    assert result.returncode != 0, f"accepted: {manifest}"
+    return result.stderr
+
+
+def test_crd_is_established_and_structural(served: ControlPlane) -> None:
+    crd = json.loads(served.kubectl("get", "crd", NAME, "-o", "json").stdout)
+    conditions = {condition["type"]: condition["status"] for condition in crd["status"]["conditions"]}
+    assert conditions.get("Established") == "True"
+    assert conditions.get("NonStructuralSchema", "False") == "False"
+
+
+def test_every_sample_is_accepted_and_read_back_as_it_was_meant(empty: ControlPlane) -> None:
+    manifests = [policy(spec, name) for name, spec in ACCEPTED.items()]
+    answer = empty.kubectl("apply", "-o", "json", "-f", "-", input=listed(manifests)).stdout
+    stored = {manifest["metadata"]["name"]: manifest for manifest in json.loads(answer)["items"]}
+    for name, spec in ACCEPTED.items():
+        assert parse_policy(stored[name]).spec == parse_policy(policy(spec, name)).spec, name
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_counter_sample_is_refused_by_the_path_that_the_models_name(served: ControlPlane, name: str) -> None:
+    path, spec = REFUSED[name]
+    request = Request(
+        f"{served.server}/apis/{API_VERSION}/{PLURAL}?dryRun=All&fieldValidation=Strict",
+        data=json.dumps(policy(spec)).encode(),
+        headers={"Authorization": f"Bearer {served.token}", "Content-Type": "application/json"},
+    )
+    with pytest.raises(HTTPError) as caught:
+        urlopen(request, context=ssl.create_default_context(cafile=served.ca_file), timeout=10)
+    with caught.value as answer:
+        assert path in json.load(answer)["message"]
+
+
+def test_defaults_are_filled_in(empty: ControlPlane) -> None:
+    spec = apply(empty, {"lifecycle": {}, "gpu": {}})["spec"]
+    assert spec == {
+        "allowDefaultScheduler": False,
+        "filters": {"serverlessNodes": "Exclude"},
+        "gpu": {
+            "podsWithGpu": "Pack",
+            "podsWithoutGpu": "Avoid",
+            "resources": ["nvidia.com/gpu", "amd.com/gpu"],
+        },
+        "lifecycle": {"podLabel": "lifecycle-preference", "prefer": "spot"},
+        "paused": False,
+        "preemption": {"enabled": True, "pdbPolicy": "BestEffort"},
+        "preset": "Default",
+    }
+
+
+def test_name_in_force_is_immutable(empty: ControlPlane) -> None:
+    apply(empty, {})
+    apply(empty, {"schedulerName": "sample"})
+    assert "spec.schedulerName: Invalid value" in refusal(empty, {"schedulerName": "other"})
+    assert "schedulerName is immutable" in refusal(empty, {"schedulerName": "other"})
+
+
+def test_names_that_do_not_fit_a_label_and_kube_schedulers_are_refused(served: ControlPlane) -> None:
+    assert "metadata.name" in refusal(served, {}, name="a" * 64)
+    assert "allowDefaultScheduler" in refusal(served, {}, name="default-scheduler")
+
+
+def test_policy_that_nobody_read_shows_unknown(empty: ControlPlane) -> None:
+    apply(empty, WHOLE)
+    header, row = empty.kubectl("get", "schedpol").stdout.splitlines()
+    assert header.split() == ["NAME", "SCHEDULER", "READY", "PENDING", "BOUND", "UNSCHEDULABLE", "AGE"]
+    assert row.split()[:2] == ["sample", "Unknown"]
+    wide = empty.kubectl("get", "scheduling", "-o", "wide").stdout
+    assert "no operator has read this policy yet" in wide
+
+
+def test_policies_are_selected_by_scheduler_name(empty: ControlPlane) -> None:
+    apply(empty, {"schedulerName": "first"}, "one")
+    apply(empty, {"schedulerName": "second"}, "two")
+    selected = empty.kubectl("get", PLURAL, "--field-selector", "spec.schedulerName=second", "-o", "name").stdout
+    assert selected.split() == ["schedulingpolicy.scheduling.moorage.dev/two"]
+
+
+def test_status_is_applied_beside_the_spec(empty: ControlPlane) -> None:
+    apply(empty, {})
+    status = {
+        "schedulerName": "sample",
+        "observedGeneration": 1,
+        "conditions": [
+            {
+                "type": "Ready",
+                "status": "True",
+                "reason": "Ready",
+                "message": "",
+                "lastTransitionTime": "2026-11-30T01:00:00Z",
+            }
+        ],
+        "pods": {"bound": 3},
+    }
+    manifest = json.dumps({**policy({}), "spec": {}, "status": status})
+    empty.kubectl(*("apply", "--server-side", "--force-conflicts", "--subresource=status", "-f", "-"), input=manifest)
+    row = empty.kubectl("get", "schedpol", "--no-headers").stdout.split()
+    assert row[:6] == ["sample", "sample", "True", "0", "3", "0"]
+
+
+def test_docstrings_are_explained(served: ControlPlane) -> None:
+    text = served.kubectl("explain", "schedulingpolicies.spec.lifecycle").stdout
+    flat = " ".join(text.split())
+    assert "Ranks nodes by whether they are spot, on-demand or reserved." in flat
+    assert "The class that pods which do not ask for one prefer" in flat
+    assert "enum: spot, on-demand, none" in flat
