@@ -58,13 +58,16 @@ class Reporter:
         self._recorder.record(scheduled(bind.pod, bind.node_name, bind.profile.name))
         tally = self._tally.of(bind.profile)
         tally.bound += 1
+        tally.failures_in_a_row = 0
         tally.last_bound_time = self._clock.time()
         self._observe("scheduled", bind.profile, started_at)
         self._observer.observe_bound(bind.attempts, self._clock.monotonic() - bind.first_attempt_at)
 
     def bind_failed(self, bind: Bind, message: str, started_at: float) -> None:
         """Say that a pod was not bound where it should have been; it is tried again."""
-        self._tally.of(bind.profile).failed += 1
+        tally = self._tally.of(bind.profile)
+        tally.failed += 1
+        tally.failures_in_a_row += 1
         self._fault(bind.pod, f"binding rejected: {message}", bind.profile)
         self._observe("error", bind.profile, started_at)
 

@@ -15,6 +15,8 @@ class ProfileTally:
     bound: int = 0
     failed: int = 0
     """Binds that failed."""
+    failures_in_a_row: int = 0
+    """Binds that failed since the last one that did not."""
     last_bound_time: float | None = None
     """Seconds since the epoch."""
     rejections: Mapping[str, int] = field(default_factory=dict)

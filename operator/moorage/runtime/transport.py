@@ -43,8 +43,10 @@ class RequestOptions(TypedDict, total=False):
     read_bufsize: int
 
 
-def open_session(tokens: Tokens, connection_limit: int) -> ClientSession:
+def open_session(tokens: Tokens, connection_limit: int, tls: ssl.SSLContext | None = None) -> ClientSession:
     """Open a session that authenticates every request. Close it when done.
+
+    `tls` is for requests that bring no context of their own, as those through a `Transport` do.
 
     Proxy variables of the environment are ignored, and answers come uncompressed: inside a cluster compression costs
     both sides more than it saves.
@@ -56,7 +58,10 @@ def open_session(tokens: Tokens, connection_limit: int) -> ClientSession:
     }
     return ClientSession(
         connector=TCPConnector(
-            limit=connection_limit, keepalive_timeout=IDLE_CONNECTION_SECONDS, socket_factory=_keepalive_socket
+            limit=connection_limit,
+            keepalive_timeout=IDLE_CONNECTION_SECONDS,
+            socket_factory=_keepalive_socket,
+            ssl=tls or True,
         ),
         headers=headers,
         cookie_jar=DummyCookieJar(),

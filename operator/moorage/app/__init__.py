@@ -1,0 +1,64 @@
+"""The composition root: builds everything, orders start and stop, and carries values between layers' neighbours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from moorage.controller.configuration import ProcessConfiguration, configure
+from moorage.framework.registry import DEFAULT_PLUGINS, Registry
+from moorage.settings import Settings
+
+__all__ = ["PluginRow", "list_plugins", "load_process_configuration", "run_operator"]
+
+
+def load_process_configuration(flags: Settings, file: Path | None) -> ProcessConfiguration:
+    """Read the configuration file, if there is one; ConfigurationError names all its faults, OSError the file."""
+    from moorage.api.component_config import load
+
+    registry = Registry.discover()
+    loaded = None
+    if file is not None:
+        loaded = load(
+            file.read_text(encoding="utf-8"),
+            known_plugins=registry.classes,
+            allow_default_scheduler=flags.allow_default_scheduler,
+        )
+    return configure(flags, loaded, registry)
+
+
+def run_operator(configuration: ProcessConfiguration, log_level: str, log_format: str) -> int:
+    """Run the operator until a signal ends it; return the process's exit status."""
+    import asyncio
+
+    from moorage.app.logs import configure_logging
+    from moorage.app.operator import Operator
+
+    configure_logging(log_level, log_format)
+    return asyncio.run(Operator(configuration).run())
+
+
+class PluginRow(NamedTuple):
+    """A plugin, as `moorage plugins` lists it."""
+
+    name: str
+    extension_points: tuple[str, ...]
+    weight: int
+    """The default weight of its score; 0 for a plugin that has none."""
+    default: bool
+    """Whether it runs where nothing else is said."""
+    description: str
+
+
+def list_plugins() -> list[PluginRow]:
+    """List all plugins by name."""
+    from moorage.framework import plugin_sets
+
+    registry = Registry.discover()
+    rows = []
+    for name, found in sorted(registry.classes.items()):
+        points = tuple(point for point in plugin_sets.POINT_CLASSES if plugin_sets.implements(found, point))
+        weight = (DEFAULT_PLUGINS.get(name) or found.default_weight) if "score" in points else 0
+        description = (found.__doc__ or "").strip().partition("\n")[0]
+        rows.append(PluginRow(name, points, weight, name in DEFAULT_PLUGINS, description))
+    return rows

@@ -1,0 +1,73 @@
+"""The process's ways to the API server: one for reading and writing, one for the lease, one for kopf's thread."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from moorage.runtime.clock import Clock, SystemClock
+from moorage.runtime.credentials import Credentials, load_credentials
+from moorage.runtime.kube import KubeClient, RequestObserver
+from moorage.runtime.rate_limiter import RateLimiter
+from moorage.runtime.transport import TlsContexts, Transport, open_session
+from moorage.settings import Settings
+
+WATCHES = 20
+SPARE_CONNECTIONS = 16
+"""Connections beyond the watches and the binds: events, statuses, lists."""
+LEASE_CONNECTIONS = 2
+KOPF_CONNECTIONS = 4
+
+
+async def find_credentials(settings: Settings, clock: Clock) -> Credentials:
+    """Load the credentials that the settings point at."""
+    kubeconfig = str(settings.kubeconfig) if settings.kubeconfig else None
+    return await load_credentials(kubeconfig, clock, context=settings.context)
+
+
+@dataclass(slots=True)
+class Connections:
+    """Opens clients that all end with `stack`."""
+
+    settings: Settings
+    credentials: Credentials
+    clock: Clock
+    observer: RequestObserver
+    stack: AsyncExitStack
+
+    async def main_client(self, may_write: Callable[[], bool]) -> KubeClient:
+        """Open the client for everything but the lease: within the limits, and fenced by `may_write`."""
+        settings = self.settings
+        limiter = RateLimiter(settings.qps, settings.burst, self.clock)
+        transport = await self._transport(WATCHES + settings.parallelism + SPARE_CONNECTIONS)
+        return KubeClient(transport, self.clock, limiter, self.observer, may_write)
+
+    async def lease_client(self) -> KubeClient:
+        """Open a client without limits, so that nothing can hold a renewal up."""
+        return KubeClient(
+            await self._transport(LEASE_CONNECTIONS), self.clock, RateLimiter(0, 0, self.clock), self.observer
+        )
+
+    async def _transport(self, connection_limit: int) -> Transport:
+        session = await self.stack.enter_async_context(open_session(self.credentials.tokens, connection_limit))
+        return Transport(session, self.credentials, tls_of(self.settings, self.credentials, self.clock))
+
+
+def tls_of(settings: Settings, credentials: Credentials, clock: Clock) -> TlsContexts | None:
+    """Make the TLS contexts for an API server, None where it speaks plain HTTP."""
+    return TlsContexts(credentials.tls, clock, strict=settings.tls_strict) if credentials.tls else None
+
+
+def kopf_session(settings: Settings) -> Callable[[], Awaitable[tuple[Any, str]]]:
+    """Return what opens kopf's session, in kopf's own event loop, with credentials of its own."""
+
+    async def open_it() -> tuple[Any, str]:
+        clock = SystemClock()
+        credentials = await find_credentials(settings, clock)
+        tls = tls_of(settings, credentials, clock)
+        session = open_session(credentials.tokens, KOPF_CONNECTIONS, tls.current() if tls else None)
+        return session, credentials.server
+
+    return open_it

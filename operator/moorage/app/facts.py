@@ -1,0 +1,61 @@
+"""What a policy's status tells of its pods: the engine's queues and the runtime's tally, brought together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+from moorage.app.policy_report import Numbers, Trouble
+from moorage.controller.policies import Verdict
+from moorage.engine.scheduler import Scheduler
+from moorage.framework.profile import Profile
+from moorage.runtime.tally import Tally
+
+FAILURES_IN_A_ROW = 3
+"""Binds that fail one after the other before a policy counts as degraded; one may be a race."""
+
+
+class EngineFacts:
+    """Reads the engine between two cycles."""
+
+    def __init__(
+        self, scheduler: Scheduler, tally: Tally, extender_troubles: Callable[[Profile], Sequence[Trouble]]
+    ) -> None:
+        """`extender_troubles` says which of a profile's extenders fail."""
+        self._scheduler = scheduler
+        self._tally = tally
+        self._extender_troubles = extender_troubles
+
+    def numbers(self, verdict: Verdict) -> Numbers:
+        """Count the pods of the policy's schedulerName."""
+        waiting = self._scheduler.pending_pods_of(verdict.scheduler_name) if _holds_name(verdict) else {}
+        unschedulable = waiting.get("unschedulable", 0)
+        pending = sum(waiting.values()) - unschedulable
+        if verdict.profile is None:
+            return Numbers(pending=pending, unschedulable=unschedulable)
+        tally = self._tally.of(verdict.profile)
+        bound_at = tally.last_bound_time
+        return Numbers(
+            pending=pending,
+            unschedulable=unschedulable,
+            bound=tally.bound,
+            failed=tally.failed,
+            last_bound_time=datetime.fromtimestamp(int(bound_at), UTC) if bound_at else None,
+            rejections=tally.rejections,
+        )
+
+    def troubles(self, verdict: Verdict) -> Sequence[Trouble]:
+        """Say what the policy relies on and fails: extenders, and binds."""
+        profile = verdict.profile
+        if profile is None:
+            return ()
+        failures = self._tally.of(profile).failures_in_a_row
+        troubles = list(self._extender_troubles(profile))
+        if failures >= FAILURES_IN_A_ROW:
+            message = f"the last {failures} binds failed; the events of the pods say why"
+            troubles.append(Trouble("BindFailing", message))
+        return troubles
+
+
+def _holds_name(verdict: Verdict) -> bool:
+    return verdict.refusal is None or verdict.refusal.reason != "NameConflict"

@@ -1,0 +1,169 @@
+"""Policies on their way through the process: from the watch to the engine, and from the engine to their status.
+
+    kopf's thread --receive--> (this event loop) --> PolicyStore --> ProfileChanged, ProfileRemoved --> inbox
+    own list, at start and every minute --------------^                status, events <-- verdicts, numbers
+
+The list at the start is what scheduling waits for; those after it find deletions that nobody watched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from moorage.api.policy_status import Condition
+from moorage.api.v1alpha1 import API_VERSION, KIND
+from moorage.app.policy_report import Numbers, Trouble, status_of
+from moorage.controller.policies import Changes, PolicyStore, Verdict
+from moorage.engine.inbox import Message, ProfileChanged, ProfileRemoved
+from moorage.errors import ApiError, ApiUnreachable, NotFound
+from moorage.runtime.clock import Clock
+from moorage.runtime.event import Event, ObjectReference
+
+logger = logging.getLogger(__name__)
+
+RESYNC_SECONDS = 60.0
+FIRST_LIST_SECONDS = 1.0
+"""How often the first list is tried; nothing is scheduled before it."""
+STATUS_SECONDS = 1.0
+
+
+class Statuses(Protocol):
+    """Writes policies' statuses."""
+
+    def publish(self, name: str, uid: str, status: Mapping[str, object]) -> None:
+        """Say what a status shall be."""
+
+    def forget(self, name: str) -> None:
+        """Drop a policy that is gone."""
+
+
+class Facts(Protocol):
+    """Knows what the status of a policy tells besides the verdict."""
+
+    def numbers(self, verdict: Verdict) -> Numbers:
+        """Count the policy's pods."""
+
+    def troubles(self, verdict: Verdict) -> Sequence[Trouble]:
+        """Say what the policy relies on and fails."""
+
+
+class PolicyKeeper:
+    """Keeps the engine's profiles as the policies are. To be used in one event loop."""
+
+    def __init__(
+        self,
+        store: PolicyStore,
+        post: Callable[[Message], None],
+        statuses: Statuses,
+        record: Callable[[Event], None],
+        clock: Clock,
+    ) -> None:
+        """Tell the engine through `post`, and people through `statuses` and `record`."""
+        self.has_synced = False
+        """Whether all policies are known."""
+        self._store = store
+        self._post = post
+        self._statuses = statuses
+        self._record = record
+        self._clock = clock
+        self._conditions: dict[str, tuple[Condition, ...]] = {}
+        self._told: dict[str, tuple[object, ...]] = {}
+
+    def receive(self, type_: str, manifest: Mapping[str, Any]) -> None:
+        """Take in one event of the watch."""
+        change = self._store.remove if type_ == "DELETED" else self._store.replace
+        self._tell_engine(change(manifest))
+        self._tell_people()
+
+    async def keep_listing(
+        self, list_policies: Callable[[], Awaitable[list[dict[str, Any]]]], first_listed: Callable[[], None]
+    ) -> None:
+        """List until cancelled; `first_listed` is called once, when the policies are known."""
+        warned = False
+        while True:
+            try:
+                self._tell_engine(self._store.resync(await list_policies()))
+            except NotFound:
+                if not warned:
+                    logger.warning("SchedulingPolicy is not installed; `moorage crd | kubectl apply -f -` does it")
+                warned = True
+            except (ApiError, ApiUnreachable) as error:
+                if not warned:
+                    logger.warning("schedulingpolicies cannot be listed, trying again: %s", error)
+                warned = True
+            else:
+                warned = False
+                self._tell_people()
+                if not self.has_synced:
+                    self.has_synced = True
+                    first_listed()
+            await self._clock.sleep(RESYNC_SECONDS if self.has_synced else FIRST_LIST_SECONDS)
+
+    async def keep_reporting(self, facts: Facts) -> None:
+        """Say how the policies fare, until cancelled."""
+        while True:
+            self.report(facts)
+            await self._clock.sleep(STATUS_SECONDS)
+
+    def report(self, facts: Facts) -> None:
+        """Publish every policy's status; what has not changed is not written."""
+        verdicts = self._store.verdicts()
+        now = datetime.fromtimestamp(self._clock.time(), UTC)
+        for verdict in verdicts:
+            before = self._conditions.get(verdict.uid) or tuple(map(Condition.model_validate, verdict.conditions))
+            status = status_of(verdict, facts.numbers(verdict), facts.troubles(verdict), before, now)
+            self._conditions[verdict.uid] = tuple(map(Condition.model_validate, status["conditions"]))
+            self._statuses.publish(verdict.name, verdict.uid, status)
+        self._forget_others(verdicts)
+
+    def _forget_others(self, verdicts: Sequence[Verdict]) -> None:
+        uids, names = {verdict.uid for verdict in verdicts}, {verdict.name for verdict in verdicts}
+        self._conditions = {uid: said for uid, said in self._conditions.items() if uid in uids}
+        for name in self._told.keys() - names:
+            self._statuses.forget(name)
+            del self._told[name]
+
+    def _tell_engine(self, changes: Changes) -> None:
+        for profile in changes.changed:
+            self._post(ProfileChanged(profile))
+        for name in changes.removed:
+            self._post(ProfileRemoved(name))
+
+    def _tell_people(self) -> None:
+        """Record an event for each policy whose verdict is new."""
+        for verdict in self._store.verdicts():
+            active = verdict.profile.policy.generation if verdict.profile and verdict.profile.policy else None
+            said = (verdict.uid, verdict.refusal, active)
+            if self._told.get(verdict.name) != said:
+                self._told[verdict.name] = said
+                self._record(_event(verdict))
+
+
+def _event(verdict: Verdict) -> Event:
+    refusal = verdict.refusal
+    if refusal:
+        note = f"SchedulingPolicy {verdict.name} is refused: {refusal.message}"
+    else:
+        generation = verdict.observed_generation
+        note = f"Pods with schedulerName {verdict.scheduler_name} are scheduled by generation {generation}"
+    return Event(
+        regarding=ObjectReference(API_VERSION, KIND, verdict.name, verdict.uid),
+        reason=refusal.reason if refusal else "Programmed",
+        action="Compiling",
+        note=note,
+        reporter="moorage",
+        warning=refusal is not None,
+    )
+
+
+def run_in(loop: asyncio.AbstractEventLoop, keeper: PolicyKeeper) -> Callable[[str, Mapping[str, Any]], None]:
+    """Return a receiver that another thread may call; what it is given arrives in `loop`."""
+
+    def receive(type_: str, manifest: Mapping[str, Any]) -> None:
+        loop.call_soon_threadsafe(keeper.receive, type_, manifest)
+
+    return receive
