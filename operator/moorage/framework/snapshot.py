@@ -93,8 +93,7 @@ class Snapshot:
 
     def take(self, positions: IntArray) -> Snapshot:
         """Return a view of the nodes at these positions, in that order."""
-        slots = self.gather(np.arange(self.total_nodes, dtype=np.int64))[positions]
-        return NodesView(self.cluster, self._sources, slots)
+        return NodesView(self.cluster, self._sources, self._slots_at(positions))
 
     def what_if(self, position: int) -> NodeWhatIf:
         """Return one node, on which pods may be added and removed without anybody else seeing it."""
@@ -224,6 +223,10 @@ class Snapshot:
         """Return where the node of the view is in the cluster."""
         return position
 
+    def _slots_at(self, positions: IntArray) -> IntArray:
+        """Return where nodes of the view are in the cluster."""
+        return positions
+
     def _carried(self, kind: CarriedKind, shape: PodShape) -> Sequence[Carried]:
         """Return the carried terms with counts of the whole cluster."""
         objects = self._columns.objects
@@ -276,3 +279,6 @@ class NodesView(Snapshot):
 
     def _slot(self, position: int) -> int:
         return int(self._slots[position])
+
+    def _slots_at(self, positions: IntArray) -> IntArray:
+        return self._slots[positions]

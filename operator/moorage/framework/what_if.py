@@ -130,6 +130,9 @@ class NodeWhatIf(Snapshot):
         del position
         return self._node_slot
 
+    def _slots_at(self, positions: IntArray) -> IntArray:
+        return np.full(len(positions), self._node_slot, dtype=np.int64)
+
     def _change(self, pod: Pod, sign: int) -> None:
         """Take note of a pod more or fewer; what is undone leaves no trace."""
         if pod.uid in self._changes:

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from msgspec import json
 
 from moorage.model.decode_amounts import placed_amounts, pod_amounts, resize_key
-from moorage.model.decode_shape import WireKey, digest_shape, value_key, wire_key
+from moorage.model.decode_shape import digest_shape, value_key, wire_key
 from moorage.model.decode_volumes import STORAGE_DIGESTS
 from moorage.model.decode_workloads import WORKLOAD_DIGESTS
 from moorage.model.node import Node, Taint
@@ -30,9 +30,9 @@ class Decoder:
     """Digests API objects, sharing what equal pods have in common."""
 
     def __init__(self) -> None:
-        self._shapes_by_wire: WeakValueDictionary[WireKey, PodShape] = WeakValueDictionary()
-        self._shapes_by_value: WeakValueDictionary[WireKey, PodShape] = WeakValueDictionary()
-        self._resizes: WeakKeyDictionary[PodShape, dict[object, tuple[Resources, Resources]]] = WeakKeyDictionary()
+        self._shapes_by_wire: WeakValueDictionary[bytes, PodShape] = WeakValueDictionary()
+        self._shapes_by_value: WeakValueDictionary[tuple[object, ...], PodShape] = WeakValueDictionary()
+        self._resizes: WeakKeyDictionary[PodShape, dict[bytes, tuple[Resources, Resources]]] = WeakKeyDictionary()
         self._read_pod = json.Decoder(PodWire).decode
         self._read_node = json.Decoder(NodeWire).decode
         self._digests: dict[str, Callable[[bytes], object]] = {
@@ -108,12 +108,10 @@ class Decoder:
 
     def _placed(self, shape: PodShape, wire: PodWire) -> tuple[Resources, Resources]:
         """Return what the pod takes on its node, plain and with defaults filled in."""
-        key = resize_key(wire.status)
+        key = resize_key(wire.spec, wire.status)
         if key is None:
             return shape.requests, shape.non_zero_requests
         known = self._resizes.setdefault(shape, {})
-        names = tuple(each.name for each in (*(wire.spec.containers or ()), *(wire.spec.init_containers or ())))
-        key = (names, key)
         if key not in known:
             if len(known) >= _MAX_RESIZES:
                 known.clear()

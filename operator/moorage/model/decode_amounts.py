@@ -18,8 +18,6 @@ from moorage.model.wire import (
     ResourcesWire,
 )
 
-_INFEASIBLE = ("PodResizePending", "Infeasible")
-
 
 def pod_amounts(spec: PodSpecWire) -> PodAmounts:
     """Read all amounts of the spec; raise ValueError with the field's path where one is no quantity."""
@@ -33,7 +31,6 @@ def pod_amounts(spec: PodSpecWire) -> PodAmounts:
 
 def placed_amounts(stated: PodAmounts, status: PodStatusWire) -> PodAmounts:
     """Return the amounts that count on the pod's node, given its status."""
-    infeasible = any((each.type, each.reason) == _INFEASIBLE for each in status.conditions or ())
     actual: dict[str, NanoAmounts] = {}
     for container in (*(status.container_statuses or ()), *(status.init_container_statuses or ())):
         if container.resources != NULL:
@@ -41,22 +38,18 @@ def placed_amounts(stated: PodAmounts, status: PodStatusWire) -> PodAmounts:
     level = None
     if status.resources != NULL:
         level = _actual(status, "status")
-    return resized(stated, actual, level and _pod_level(level), spec=not infeasible)
+    return resized(stated, actual, level and _pod_level(level), spec=not _is_infeasible(status))
 
 
-def resize_key(status: PodStatusWire) -> tuple[object, ...] | None:
-    """Return what `placed_amounts` depends on in hashable form, None where the status has no amounts."""
-    statuses = (*(status.container_statuses or ()), *(status.init_container_statuses or ()))
-    parts = tuple(
-        (each.name, bytes(each.resources), bytes(each.allocated_resources))
-        for each in statuses
-        if each.resources != NULL
-    )
-    level = bytes(status.resources)
-    if not parts and status.resources == NULL:
+def resize_key(spec: PodSpecWire, status: PodStatusWire) -> bytes | None:
+    """Return what `placed_amounts` depends on besides the shape, None where the status has no amounts."""
+    containers, init_containers = status.container_statuses, status.init_container_statuses
+    if not containers and not init_containers and status.resources == NULL:
         return None
-    pending = tuple(each.reason for each in status.conditions or () if each.type == _INFEASIBLE[0])
-    return (parts, level, bytes(status.allocated_resources), pending)
+    infeasible = _is_infeasible(status)
+    names = [each.name for each in (*(spec.containers or ()), *(spec.init_containers or ()))]
+    parts = (names, containers, init_containers, status.resources, status.allocated_resources, infeasible)
+    return json.encode(parts)
 
 
 def resource_names(raw: bytes) -> set[str]:
@@ -95,6 +88,11 @@ def _containers(wires: Sequence[ContainerWire] | None, path: str) -> tuple[Conta
 
 def _pod_level(requests: NanoAmounts) -> NanoAmounts | None:
     return {name: amount for name, amount in requests.items() if is_pod_level(name)} or None
+
+
+def _is_infeasible(status: PodStatusWire) -> bool:
+    """Whether the kubelet said that a resize cannot be done on the pod's node."""
+    return any(each.type == "PodResizePending" and each.reason == "Infeasible" for each in status.conditions or ())
 
 
 def _actual(status: ContainerStatusWire | PodStatusWire, path: str) -> NanoAmounts:

@@ -30,28 +30,27 @@ from moorage.model.wire import (
 RESTART_ALL_CONTAINERS = "RestartAllContainersOnContainerExits"
 USER_NAMESPACES_HOST_NETWORK = "UserNamespacesHostNetworkSupport"
 
-WireKey = tuple[object, ...]
 
-
-def wire_key(pod: PodWire) -> WireKey:
-    """Return what the shape depends on, hashable."""
+def wire_key(pod: PodWire) -> bytes:
+    """Return what the shape depends on, as it came off the wire."""
     metadata, spec = pod.metadata, pod.spec
-    return (
+    parts = (
         metadata.namespace,
-        tuple(metadata.labels.items()) if metadata.labels else (),
-        _owner(metadata),
-        _container_keys(spec.containers),
-        _container_keys(spec.init_containers),
-        _volume_keys(spec.volumes),
+        metadata.labels,
+        metadata.owner_references,
+        spec.containers,
+        spec.init_containers,
+        [volume for volume in spec.volumes if _is_relevant(volume)] if spec.volumes else None,
         spec.host_network and spec.host_users is False,
-        bytes(spec.node_selector),
-        bytes(spec.affinity),
-        bytes(spec.tolerations),
-        bytes(spec.topology_spread_constraints),
-        bytes(spec.overhead),
-        bytes(spec.resources),
-        bytes(spec.resource_claims),
+        spec.node_selector,
+        spec.affinity,
+        spec.tolerations,
+        spec.topology_spread_constraints,
+        spec.overhead,
+        spec.resources,
+        spec.resource_claims,
     )
+    return json.encode(parts)
 
 
 def digest_shape(pod: PodWire, namespace: str) -> PodShape:
@@ -85,7 +84,7 @@ def digest_shape(pod: PodWire, namespace: str) -> PodShape:
     )
 
 
-def value_key(shape: PodShape) -> WireKey:
+def value_key(shape: PodShape) -> tuple[object, ...]:
     """Return the shape's value, hashable: shapes of equal value become one object."""
     return (
         shape.namespace,
@@ -114,19 +113,6 @@ def normalized_image_name(image: str) -> str:
     return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"
 
 
-def _container_keys(containers: Sequence[ContainerWire] | None) -> WireKey:
-    return tuple(
-        (
-            each.image,
-            each.restart_policy,
-            bytes(each.resources),
-            bytes(each.ports),
-            bytes(each.restart_policy_rules),
-        )
-        for each in containers or ()
-    )
-
-
 def _owner(metadata: MetadataWire) -> OwnerReference | None:
     for each in metadata.owner_references or ():
         if each.controller:
@@ -150,8 +136,8 @@ def _images(containers: Sequence[ContainerWire], volumes: Sequence[VolumeWire]) 
     return tuple(normalized_image_name(reference) for reference in references)
 
 
-def _volume_keys(volumes: Sequence[VolumeWire] | None) -> WireKey:
-    return tuple(key for each in volumes or () if (key := each.image.reference if each.image else _volume(each)))
+def _is_relevant(volume: VolumeWire) -> bool:
+    return volume.image is not None or _volume(volume) is not None
 
 
 def _volume(wire: VolumeWire) -> PodVolume | None:
