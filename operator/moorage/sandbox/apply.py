@@ -34,7 +34,7 @@ def server_side_apply(live: Object, applied: Object, schema: Schema | None, writ
         raise _conflicts(contested)
     previous = owners.pop(writer.manager, frozenset())
     owners = {manager: paths - contested.get(manager, frozenset()) for manager, paths in owners.items()}
-    result = _without(merged, _abandoned(previous - wanted, owners), schema)
+    result: Object = _without(merged, _abandoned(previous - wanted, owners), schema)
     owners[writer.manager] = wanted
     present = owned_fields(result, schema, status=None)
     owners = {manager: paths & present for manager, paths in owners.items()}

@@ -72,7 +72,7 @@ class CelRules:
             where = path + str(rule.get("fieldPath") or "")
             reason = rule.get("reason")
             code = str(reason) if reason in _REASONS else "FieldValueInvalid"
-            yield FieldError(where.lstrip("."), code, _shown(value), self._message(rule, data))
+            yield FieldError(where.lstrip(".") or "<nil>", code, _shown(value), self._message(rule, data))
 
     def _message(self, rule: Mapping[str, Any], data: Mapping[str, Any]) -> str:
         if expression := rule.get("messageExpression"):

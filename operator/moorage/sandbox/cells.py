@@ -88,7 +88,9 @@ def _readiness_gates(obj: Object) -> str:
 def node(obj: Object, now: datetime) -> list[Any]:
     """Readiness, roles, version and system."""
     info = dig(obj, "status", "nodeInfo") or {}
-    state = {"True": "Ready", "False": "NotReady"}.get((find_condition(obj, "Ready") or {}).get("status", ""), "Unknown")
+    state = {"True": "Ready", "False": "NotReady"}.get(
+        (find_condition(obj, "Ready") or {}).get("status", ""), "Unknown"
+    )
     if dig(obj, "spec", "unschedulable"):
         state += ",SchedulingDisabled"
     prefix = "node-role.kubernetes.io/"
@@ -102,7 +104,7 @@ def node(obj: Object, now: datetime) -> list[Any]:
 
 
 def event(obj: Object, now: datetime) -> list[Any]:
-    """What was last seen on which object, from an event as stored."""
+    """Print what was last seen on which object, from an event as stored."""
     involved = obj.get("involvedObject") or {}
     series = obj.get("series") or {}
     count = series.get("count") or obj.get("count") or 1
@@ -116,7 +118,8 @@ def event(obj: Object, now: datetime) -> list[Any]:
     host = dig(obj, "source", "host") or obj.get("reportingInstance")
     return [
         seen, obj.get("type") or "", obj.get("reason") or "", what, involved.get("fieldPath") or "",
-        f"{source}, {host}" if host else source, (obj.get("message") or "").strip(), age(first, now), str(count), _name(obj),
+        f"{source}, {host}" if host else source, (obj.get("message") or "").strip(), age(first, now), str(count),
+        _name(obj),
     ]  # fmt: skip
 
 
@@ -131,14 +134,14 @@ def namespace(obj: Object, now: datetime) -> list[Any]:
 
 
 def budget(obj: Object, now: datetime) -> list[Any]:
-    """The bounds and what they allow now."""
+    """Print the bounds and what they allow now."""
     spec = obj["spec"]
     bounds = [compact(spec[name]) if name in spec else "N/A" for name in ("minAvailable", "maxUnavailable")]
     return [_name(obj), *bounds, dig(obj, "status", "disruptionsAllowed") or 0, _age(obj, now)]
 
 
 def priority_class(obj: Object, now: datetime) -> list[Any]:
-    """The value and whether it is everybody's."""
+    """Print the value and whether it is everybody's."""
     shared = "true" if obj.get("globalDefault") else "false"
     return [_name(obj), obj.get("value", 0), shared, _age(obj, now), obj.get("preemptionPolicy") or ""]
 
@@ -164,7 +167,7 @@ def deployment(obj: Object, now: datetime) -> list[Any]:
 
 
 def claim(obj: Object, now: datetime) -> list[Any]:
-    """The bound volume and its size."""
+    """Print the bound volume and its size."""
     spec, status = obj["spec"], obj.get("status") or {}
     size, modes = "", ""
     if spec.get("volumeName"):
@@ -177,7 +180,7 @@ def claim(obj: Object, now: datetime) -> list[Any]:
 
 
 def storage_class(obj: Object, now: datetime) -> list[Any]:
-    """The provisioner and how it binds."""
+    """Print the provisioner and how it binds."""
     name = _name(obj)
     if dig(obj, "metadata", "annotations", "storageclass.kubernetes.io/is-default-class") == "true":
         name += " (default)"

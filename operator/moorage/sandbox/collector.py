@@ -1,13 +1,23 @@
 """What kube-controller-manager's collectors do: objects whose owners or namespace are gone go too."""
 
+from typing import Self
+
 from moorage.sandbox.deletion import DeleteOptions, delete
 from moorage.sandbox.feed import Feed
 from moorage.sandbox.objects import metadata
-from moorage.sandbox.registry import Registry, Target
+from moorage.sandbox.registry import Registry
 from moorage.sandbox.resources import ResourceType
 from moorage.sandbox.store import DELETED, Change
+from moorage.sandbox.targets import Target
 
-_OWNERS = ("replicasets.apps", "deployments.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch", "replicationcontrollers.")
+_OWNERS = (
+    "replicasets.apps",
+    "deployments.apps",
+    "statefulsets.apps",
+    "daemonsets.apps",
+    "jobs.batch",
+    "replicationcontrollers.",
+)
 _NAMESPACES = "namespaces."
 _RECHECK_SECONDS = 0.2
 
@@ -35,7 +45,8 @@ class Collector:
             if not metadata(record.obj).get("deletionTimestamp"):
                 continue
             name = record.obj["metadata"]["name"]
-            if not any([self._delete_all(resource, name) for resource in self._stored() if resource.namespaced]):
+            left = [self._delete_all(resource, name) for resource in self._stored() if resource.namespaced]
+            if not any(left):
                 store.delete(_NAMESPACES, ("", name))
 
     def _delete_all(self, resource: ResourceType, namespace: str) -> bool:
@@ -70,7 +81,7 @@ class _OwnerFeed:
         self._registry = registry
         self._feeds = [Feed(registry.store, place, registry.store.revision) for place in _OWNERS]
 
-    def __enter__(self) -> "_OwnerFeed":
+    def __enter__(self) -> Self:
         for feed in self._feeds:
             feed.__enter__()
         return self

@@ -46,7 +46,7 @@ class CustomKind:
 
 
 def served_types(crd: Object, schemas: Schemas, rules: CelRules) -> Iterator[ResourceType]:
-    """The resources a CustomResourceDefinition serves, one a version."""
+    """Make the resources a CustomResourceDefinition serves, one a version."""
     spec = crd["spec"]
     names = spec["names"]
     for version in spec["versions"]:
@@ -135,7 +135,9 @@ def _list_faults(node: Mapping[str, Any], path: str) -> Iterator[FieldError]:
     for key in keys or ():
         child = (items.get("properties") or {}).get(key) or {}
         if key not in (items.get("required") or ()) and "default" not in child:
-            detail = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property"
+            detail = (
+                "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property"
+            )
             yield FieldError(f"{path}.items.properties[{key}].default", "FieldValueRequired", detail=detail)
 
 

@@ -1,8 +1,8 @@
 """Deleting objects: preconditions, grace for pods on nodes, finalizers.
 
-    unbound pod, other kinds   -> gone at once
-    pod on a node              -> deletionTimestamp; the kubelet deletes it with grace 0
-    finalizers                 -> deletionTimestamp; gone when the last finalizer is removed
+unbound pod, other kinds   -> gone at once
+pod on a node              -> deletionTimestamp; the kubelet deletes it with grace 0
+finalizers                 -> deletionTimestamp; gone when the last finalizer is removed
 """
 
 from collections.abc import Mapping
@@ -13,9 +13,10 @@ from typing import Any
 from moorage.sandbox import pods
 from moorage.sandbox.definitions import PLACE as DEFINITIONS
 from moorage.sandbox.objects import Object, copy, dig, timestamp
-from moorage.sandbox.registry import Registry, Target
+from moorage.sandbox.registry import Registry
 from moorage.sandbox.status import bad_request, conflict, success
 from moorage.sandbox.store import Record
+from moorage.sandbox.targets import Target
 
 _RETURNS_OBJECT = frozenset({"Pod", "Service", "ServiceAccount", "PersistentVolume", "PersistentVolumeClaim"})
 

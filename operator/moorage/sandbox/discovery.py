@@ -65,7 +65,11 @@ def _aggregated(resource: ResourceType) -> Object:
     if resource.categories:
         found["categories"] = list(resource.categories)
     subresources = [
-        {"subresource": name, "responseKind": _kind(*_subresource_kind(resource, name)), "verbs": _SUBRESOURCE_VERBS[name]}
+        {
+            "subresource": name,
+            "responseKind": _kind(*_subresource_kind(resource, name)),
+            "verbs": _SUBRESOURCE_VERBS[name],
+        }
         for name in _subresources(resource)
     ]
     return found | {"subresources": subresources} if subresources else found

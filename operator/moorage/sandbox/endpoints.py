@@ -7,20 +7,28 @@ from http import HTTPStatus
 
 from aiohttp import web
 
-from moorage.sandbox import discovery
 from moorage.sandbox.faults import Action, Delay, End, Expire, Fail, Faults, Garbage, Reset
+from moorage.sandbox.general import General
 from moorage.sandbox.handlers import Handlers, json_response
 from moorage.sandbox.lists import Form
-from moorage.sandbox.objects import Object, encode
-from moorage.sandbox.openapi import OpenApi
+from moorage.sandbox.objects import encode
 from moorage.sandbox.registry import Registry
 from moorage.sandbox.requestinfo import RequestInfo, parse
-from moorage.sandbox.status import ApiError, expired, no_such_resource, unauthorized
+from moorage.sandbox.status import ApiError, expired, unauthorized
 from moorage.sandbox.tables import Tables
 from moorage.sandbox.watches import Watch, error_line
 
-_OPEN_PATHS = frozenset({"/healthz", "/livez", "/readyz", "/version"})
 _DROPPED = "dropped"
+_REASONS = {
+    HTTPStatus.UNAUTHORIZED: "Unauthorized",
+    HTTPStatus.FORBIDDEN: "Forbidden",
+    HTTPStatus.NOT_FOUND: "NotFound",
+    HTTPStatus.CONFLICT: "Conflict",
+    HTTPStatus.GONE: "Expired",
+    HTTPStatus.TOO_MANY_REQUESTS: "TooManyRequests",
+    HTTPStatus.SERVICE_UNAVAILABLE: "ServiceUnavailable",
+    HTTPStatus.GATEWAY_TIMEOUT: "Timeout",
+}
 
 
 class Endpoints:
@@ -36,7 +44,7 @@ class Endpoints:
         self._record = record
         self._tables = Tables(registry.now)
         self._handlers = Handlers(registry, self._tables, token)
-        self._openapi = OpenApi(registry.resources, registry.schemas)
+        self._general = General(registry)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer one request."""
@@ -53,7 +61,7 @@ class Endpoints:
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         self._authenticate(request)
-        general = self._general(request)
+        general = self._general.answer(request)
         if general is not None:
             return general
         info = parse(request.method, request.path, request.query, self._registry.resources)
@@ -73,34 +81,6 @@ class Endpoints:
         given = request.headers.get("Authorization")
         if given is not None and given != f"Bearer {self._token}":
             raise unauthorized()
-
-    def _general(self, request: web.Request) -> web.Response | None:
-        """Answer what is not about resources; None: it is."""
-        path, resources = request.path.rstrip("/"), self._registry.resources
-        parts = path.split("/")[1:]
-        if path in _OPEN_PATHS and path != "/version":
-            return web.Response(text="ok")
-        if parts[:2] == ["openapi", "v3"]:
-            found = self._openapi.document("/".join(parts[2:])) if parts[2:] else encode(self._openapi.index())
-            return None if found is None else json_response(found)
-        match parts:
-            case ["version"]:
-                return json_response(encode(discovery.version()))
-            case ["api"] | ["apis"] if discovery.wants_aggregated(request.headers.get("Accept", "")):
-                body = encode(discovery.aggregated(resources, core=path == "/api"))
-                return web.Response(body=body, headers={"Content-Type": discovery.AGGREGATED})
-            case ["api"]:
-                return json_response(encode(discovery.core_versions()))
-            case ["apis"]:
-                return json_response(encode(discovery.group_list(resources)))
-            case ["api", version]:
-                return _found(discovery.resource_list(resources, "", version))
-            case ["apis", group]:
-                return _found(discovery.group(resources, group))
-            case ["apis", group, version]:
-                return _found(discovery.resource_list(resources, group, version))
-            case _:
-                return None
 
     async def _strike(
         self, actions: list[Action], info: RequestInfo, request: web.Request
@@ -162,13 +142,5 @@ def _failure(error: ApiError) -> web.Response:
 
 def _failed(action: Fail) -> web.Response:
     details = {"retryAfterSeconds": action.retry_after_seconds} if action.retry_after_seconds else None
-    reason = {HTTPStatus.TOO_MANY_REQUESTS: "TooManyRequests", HTTPStatus.UNAUTHORIZED: "Unauthorized"}
-    named = action.reason if action.reason != Fail.reason else reason.get(HTTPStatus(action.code), action.reason)
-    return _failure(ApiError(action.code, named, action.message, details))
-
-
-def _found(body: Object | None) -> web.Response:
-    if body is None:
-        raise no_such_resource()
-    return json_response(encode(body))
-
+    reason = action.reason or _REASONS.get(action.code, "InternalError")
+    return _failure(ApiError(action.code, reason, action.message, details))

@@ -48,10 +48,12 @@ def modern_errors(event: Object) -> Iterator[FieldError]:
         value = event.get(name)
         if not value:
             yield FieldError(shown, "FieldValueRequired")
-        elif name != "eventTime" and name != "reportingComponent" and len(value) > _NAME_LIMIT:
+        elif name not in {"eventTime", "reportingComponent"} and len(value) > _NAME_LIMIT:
             yield FieldError(shown, "FieldValueInvalid", value, f"can have at most {_NAME_LIMIT} characters")
     if len((event.get("message") or "").encode()) > NOTE_LIMIT_BYTES:
-        yield FieldError("message", "FieldValueInvalid", event["message"], f"can have at most {NOTE_LIMIT_BYTES} characters")
+        yield FieldError(
+            "message", "FieldValueInvalid", event["message"], f"can have at most {NOTE_LIMIT_BYTES} characters"
+        )
     if event.get("type") not in {"Normal", "Warning"}:
         yield FieldError("type", "FieldValueInvalid", event.get("type") or "", "has invalid value: ")
     for name in ("source", "firstTimestamp", "lastTimestamp", "count"):

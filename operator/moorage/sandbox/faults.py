@@ -1,8 +1,9 @@
 """Faults that tests inject: what can go wrong between a client and an API server.
 
-    server.faults.add(Fail(429, retry_after_seconds=1), verb="create", path="/binding$", times=2)
+server.faults.add(Fail(429, retry_after_seconds=1), verb="create", path="/binding$", times=2)
 """
 
+import asyncio
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,10 +19,10 @@ class Delay:
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """Answer with a failure instead of doing anything."""
+    """Answer with a failure instead of doing anything. The reason is the code's own unless one is given."""
 
     code: int = 500
-    reason: str = "InternalError"
+    reason: str = ""
     message: str = "injected fault"
     retry_after_seconds: int = 0
 
@@ -81,6 +82,7 @@ class Faults:
     def __init__(self) -> None:
         """Start without any."""
         self._faults: list[Fault] = []
+        self._changed = asyncio.Event()
 
     def add(self, action: Action, *, verb: str = "", path: str = "", times: int | None = 1) -> Fault:
         """Put a fault in force for `times` requests (None: until removed).
@@ -90,16 +92,19 @@ class Faults:
         """
         fault = Fault(action, verb, re.compile(path), times)
         self._faults.append(fault)
+        self._wake()
         return fault
 
     def remove(self, fault: Fault) -> None:
         """Take a fault out of force."""
         if fault in self._faults:
             self._faults.remove(fault)
+        self._wake()
 
     def clear(self) -> None:
         """Take all faults out of force."""
         self._faults.clear()
+        self._wake()
 
     def take(self, verb: str, path: str) -> Iterator[Action]:
         """Take what strikes this request, in the order it was added."""
@@ -110,6 +115,11 @@ class Faults:
                 fault.times -= 1
             yield fault.action
 
-    def stalls(self, path: str) -> bool:
-        """Whether watches of that path are silent now."""
-        return any(isinstance(fault.action, Stall) and fault.strikes("watch", path) for fault in self._faults)
+    async def stall(self, path: str) -> None:
+        """Wait as long as watches of that path are to be silent."""
+        while any(isinstance(fault.action, Stall) and fault.strikes("watch", path) for fault in self._faults):
+            await self._changed.wait()
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()

@@ -13,11 +13,12 @@ from moorage.sandbox.lists import Form
 from moorage.sandbox.objects import Object, decode, encode, key_of, metadata
 from moorage.sandbox.patches import APPLY
 from moorage.sandbox.podverbs import bind, evict
-from moorage.sandbox.registry import Registry, Target, WriteOptions
+from moorage.sandbox.registry import Registry
 from moorage.sandbox.requestinfo import RequestInfo, write_options
 from moorage.sandbox.status import bad_request, unsupported_media_type
 from moorage.sandbox.store import Record
 from moorage.sandbox.tables import Tables
+from moorage.sandbox.targets import Target, WriteOptions
 
 _OK, _CREATED = 200, 201
 _PODS = ("", "v1", "pods")
@@ -56,7 +57,13 @@ class Handlers:
             answered = self._create_virtual(target, body, options)
             if answered is not None:
                 return json_response(encode(answered), _CREATED)
-            return self._object(_placed(target, body), self.registry.create(_placed(target, body), body, options), form, _CREATED, options)
+            return self._object(
+                _placed(target, body),
+                self.registry.create(_placed(target, body), body, options),
+                form,
+                _CREATED,
+                options,
+            )
         if info.verb == "update":
             return self._object(target, self.registry.update(target, body, options), form, _OK, options)
         record, created = self.registry.patch(target, content_type, body, options)
@@ -118,4 +125,3 @@ async def _body(request: web.Request) -> Any:
         return decode(data)
     except (ValueError, yaml.YAMLError) as error:
         raise bad_request(f"the body does not parse: {error}") from error
-

@@ -10,8 +10,9 @@ from moorage.sandbox.feed import Feed
 from moorage.sandbox.objects import Object, copy, dig, find_condition, metadata
 from moorage.sandbox.pods import is_terminal
 from moorage.sandbox.podverbs import PODS
-from moorage.sandbox.registry import Registry, Target
+from moorage.sandbox.registry import Registry
 from moorage.sandbox.store import DELETED, Change, Record
+from moorage.sandbox.targets import Target
 
 _POD_NETWORK = ipaddress.ip_network("10.128.0.0/9")
 _NODES = "nodes."
@@ -132,7 +133,7 @@ class Kubelet:
 
 
 def pod_requests(pod: Object) -> dict[str, int]:
-    """What a pod takes of a node: cpu in milli, all else in whole units, and one of `pods`."""
+    """Sum up what a pod takes of a node: cpu in milli, all else in whole units, and one of `pods`."""
     spec = pod["spec"]
     total = _sum(_requests(container) for container in spec.get("containers") or ())
     sidecars: dict[str, int] = {}
@@ -152,9 +153,7 @@ def _requests(container: Object) -> dict[str, int]:
 
 
 def _amounts(quantities: Object) -> dict[str, int]:
-    return {
-        name: milli_value(quantity) if name == "cpu" else value(quantity) for name, quantity in quantities.items()
-    }
+    return {name: milli_value(quantity) if name == "cpu" else value(quantity) for name, quantity in quantities.items()}
 
 
 def _allocatable(node: Record) -> dict[str, int]:

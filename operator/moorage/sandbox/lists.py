@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
+from moorage.sandbox.forms import from_stored, served_json
 from moorage.sandbox.objects import Object, decode, encode, key_of
-from moorage.sandbox.registry import Registry, Target, from_stored, served_json
+from moorage.sandbox.registry import Registry
 from moorage.sandbox.requestinfo import integer
 from moorage.sandbox.resources import ResourceType
 from moorage.sandbox.selectors import Predicate, both, field_predicate, label_predicate
 from moorage.sandbox.status import ApiError, bad_request, expired
 from moorage.sandbox.store import Compacted, Record
 from moorage.sandbox.tables import Tables, partial_metadata
+from moorage.sandbox.targets import Target
 
 _TOO_OLD = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
@@ -93,11 +95,16 @@ def _start(registry: Registry, target: Target, query: Mapping[str, str]) -> tupl
     store = registry.store
     wanted, match = integer(query, "resourceVersion"), query.get("resourceVersionMatch")
     if wanted > store.revision:
-        details = {"causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}], "retryAfterSeconds": 1}
+        details = {
+            "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+            "retryAfterSeconds": 1,
+        }
         message = f"Too large resource version: {wanted}, current: {store.revision}"
         raise ApiError(HTTPStatus.GATEWAY_TIMEOUT, "Timeout", message, details)
     if match == "Exact":
-        return _past(registry, target, wanted, f"The resourceVersion for the provided list is too old: {wanted}"), wanted
+        return _past(
+            registry, target, wanted, f"The resourceVersion for the provided list is too old: {wanted}"
+        ), wanted
     return store.records(target.resource.storage, target.namespace), store.revision
 
 

@@ -1,9 +1,9 @@
 """`moorage sandbox`: the embedded API server in the foreground."""
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-
-import yaml
+from typing import Any
 
 from moorage.sandbox.nodes import load_node_groups
 from moorage.sandbox.server import SandboxServer
@@ -14,20 +14,20 @@ async def serve(
     port: int = 0,
     nodes: Path | None = None,
     kubeconfig: Path = Path("sandbox.kubeconfig"),
-    crds: tuple[Path, ...] = (),
+    crds: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Serve simulated nodes until cancelled.
 
     Writes a kubeconfig and prints the line that makes kubectl use it. `nodes` is a file of node groups (None: the
-    built-in cluster), `crds` are files of CustomResourceDefinitions to install. Raises NodeGroupsError and OSError.
+    built-in cluster), `crds` are CustomResourceDefinitions to install. Raises NodeGroupsError and OSError.
     """
     groups = load_node_groups(nodes)
-    definitions = [document for path in crds for document in yaml.safe_load_all(path.read_text()) if document]
-    async with SandboxServer(port=port, node_groups=groups, crds=definitions) as server:
+    kubeconfig = kubeconfig.absolute()  # noqa: ASYNC240 - reads nothing
+    async with SandboxServer(port=port, node_groups=groups, crds=crds) as server:
         await asyncio.to_thread(_write_private, kubeconfig, server.kubeconfig())
         count = sum(group.count for group in groups)
         print(f"{count} simulated nodes at {server.url}")  # noqa: T201 - a command's output
-        print(f"export KUBECONFIG={kubeconfig.resolve()}", flush=True)  # noqa: T201
+        print(f"export KUBECONFIG={kubeconfig}", flush=True)  # noqa: T201
         await asyncio.Event().wait()
 
 

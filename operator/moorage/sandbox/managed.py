@@ -44,19 +44,20 @@ def _manager(entry: Mapping[str, str]) -> Manager:
 
 
 def record_update(new: Object, old: Object | None, schema: Schema | None, writer: Writer) -> None:
-    """Give the writer of an update what it changed, take that from the others; in place."""
-    owners = owners_of(old or {})
+    """Give the writer of an update what it changed, take that from the others; in place.
+
+    Clients may rewrite managedFields (kubectl does, when it moves an object to server-side apply); that counts.
+    """
+    owners = owners_of(new)
     after = owned_fields(new, schema, status=None)
     before = owned_fields(old, schema, status=None) if old else frozenset()
-    changed = {path for path in after - before}
-    changed |= {
-        path for path in leaves(after) & before if lookup(new, path, schema) != lookup(old, path, schema)
-    }
+    changed = set(after - before)
+    changed |= {path for path in leaves(after) & before if lookup(new, path, schema) != lookup(old, path, schema)}
     gone = before - after
     mine = ((owners.pop(writer.manager, frozenset()) | changed) - gone) if changed or gone else None
     others = {manager: paths - changed - gone for manager, paths in owners.items()}
     if mine is None:
-        others = owners_of(old or {})
+        others = owners_of(new)
     else:
         others[writer.manager] = frozenset(mine)
     write_owners(new, others, old, writer)

@@ -1,7 +1,8 @@
 """Simulated nodes, from a YAML file of node groups."""
 
+import ipaddress
+import zlib
 from collections.abc import Iterator
-from importlib import resources
 from pathlib import Path
 from typing import Literal
 
@@ -9,19 +10,24 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
+from moorage.errors import MoorageError
 from moorage.model.quantity import milli_value, value
 from moorage.sandbox.objects import Object, timestamp
 from moorage.sandbox.schemas import SERVED_VERSION
 from moorage.sandbox.strategies import Strategies
 
+DEFAULT_NODES = Path(__file__).with_name("default_nodes.yaml")
+"""The built-in cluster's node groups."""
+
 _MIB = 1024**2
+_NODE_NETWORK_MASK = 2**23 - 1  # 10.0.0.0/9
 _CAPACITY_TYPES = {"on-demand": "ON_DEMAND", "spot": "SPOT", "capacity-block": "CAPACITY_BLOCK"}
 _CORE_RESERVES = (60, 10, 5, 5)  # milli of the first four cores that EKS keeps for the system
 _FURTHER_CORE_RESERVE = 2.5
 _BASE_RESERVE_MIB, _POD_RESERVE_MIB, _EVICTION_RESERVE_MIB = 255, 11, 100
 
 
-class NodeGroupsError(Exception):
+class NodeGroupsError(MoorageError):
     """A file of node groups that cannot be used; the message says what is wrong where."""
 
 
@@ -104,7 +110,7 @@ class NodeGroup(_Model):
         return {
             "capacity": {"cpu": self.cpu, "memory": self.memory} | common,
             "allocatable": {"cpu": f"{self._free_milli_cpu()}m", "memory": f"{self._free_mib()}Mi"} | common,
-            "addresses": [{"type": "Hostname", "address": name}],
+            "addresses": [{"type": "InternalIP", "address": _address(name)}, {"type": "Hostname", "address": name}],
             "nodeInfo": {
                 "kubeletVersion": f"{SERVED_VERSION}-sandbox", "osImage": "moorage sandbox", "architecture": "amd64",
                 "operatingSystem": "linux", "kernelVersion": "simulated", "containerRuntimeVersion": "simulated://1",
@@ -124,6 +130,12 @@ class NodeGroup(_Model):
         return max(value(self.memory) // _MIB - reserved, 0)
 
 
+def _address(name: str) -> str:
+    """Make up an address: the same for the same name, outside the pods' network."""
+    number = zlib.crc32(name.encode()) & _NODE_NETWORK_MASK
+    return str(ipaddress.ip_address("10.0.0.0") + number)
+
+
 class _File(_Model):
     node_groups: tuple[NodeGroup, ...]
 
@@ -134,7 +146,7 @@ def load_node_groups(path_or_text: str | Path | None = None) -> list[NodeGroup]:
     Raises NodeGroupsError for what is no such file, OSError for one that cannot be read.
     """
     if path_or_text is None:
-        text = (resources.files("moorage.sandbox") / "default_nodes.yaml").read_text()
+        text = DEFAULT_NODES.read_text()
     elif isinstance(path_or_text, str) and "\n" in path_or_text:
         text = path_or_text
     else:
@@ -158,4 +170,3 @@ def ready_conditions(strategies: Strategies) -> list[Object]:
     ]
     ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "simulated", **times}
     return [*pressures, ready]
-

@@ -22,12 +22,12 @@ def encode(value: object) -> bytes:
 
 
 def decode(data: bytes) -> Any:
-    """The value of a JSON text; raises ValueError."""
+    """Decode a JSON text; raises ValueError."""
     return _DECODER.decode(data)
 
 
 def copy(value: Any) -> Any:
-    """A deep copy of a JSON value, about ten times as fast as `copy.deepcopy`."""
+    """Copy a JSON value deeply, about ten times as fast as `copy.deepcopy`."""
     if type(value) is dict:
         return {name: copy(item) for name, item in value.items()}
     if type(value) is list:
@@ -36,7 +36,7 @@ def copy(value: Any) -> Any:
 
 
 def metadata(obj: Mapping[str, Any]) -> dict[str, Any]:
-    """The object's metadata, an empty dictionary if it has none."""
+    """Get the object's metadata, an empty dictionary if it has none."""
     found: dict[str, Any] = obj.get("metadata") or {}
     return found
 
@@ -48,7 +48,7 @@ def key_of(obj: Mapping[str, Any]) -> Key:
 
 
 def dig(value: Any, *path: str) -> Any:
-    """The value under a path of field names, None as soon as one is missing."""
+    """Get the value under a path of field names, None as soon as one is missing."""
     for name in path:
         if not isinstance(value, dict):
             return None
@@ -62,11 +62,11 @@ def timestamp(moment: datetime) -> str:
 
 
 def parse_timestamp(text: str) -> datetime:
-    """The moment of a metav1.Time or MicroTime."""
+    """Parse a metav1.Time or MicroTime."""
     return datetime.fromisoformat(text)
 
 
 def find_condition(obj: Mapping[str, Any], kind: str) -> Object | None:
-    """The entry of `status.conditions` with that type."""
+    """Find the entry of `status.conditions` with that type."""
     conditions = dig(obj, "status", "conditions") or []
     return next((condition for condition in conditions if condition.get("type") == kind), None)

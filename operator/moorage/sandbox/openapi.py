@@ -104,7 +104,7 @@ def _published(node: Any) -> Any:
             result[name] = value.replace("#/$defs/", _PREFIX)
         elif name != "x-moorage-any" and not (name == "enum" and isinstance(value, list)):
             result[name] = _published(value)
-    if "$ref" in result and len(result) > 1:
+    if isinstance(result.get("$ref"), str) and len(result) > 1:
         result["allOf"] = [{"$ref": result.pop("$ref")}]
     return result
 

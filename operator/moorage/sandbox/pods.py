@@ -160,7 +160,7 @@ def pod_errors(pod: Object) -> Iterator[FieldError]:
             yield FieldError(path, "FieldValueInvalid", "Exists", "value must be empty when `operator` is 'Exists'")
         if not toleration.get("key") and toleration.get("operator") != "Exists":
             path = f"spec.tolerations[{index}].operator"
-            detail = "operator must be Exists when `key` is empty, which means \"match all values and all keys\""
+            detail = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
             yield FieldError(path, "FieldValueInvalid", toleration.get("operator", ""), detail)
     if spec.get("schedulingGates") and spec.get("nodeName"):
         detail = "cannot be set until all schedulingGates have been cleared"
@@ -194,7 +194,9 @@ def _request_errors(resource: str, quantity: Any, limits: Object, path: str) -> 
     extended = "/" in resource and not resource.startswith("kubernetes.io/")
     if limit is None:
         if extended:
-            yield FieldError(f"{path}.limits", "FieldValueRequired", detail="Limit must be set for non overcommitable resources")
+            yield FieldError(
+                f"{path}.limits", "FieldValueRequired", detail="Limit must be set for non overcommitable resources"
+            )
     elif extended and nano_value(quantity) != nano_value(limit):
         detail = f"must be equal to {resource} limit of {limit}"
         yield FieldError(f"{path}.requests", "FieldValueInvalid", str(quantity), detail)
@@ -220,7 +222,11 @@ def pod_update_errors(new: Object, old: Object) -> Iterator[FieldError]:
             yield FieldError(path, "FieldValueForbidden", detail=detail)
     kept = new["spec"].get("tolerations") or []
     if any(toleration not in kept for toleration in old["spec"].get("tolerations") or ()):
-        yield FieldError("spec.tolerations", "FieldValueForbidden", detail="existing toleration can not be modified except its tolerationSeconds")
+        yield FieldError(
+            "spec.tolerations",
+            "FieldValueForbidden",
+            detail="existing toleration can not be modified except its tolerationSeconds",
+        )
 
 
 def _frozen(spec: Object) -> Object:

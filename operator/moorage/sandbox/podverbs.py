@@ -6,12 +6,20 @@ from typing import Any
 from moorage.sandbox import pods
 from moorage.sandbox.deletion import DeleteOptions, delete
 from moorage.sandbox.objects import Object, copy, dig, metadata
-from moorage.sandbox.registry import Registry, Target
+from moorage.sandbox.registry import Registry
 from moorage.sandbox.selectors import matches_selector
 from moorage.sandbox.status import (
-    ApiError, FieldError, bad_request, conflict, invalid, not_found, success, too_many_requests,
+    ApiError,
+    FieldError,
+    bad_request,
+    conflict,
+    invalid,
+    not_found,
+    success,
+    too_many_requests,
 )  # fmt: skip
 from moorage.sandbox.store import Record
+from moorage.sandbox.targets import Target
 
 PODS = "pods."
 BUDGETS = "poddisruptionbudgets.policy"
@@ -130,7 +138,7 @@ def _unhealthy_may_go(budget: Object, pod: Object) -> bool:
     if budget["spec"].get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
         return True
     status = budget.get("status") or {}
-    return status.get("currentHealthy", 0) >= status.get("desiredHealthy", 0) > 0
+    return bool(status.get("currentHealthy", 0) >= status.get("desiredHealthy", 0) > 0)
 
 
 def _spend(registry: Registry, record: Record, pod_name: str, *, dry_run: bool) -> None:

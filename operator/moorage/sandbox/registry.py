@@ -7,63 +7,40 @@ Synchronous from end to end, so each request sees and leaves a consistent store.
 
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from moorage.sandbox import apply, events, patches
+from moorage.sandbox import apply, patches
 from moorage.sandbox.cel import CelRules
+from moorage.sandbox.decoding import decode_body
 from moorage.sandbox.definitions import PLACE as DEFINITIONS
 from moorage.sandbox.definitions import Definitions
+from moorage.sandbox.forms import from_stored
 from moorage.sandbox.managed import APPLY, UPDATE, Manager, Writer, record_update
-from moorage.sandbox.objects import Key, Object, copy, encode, metadata
+from moorage.sandbox.objects import Object, copy, metadata
 from moorage.sandbox.resources import Resources, ResourceType
 from moorage.sandbox.schemas import Schema, Schemas
 from moorage.sandbox.status import (
-    FieldError, already_exists, bad_request, conflict, forbidden, invalid, not_found, stale, unsupported_media_type,
+    FieldError,
+    already_exists,
+    bad_request,
+    conflict,
+    forbidden,
+    invalid,
+    not_found,
+    stale,
+    unsupported_media_type,
 )  # fmt: skip
 from moorage.sandbox.store import Record, Store
 from moorage.sandbox.strategic import strategic_merge
 from moorage.sandbox.strategies import Strategies
-from moorage.sandbox.structural import prune
-from moorage.sandbox.validation import type_errors
+from moorage.sandbox.targets import Target, WriteOptions
 
 _UNTRACKED = frozenset({"pods.", "nodes.", "events", "leases.coordination.k8s.io"})
 """Written so often that field owners are recorded only from the first server-side apply on."""
 _BUILTIN_PATCHES = (patches.JSON, patches.MERGE, patches.STRATEGIC, patches.APPLY)
 _CUSTOM_PATCHES = (patches.JSON, patches.MERGE, patches.APPLY)
 _GENERATED_NAME_CHARACTERS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What a request is about. `name` is empty for a collection, `subresource` mostly."""
-
-    resource: ResourceType
-    namespace: str = ""
-    name: str = ""
-    subresource: str = ""
-
-    @property
-    def key(self) -> Key:
-        """Return the object's key in the store."""
-        return self.namespace, self.name
-
-    @property
-    def qualified(self) -> tuple[str, str, str]:
-        """Resource, group and name, as errors want them."""
-        return self.resource.plural, self.resource.group, self.name
-
-
-@dataclass(frozen=True, slots=True)
-class WriteOptions:
-    """The query of a write, and the warnings that its response will carry."""
-
-    manager: str = "sandbox"
-    force: bool = False
-    dry_run: bool = False
-    field_validation: str = "Ignore"
-    warnings: list[str] = field(default_factory=list)
 
 
 class Registry:
@@ -89,7 +66,7 @@ class Registry:
     def create(self, target: Target, body: Any, options: WriteOptions) -> Record:
         """Add an object."""
         resource = target.resource
-        obj = self._read(target, body, options)
+        obj = decode_body(self.schemas, target, body, options)
         self._name(target, obj)
         self._check_namespace(target, obj)
         self.strategies.prepare_create(resource, obj)
@@ -114,10 +91,12 @@ class Registry:
     def update(self, target: Target, body: Any, options: WriteOptions) -> Record:
         """Replace an object or its status."""
         old = self.get(target)
-        new = self._read(target, body, options)
+        new = decode_body(self.schemas, target, body, options)
         new["metadata"].setdefault("name", target.name)
         if new["metadata"]["name"] != target.name:
-            raise bad_request(f"the name of the object ({new['metadata']['name']}) does not match the name on the URL ({target.name})")
+            raise bad_request(
+                f"the name of the object ({new['metadata']['name']}) does not match the name on the URL ({target.name})"
+            )
         return self.replace(target, new, old, options)
 
     def patch(self, target: Target, content_type: str, body: Any, options: WriteOptions) -> tuple[Record, bool]:
@@ -130,7 +109,7 @@ class Registry:
         old = self.get(target)
         served = from_stored(target.resource, old.obj)
         patched = self._patched(target.resource, content_type, served, body)
-        return self.replace(target, self._read(target, patched, options), old, options), False
+        return self.replace(target, decode_body(self.schemas, target, patched, options), old, options), False
 
     def replace(self, target: Target, new: Object, old: Record, options: WriteOptions, *, track: bool = True) -> Record:
         """Put a new version, in stored form, in an old one's place, unless nothing changes."""
@@ -156,7 +135,9 @@ class Registry:
             return Record(new, old.revision)
         record = self._written(resource, self.store.update(resource.storage, new, old))
         meta = new["metadata"]
-        gone = meta.get("deletionTimestamp") and not meta.get("finalizers") and not meta.get("deletionGracePeriodSeconds")
+        gone = (
+            meta.get("deletionTimestamp") and not meta.get("finalizers") and not meta.get("deletionGracePeriodSeconds")
+        )
         if gone and resource.kind != "Namespace":
             return self.store.delete(resource.storage, (meta.get("namespace") or "", meta["name"]))
         return record
@@ -169,7 +150,7 @@ class Registry:
         return self.schemas.builtin(group, resource.version, resource.kind)
 
     def _apply(self, target: Target, body: Any, options: WriteOptions) -> tuple[Record, bool]:
-        applied = self._read(target, body, options)
+        applied = decode_body(self.schemas, target, body, options)
         if metadata(applied).get("managedFields"):
             raise bad_request("metadata.managedFields must be nil")
         applied["metadata"].setdefault("name", target.name)
@@ -197,44 +178,6 @@ class Registry:
         self._check(resource, obj, None)
         return self._add(resource, obj, options)
 
-    def _read(self, target: Target, body: Any, options: WriteOptions) -> Object:
-        """Check the body against its kind's schema and bring it to its stored form."""
-        resource = target.resource
-        if not isinstance(body, dict) or not isinstance(body.get("metadata", {}), dict | None):
-            raise bad_request(f"the body is no {resource.kind}")
-        obj = {"apiVersion": resource.api_version, "kind": resource.kind} | body
-        if (obj["apiVersion"], obj["kind"]) != (resource.api_version, resource.kind):
-            raise bad_request(
-                f"{obj['kind']} in version {obj['apiVersion']!r} does not match the endpoint's "
-                f"{resource.kind} in version {resource.api_version!r}"
-            )
-        obj = self._decode(resource, obj, options)
-        obj["metadata"] = {name: value for name, value in metadata(obj).items() if value is not None}
-        if resource.namespaced and target.namespace:
-            self._check_same_namespace(target, obj)
-            obj["metadata"]["namespace"] = target.namespace
-        return to_stored(resource, obj)
-
-    def _decode(self, resource: ResourceType, body: Object, options: WriteOptions) -> Object:
-        custom = resource.custom
-        schema = custom.schema if custom else self.schemas.builtin(resource.group, resource.version, resource.kind)
-        if schema is None:
-            return copy(body)
-        what = f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
-        if custom is None:
-            wrong = next(type_errors(body, schema), None)
-            if wrong is not None:
-                raise bad_request(f"{what}: {wrong.field}: {wrong.detail}")
-        unknown: list[str] = []
-        pruned = copy(prune(body, schema, unknown))
-        if unknown and options.field_validation == "Strict":
-            texts = ", ".join(f'unknown field "{path}"' for path in unknown)
-            raise bad_request(f"{what}: strict decoding error: {texts}")
-        if unknown and options.field_validation == "Warn":
-            options.warnings.extend(f'unknown field "{path}"' for path in unknown)
-        result: Object = pruned if custom else _without_nulls(pruned)
-        return result
-
     def _name(self, target: Target, obj: Object) -> None:
         meta = obj["metadata"]
         if not meta.get("name") and meta.get("generateName"):
@@ -257,15 +200,6 @@ class Registry:
         if found.obj["metadata"].get("deletionTimestamp"):
             why = f"unable to create new content in namespace {target.namespace} because it is being terminated"
             raise forbidden(target.resource.plural, target.resource.group, obj["metadata"]["name"], why)
-
-    @staticmethod
-    def _check_same_namespace(target: Target, obj: Object) -> None:
-        named = obj["metadata"].get("namespace") or target.namespace
-        if named != target.namespace:
-            raise bad_request(
-                f"the namespace of the provided object does not match the namespace sent on the request "
-                f"({named} != {target.namespace})"
-            )
 
     @staticmethod
     def _check_preconditions(target: Target, new: Object, old: Record) -> None:
@@ -299,33 +233,18 @@ class Registry:
         return Writer(manager, self.strategies.stamp())
 
 
-def to_stored(resource: ResourceType, obj: Object) -> Object:
-    """Bring an object from the form its version serves to the one it is stored in."""
-    return events.to_core(obj) if resource.group == "events.k8s.io" else obj
-
-
-def from_stored(resource: ResourceType, obj: Object) -> Object:
-    """Bring a stored object to the form that a version serves."""
-    if resource.group == "events.k8s.io":
-        return events.to_modern(obj)
-    if obj.get("apiVersion") != resource.api_version:
-        return obj | {"apiVersion": resource.api_version}
-    return obj
-
-
-def served_json(resource: ResourceType, record: Record) -> bytes:
-    """Encode an object in the form that a version serves, once."""
-    if record.obj.get("apiVersion") == resource.api_version:
-        return record.json()
-    found = record.encodings.get(resource.api_version)
-    if found is None:
-        found = record.encodings[resource.api_version] = encode(from_stored(resource, record.obj))
-    return found
-
-
 def _keep_system_metadata(new: Object, old: Object) -> None:
     meta, before = new["metadata"], old["metadata"]
-    for name in ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "namespace", "name", "generateName"):
+    for name in (
+        "uid",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "generation",
+        "namespace",
+        "name",
+        "generateName",
+    ):
         if name in before:
             meta[name] = before[name]
         else:
@@ -344,12 +263,3 @@ def _without_times(obj: Object) -> Object:
     if "managedFields" in meta:
         meta["managedFields"] = [{**entry, "time": None} for entry in meta["managedFields"]]
     return obj | {"metadata": meta}
-
-
-def _without_nulls(value: Any) -> Any:
-    """Drop nulls as Go's decoder does for built-in kinds."""
-    if isinstance(value, dict):
-        return {name: _without_nulls(item) for name, item in value.items() if item is not None}
-    if isinstance(value, list):
-        return [_without_nulls(item) for item in value]
-    return value

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from moorage.sandbox.registry import Target, WriteOptions
 from moorage.sandbox.resources import Resources
 from moorage.sandbox.status import bad_request, method_not_allowed, no_such_resource
+from moorage.sandbox.targets import Target, WriteOptions
 
 _NAMESPACED_PARTS = 3
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "GET": "get", "HEAD": "get"}
@@ -75,7 +75,9 @@ def write_options(query: Mapping[str, str], user_agent: str) -> WriteOptions:
     manager = query.get("fieldManager") or user_agent.partition("/")[0] or "unknown"
     validation = query.get("fieldValidation") or "Warn"
     if validation not in {"Ignore", "Warn", "Strict"}:
-        raise bad_request(f'fieldValidation: Unsupported value: "{validation}": supported values: "Ignore", "Strict", "Warn"')
+        raise bad_request(
+            f'fieldValidation: Unsupported value: "{validation}": supported values: "Ignore", "Strict", "Warn"'
+        )
     return WriteOptions(manager, is_true(query.get("force")), bool(query.get("dryRun")), validation)
 
 

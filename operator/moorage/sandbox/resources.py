@@ -149,9 +149,7 @@ def _scheduling() -> Iterator[ResourceType]:
         "scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", namespaced=False, short_names=("pc",)
     )
     group = "resource.k8s.io"
-    yield ResourceType(
-        group, "v1", "ResourceClaim", "resourceclaims", has_status=True, subresources=("binding",)
-    )
+    yield ResourceType(group, "v1", "ResourceClaim", "resourceclaims", has_status=True, subresources=("binding",))
     yield ResourceType(group, "v1", "ResourceClaimTemplate", "resourceclaimtemplates")
     yield ResourceType(group, "v1", "ResourceSlice", "resourceslices", namespaced=False)
     yield ResourceType(group, "v1", "DeviceClass", "deviceclasses", namespaced=False)
@@ -159,9 +157,7 @@ def _scheduling() -> Iterator[ResourceType]:
 
 def _reviews() -> Iterator[ResourceType]:
     verbs = ("create",)
-    yield ResourceType(
-        "authentication.k8s.io", "v1", "TokenReview", "tokenreviews", namespaced=False, verbs=verbs
-    )
+    yield ResourceType("authentication.k8s.io", "v1", "TokenReview", "tokenreviews", namespaced=False, verbs=verbs)
     group = "authorization.k8s.io"
     for kind in ("SubjectAccessReview", "SelfSubjectAccessReview"):
         yield ResourceType(group, "v1", kind, f"{kind.lower()}s", namespaced=False, verbs=verbs)

@@ -5,6 +5,7 @@ from functools import cached_property
 from importlib import resources
 from typing import Any
 
+from moorage.errors import MoorageError
 from moorage.sandbox.objects import decode
 
 SERVED_VERSION = "v1.36.0"
@@ -20,7 +21,7 @@ _ANY_JSON = frozenset(
 )
 
 
-class MissingSandboxExtraError(Exception):
+class MissingSandboxExtraError(MoorageError):
     """A library that only the sandbox needs is not installed."""
 
     def __init__(self, library: str) -> None:
@@ -41,13 +42,14 @@ class Schema:
     def types(self) -> frozenset[str]:
         """Names of the JSON types the value may have, `null` aside; empty: any."""
         if self.node.get("x-kubernetes-int-or-string") or "oneOf" in self.node:
-            return frozenset(("integer", "number", "string")) if self._is_quantity else frozenset(("integer", "string"))
+            return frozenset(("integer", "number", "string")) if self.is_quantity else frozenset(("integer", "string"))
         found = self.node.get("type")
         names = found if isinstance(found, list) else [found] if found else []
         return frozenset(name for name in names if name != "null")
 
     @cached_property
-    def _is_quantity(self) -> bool:
+    def is_quantity(self) -> bool:
+        """Whether the value is a quantity of a built-in kind."""
         return any("number" in (option.get("type") or ()) for option in self.node.get("oneOf", ()))
 
     @cached_property

@@ -5,7 +5,8 @@ from typing import Any
 
 from moorage.sandbox.nodes import NodeGroup, ready_conditions
 from moorage.sandbox.objects import Object
-from moorage.sandbox.registry import Registry, Target, WriteOptions
+from moorage.sandbox.registry import Registry
+from moorage.sandbox.targets import Target, WriteOptions
 
 _NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 _PRIORITY_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}

@@ -14,7 +14,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from http import HTTPStatus
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import yaml
 from aiohttp import web
@@ -42,6 +42,12 @@ class Request(NamedTuple):
     status: int
 
 
+class _Simulation(Protocol):
+    """A part of the cluster that runs beside the API server."""
+
+    async def run(self) -> None: ...
+
+
 class SandboxServer:
     """An API server with simulated nodes. `pause` and `resume` make it unreachable for a while, state kept."""
 
@@ -67,7 +73,7 @@ class SandboxServer:
         self.requests: deque[Request] = deque(maxlen=_KEPT_REQUESTS)
         self.registry = Registry(self.store, lambda: datetime.now(UTC))
         seed(self.registry, node_groups, crds)
-        self._simulations = [Collector(self.registry)]
+        self._simulations: list[_Simulation] = [Collector(self.registry)]
         if kubelet:
             self._simulations += [Kubelet(self.registry), DisruptionController(self.registry)]
         self._tasks: list[asyncio.Task[None]] = []

@@ -85,25 +85,25 @@ def no_such_resource() -> ApiError:
 
 
 def already_exists(resource: str, group: str, name: str) -> ApiError:
-    """The name is taken."""
+    """Say that the name is taken."""
     message = f'{qualified(resource, group)} "{name}" already exists'
     return ApiError(HTTPStatus.CONFLICT, "AlreadyExists", message, _details(name, group, resource))
 
 
 def conflict(resource: str, group: str, name: str, why: str) -> ApiError:
-    """The object is not in the state the request counts on."""
+    """Say that the object is not in the state the request counts on."""
     message = f'Operation cannot be fulfilled on {qualified(resource, group)} "{name}": {why}'
     return ApiError(HTTPStatus.CONFLICT, "Conflict", message, _details(name, group, resource))
 
 
 def stale(resource: str, group: str, name: str) -> ApiError:
-    """The request names an old resourceVersion."""
+    """Say that the request names an old resourceVersion."""
     why = "the object has been modified; please apply your changes to the latest version and try again"
     return conflict(resource, group, name, why)
 
 
 def invalid(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> ApiError:
-    """The object breaks rules of its kind; every fault is named."""
+    """Say that the object breaks rules of its kind, naming every fault."""
     texts = list(dict.fromkeys(str(error) for error in errors))
     text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     causes = [{"reason": error.reason, "message": error.body(), "field": error.field} for error in errors]
@@ -113,38 +113,35 @@ def invalid(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> A
 
 
 def bad_request(message: str) -> ApiError:
-    """The request makes no sense."""
+    """Say that the request makes no sense."""
     return ApiError(HTTPStatus.BAD_REQUEST, "BadRequest", message)
 
 
 def forbidden(resource: str, group: str, name: str, why: str) -> ApiError:
-    """The request is understood and refused."""
+    """Say that the request is understood and refused."""
     message = f'{qualified(resource, group)} "{name}" is forbidden: {why}'
     return ApiError(HTTPStatus.FORBIDDEN, "Forbidden", message, _details(name, group, resource))
 
 
 def unauthorized() -> ApiError:
-    """The token is missing or unknown."""
+    """Say that the token is unknown."""
     return ApiError(HTTPStatus.UNAUTHORIZED, "Unauthorized", "Unauthorized")
 
 
 def method_not_allowed(method: str) -> ApiError:
-    """The resource has no such verb."""
+    """Say that the resource has no such verb."""
     message = "the server does not allow this method on the requested resource"
     return ApiError(HTTPStatus.METHOD_NOT_ALLOWED, "MethodNotAllowed", message, {"causes": [{"message": method}]})
 
 
 def unsupported_media_type(accepted: Sequence[str]) -> ApiError:
-    """The patch is of a kind that the resource does not take."""
-    message = (
-        "the body of the request was in an unknown format - "
-        f"accepted media types include: {', '.join(accepted)}"
-    )
+    """Say that the body is of a kind that the resource does not take."""
+    message = f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
     return ApiError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", message)
 
 
 def expired(message: str) -> ApiError:
-    """The history that the request needs is compacted: list again."""
+    """Say that the history that the request needs is compacted: list again."""
     return ApiError(HTTPStatus.GONE, "Expired", message)
 
 

@@ -163,9 +163,7 @@ def _default_node(node: Object) -> None:
 def _metadata_errors(resource: ResourceType, obj: Object) -> Iterator[FieldError]:
     meta = metadata(obj)
     name = meta.get("name") or ""
-    if resource.group not in _PATH_NAMED_GROUPS and not (
-        _SUBDOMAIN.fullmatch(name) and len(name) <= _SUBDOMAIN_LIMIT
-    ):
+    if resource.group not in _PATH_NAMED_GROUPS and not (_SUBDOMAIN.fullmatch(name) and len(name) <= _SUBDOMAIN_LIMIT):
         yield FieldError("metadata.name", "FieldValueInvalid", name, _SUBDOMAIN_RULE)
     for value in (dig(meta, "labels") or {}).values():
         if not isinstance(value, str) or not _LABEL_VALUE.fullmatch(value):

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from moorage.sandbox import cells, jsonpath
+from moorage.sandbox.forms import from_stored
 from moorage.sandbox.objects import Object, metadata
-from moorage.sandbox.registry import from_stored
 from moorage.sandbox.resources import ResourceType
 from moorage.sandbox.store import Record
 
@@ -37,11 +37,10 @@ def _columns(names: str, row: Row) -> Columns:
 _BUILTIN = {
     "Pod": _columns("Name Ready Status Restarts Age +IP +Node +Nominated_Node +Readiness_Gates", cells.pod),
     "Node": _columns(
-        "Name Status Roles Age Version +Internal-IP +External-IP +OS-Image +Kernel-Version +Container-Runtime", cells.node
+        "Name Status Roles Age Version +Internal-IP +External-IP +OS-Image +Kernel-Version +Container-Runtime",
+        cells.node,
     ),
-    "Event": _columns(
-        "Last_Seen Type Reason Object +Subobject +Source Message +First_Seen +Count +Name", cells.event
-    ),
+    "Event": _columns("Last_Seen Type Reason Object +Subobject +Source Message +First_Seen +Count +Name", cells.event),
     "Lease": _columns("Name Holder Age", cells.lease),
     "Namespace": _columns("Name Status Age", cells.namespace),
     "PodDisruptionBudget": _columns("Name Min_Available Max_Unavailable #Allowed_Disruptions Age", cells.budget),

@@ -1,25 +1,23 @@
 """Watch streams: what is there, what has changed since, and what changes, a line each."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import dataclass
 
 from moorage.sandbox.faults import Faults
 from moorage.sandbox.feed import Feed
 from moorage.sandbox.lists import Form, object_json, predicate_of
 from moorage.sandbox.objects import Object, encode, key_of
-from moorage.sandbox.registry import Registry, Target
+from moorage.sandbox.registry import Registry
 from moorage.sandbox.requestinfo import integer, is_true
 from moorage.sandbox.selectors import Predicate
 from moorage.sandbox.status import expired
 from moorage.sandbox.store import ADDED, DELETED, MODIFIED, Change, Compacted, Record
 from moorage.sandbox.tables import Tables
+from moorage.sandbox.targets import Target
 
 BOOKMARK_SECONDS = 60.0
 """How often a quiet watch that takes bookmarks gets one, as in kube-apiserver about once a minute."""
-
-STALL_POLL_SECONDS = 0.05
-"""How soon a stalled watch notices that the fault is gone."""
 
 _LONGEST_SECONDS = 3600.0
 _INITIAL_EVENTS_END = {"k8s.io/initial-events-end": "true"}
@@ -37,7 +35,7 @@ class Watch:
     query: Mapping[str, str]
     path: str
 
-    async def lines(self) -> AsyncIterator[bytes]:
+    async def lines(self) -> AsyncGenerator[bytes, None]:
         """Yield batches of encoded events until the timeout asked for."""
         store = self.registry.store
         predicate = predicate_of(self.target, self.query)
@@ -51,6 +49,7 @@ class Watch:
             initial = [record for record in records if predicate is None or predicate(record.obj)]
         try:
             with Feed(store, self.target.resource.storage, since) as feed:
+                await self.faults.stall(self.path)
                 if initial:
                     yield b"".join(self._line(ADDED, record) for record in initial)
                 if with_initial and self._takes_bookmarks:
@@ -60,15 +59,11 @@ class Watch:
         except Compacted as error:
             yield error_line(expired(str(error)).to_status())
 
-    async def _follow(self, feed: Feed, predicate: Predicate | None, deadline: float) -> AsyncIterator[bytes]:
+    async def _follow(self, feed: Feed, predicate: Predicate | None, deadline: float) -> AsyncGenerator[bytes, None]:
         next_bookmark = _now() + BOOKMARK_SECONDS
         while (now := _now()) < deadline:
-            if self.faults.stalls(self.path):
-                await asyncio.sleep(STALL_POLL_SECONDS)
-                continue
             changes = await feed.changes(min(deadline, next_bookmark) - now)
-            while self.faults.stalls(self.path):
-                await asyncio.sleep(STALL_POLL_SECONDS)
+            await self.faults.stall(self.path)
             batch = b"".join(self._encoded(changes, predicate))
             if not changes and self._takes_bookmarks:
                 batch = self._bookmark(self.registry.store.revision)
