@@ -16,8 +16,6 @@ import numpy as np
 from pydantic import Field
 
 from moorage.framework.arrays import ABSENT
-from moorage.framework.domains import sum_by_domain
-from moorage.framework.events import Action
 from moorage.framework.interface import (
     MAX_NODE_SCORE,
     FilterPlugin,
@@ -30,40 +28,49 @@ from moorage.framework.interface import (
 )
 from moorage.framework.status import SKIP, Code
 from moorage.framework.terms import CarriedKind, CarriedTerm
+from moorage.plugins.affinity_hints import node_may_help, pod_may_help
 from moorage.plugins.affinity_terms import IncomingTerms, resolve_terms
+from moorage.plugins.topology_domains import Topology
 
 if TYPE_CHECKING:
     from moorage.framework.arrays import BoolArray, IntArray
     from moorage.framework.events import ClusterEvent
     from moorage.framework.snapshot import Snapshot
-    from moorage.model.affinity import AffinityTerm
-    from moorage.model.node import Node
     from moorage.model.pod import Pod, PodShape
 
 AFFINITY_REASON = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY_REASON = "node(s) didn't match pod anti-affinity rules"
 EXISTING_ANTI_AFFINITY_REASON = "node(s) didn't satisfy existing pods anti-affinity rules"
 
-SumsByKey = Mapping[str, "IntArray"]
-"""By topology key: a sum for each of the key's values, and a last one, 0, for nodes without the key (ABSENT)."""
+Tables = Mapping[str, "IntArray"]
+"""By topology key: a table of the key's domains (see `moorage.plugins.topology_domains`)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class RequiredState:
     """What Filter needs: the pod's terms, and how many pods each domain has that they, or others' terms, speak of."""
 
     terms: IncomingTerms
-    affinity: SumsByKey
-    anti_affinity: SumsByKey
-    existing_anti_affinity: SumsByKey
+    topology: Topology
+    affinity: Tables
+    anti_affinity: Tables
+    existing_anti_affinity: Tables
 
     @property
     def may_be_first(self) -> bool:
         """Whether no placed pod meets the affinity terms, and the pod itself does: it may then found its group."""
-        return self.terms.matches_itself and not any(sums.any() for sums in self.affinity.values())
+        return self.terms.matches_itself and not any(table.any() for table in self.affinity.values())
 
 
-class InterPodAffinity(PreFilterPlugin[RequiredState], FilterPlugin[RequiredState], ScorePlugin[SumsByKey]):
+@dataclass(frozen=True, slots=True, eq=False)
+class Attraction:
+    """What each domain is worth, by topology key."""
+
+    topology: Topology
+    weights: Tables
+
+
+class InterPodAffinity(PreFilterPlugin[RequiredState], FilterPlugin[RequiredState], ScorePlugin[Attraction]):
     """Filters by required terms of the pod and of placed pods, and scores by preferred ones."""
 
     default_weight: ClassVar[int] = 2
@@ -77,21 +84,19 @@ class InterPodAffinity(PreFilterPlugin[RequiredState], FilterPlugin[RequiredStat
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[RequiredState]:
         """Sum the pods that the terms speak of; SKIP where no term applies."""
         affinity = pod.shape.pod_affinity
-        existing: dict[str, IntArray] = {}
+        existing = _Sums(self._topology(pod.shape, snapshot), snapshot)
         for carried in snapshot.carried(CarriedKind.REQUIRED_ANTI_AFFINITY, pod.shape):
-            _add(existing, snapshot, carried.term.topology_key, carried.counts)
-        if not (existing or affinity.required_affinity or affinity.required_anti_affinity):
+            existing.add(carried.term.topology_key, carried.counts)
+        if not (existing.tables or affinity.required_affinity or affinity.required_anti_affinity):
             return PreFilterResult(SKIP)
         terms = self._terms(pod.shape, snapshot)
-        near: dict[str, IntArray] = {}
-        if terms.affinity_keys:
-            counts = snapshot.counted(terms.affinity)
-            for key in terms.affinity_keys:
-                _add(near, snapshot, key, counts)
-        away: dict[str, IntArray] = {}
+        near = _Sums(existing.topology, snapshot)
+        for key in terms.affinity_keys:
+            near.add(key, snapshot.counted(terms.affinity))
+        away = _Sums(existing.topology, snapshot)
         for term in terms.anti_affinity:
-            _add(away, snapshot, term.topology_key, snapshot.counted(term.counted))
-        return PreFilterResult(state=RequiredState(terms, near, away, existing))
+            away.add(term.topology_key, snapshot.counted(term.counted))
+        return PreFilterResult(state=RequiredState(terms, existing.topology, near.tables, away.tables, existing.tables))
 
     def add_pod(self, state: RequiredState, pod: Pod, other: Pod, nodes: Snapshot) -> RequiredState:
         """Count `other` in the domains of the node."""
@@ -105,8 +110,8 @@ class InterPodAffinity(PreFilterPlugin[RequiredState], FilterPlugin[RequiredStat
         """Pass nodes whose domains have the pods wanted, and none that is not wanted or does not want the pod."""
         del pod
         near = _near_enough(state, nodes)
-        away = _clear_of(state.anti_affinity, nodes)
-        existing = _clear_of(state.existing_anti_affinity, nodes)
+        away = _clear_of(state.anti_affinity, state.topology, nodes)
+        existing = _clear_of(state.existing_anti_affinity, state.topology, nodes)
 
         def rejections() -> Sequence[Rejection]:
             return (
@@ -117,39 +122,43 @@ class InterPodAffinity(PreFilterPlugin[RequiredState], FilterPlugin[RequiredStat
 
         return Verdict(near & away & existing, rejections)
 
-    def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[SumsByKey]:
+    def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[Attraction]:
         """Weigh the domains; SKIP where no placed pod attracts or repels."""
         affinity = pod.shape.pod_affinity
         has_preferences = bool(affinity.preferred_affinity or affinity.preferred_anti_affinity)
         if self.ignore_preferred_terms_of_existing_pods and not has_preferences:
             return PreScoreResult(SKIP)
         cluster = nodes.cluster
-        weights: dict[str, IntArray] = {}
+        sums = _Sums(self._topology(pod.shape, cluster), cluster)
         for key, weight, counts in self._weighted_counts(pod, cluster, has_preferences=has_preferences):
-            _add(weights, cluster, key, counts, weight)
-        return PreScoreResult(state=weights) if weights else PreScoreResult(SKIP)
+            sums.add(key, counts, weight)
+        return PreScoreResult(state=Attraction(sums.topology, sums.tables)) if sums.tables else PreScoreResult(SKIP)
 
-    def score(self, state: SumsByKey, pod: Pod, nodes: Snapshot) -> IntArray:
+    def score(self, state: Attraction, pod: Pod, nodes: Snapshot) -> IntArray:
         """Sum the weights of a node's domains; the result may be negative."""
         del pod
         scores = np.zeros(nodes.size, np.int64)
-        for key, weights in state.items():
-            scores += weights[nodes.label(key).ids]
+        for key, weights in state.weights.items():
+            scores += state.topology.domains(key, nodes).spread(weights, nodes)
         return scores
 
-    def normalize(self, state: SumsByKey, pod: Pod, nodes: Snapshot, scores: IntArray) -> IntArray:
+    def normalize(self, state: Attraction, pod: Pod, nodes: Snapshot, scores: IntArray) -> IntArray:
         """Stretch the scores over 0..MAX_NODE_SCORE; all 0 where they are equal. Computed in floats, as upstream."""
         del state, pod, nodes
         low, high = scores.min(), scores.max()
         if low == high:
             return np.zeros_like(scores)
-        return (MAX_NODE_SCORE * ((scores - low) / (high - low))).astype(np.int64)
+        stretched: IntArray = (MAX_NODE_SCORE * ((scores - low) / (high - low))).astype(np.int64)
+        return stretched
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
         """Whether the event can bring a pod that is wanted near, or take away one that is not."""
         if event.kind == "Node":
-            return _node_may_help(pod, event.old, event.new)
-        return _pod_may_help(pod, event)
+            return node_may_help(pod, event.old, event.new)
+        return pod_may_help(pod, event)
+
+    def _topology(self, shape: PodShape, cluster: Snapshot) -> Topology:
+        return cluster.memo((self, "topology"), shape, cluster.generations.nodes, Topology)
 
     def _terms(self, shape: PodShape, cluster: Snapshot) -> IncomingTerms:
         generation = cluster.generations.namespaces
@@ -172,18 +181,26 @@ class InterPodAffinity(PreFilterPlugin[RequiredState], FilterPlugin[RequiredStat
             yield carried.term.topology_key, -carried.weight, carried.counts
 
 
-def _add(sums: dict[str, IntArray], cluster: Snapshot, key: str, counts: IntArray, weight: int = 1) -> None:
-    """Add counts by node to the sums of a key, which enters only once some domain has a pod."""
-    if not counts.any():
-        return
-    column = cluster.label(key)
-    added = sum_by_domain(column.ids, counts, len(column.values) + 1)
-    if not added.any():
-        return
-    if weight != 1:
-        added = added * weight
-    before = sums.get(key)
-    sums[key] = added if before is None else before + added
+class _Sums:
+    """Tables that are being summed up; a key enters only once one of its domains has a pod."""
+
+    def __init__(self, topology: Topology, cluster: Snapshot) -> None:
+        self.topology = topology
+        self.tables: dict[str, IntArray] = {}
+        self._cluster = cluster
+
+    def add(self, key: str, counts: IntArray, weight: int = 1) -> None:
+        """Add counts by node, each pod worth `weight`."""
+        if not counts.any():
+            return
+        table = self.topology.domains(key, self._cluster).sums(counts)
+        if not table.any():
+            return
+        if weight != 1:
+            table *= weight
+        if key in self.tables:
+            table += self.tables[key]
+        self.tables[key] = table
 
 
 def _near_enough(state: RequiredState, nodes: Snapshot) -> BoolArray:
@@ -192,21 +209,20 @@ def _near_enough(state: RequiredState, nodes: Snapshot) -> BoolArray:
     keys = state.terms.affinity_keys
     may_be_first = bool(keys) and state.may_be_first
     for key in keys:
-        ids = nodes.label(key).ids
         if may_be_first:
-            near &= ids != ABSENT
+            near &= nodes.label(key).ids != ABSENT
         elif key in state.affinity:
-            near &= (state.affinity[key] > 0)[ids]
+            near &= state.topology.domains(key, nodes).spread(state.affinity[key] > 0, nodes)
         else:
             near[:] = False
     return near
 
 
-def _clear_of(sums_by_key: SumsByKey, nodes: Snapshot) -> BoolArray:
+def _clear_of(tables: Tables, topology: Topology, nodes: Snapshot) -> BoolArray:
     """Whether none of a node's domains has such a pod; nodes without a key are in no domain of it."""
     clear = np.ones(nodes.size, np.bool_)
-    for key, sums in sums_by_key.items():
-        clear &= (sums <= 0)[nodes.label(key).ids]
+    for key, table in tables.items():
+        clear &= topology.domains(key, nodes).spread(table <= 0, nodes)
     return clear
 
 
@@ -217,16 +233,16 @@ class _OneNode:
     nodes: Snapshot
     change: int
 
-    def applied(self, sums_by_key: SumsByKey, keys: Iterable[str]) -> SumsByKey:
-        """Return the sums with the change made once for each key that the node has."""
-        changed = dict(sums_by_key)
+    def applied(self, tables: Tables, keys: Iterable[str], topology: Topology) -> Tables:
+        """Return the tables with the change made once for each key that the node has."""
+        changed = dict(tables)
         for key in keys:
-            column = self.nodes.label(key)
-            domain = column.ids[0]
+            domains = topology.domains(key, self.nodes)
+            domain = self.nodes.gather(domains.ids)[0]
             if domain != ABSENT:
-                sums = changed[key].copy() if key in changed else np.zeros(len(column.values) + 1, np.int64)
-                sums[domain] += self.change
-                changed[key] = sums
+                table = changed[key].copy() if key in changed else np.zeros(domains.size + 1, np.int64)
+                table[domain] += self.change
+                changed[key] = table
         return changed
 
 
@@ -245,50 +261,7 @@ def _adjusted(state: RequiredState, pod: Pod, other: Pod, node: _OneNode) -> Req
         return state
     return replace(
         state,
-        affinity=node.applied(state.affinity, near),
-        anti_affinity=node.applied(state.anti_affinity, away),
-        existing_anti_affinity=node.applied(state.existing_anti_affinity, against),
+        affinity=node.applied(state.affinity, near, state.topology),
+        anti_affinity=node.applied(state.anti_affinity, away, state.topology),
+        existing_anti_affinity=node.applied(state.existing_anti_affinity, against, state.topology),
     )
-
-
-def _pod_may_help(pod: Pod, event: ClusterEvent) -> bool:
-    old, new = event.old, event.new
-    if old is not None and new is not None and pod.uid == new.uid:
-        return bool(old.labels != new.labels)
-    if any(other is not None and not (other.node_name or other.nominated_node_name) for other in (old, new)):
-        return False
-    affinity = pod.shape.pod_affinity
-    came_near = new is not None and _may_match_all(affinity.required_affinity, new)
-    was_near = old is not None and _may_match_all(affinity.required_affinity, old)
-    if event.action is not Action.DELETE and came_near and not was_near:
-        return True
-    left = old is not None and any(_may_match(term, old) for term in affinity.required_anti_affinity)
-    stays = new is not None and all(_may_match(term, new) for term in affinity.required_anti_affinity)
-    if left and not stays:
-        return True
-    return event.action is Action.DELETE and any(
-        _may_match(term, pod) for term in old.shape.pod_affinity.required_anti_affinity
-    )
-
-
-def _may_match_all(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
-    return bool(terms) and all(_may_match(term, pod) for term in terms)
-
-
-def _may_match(term: AffinityTerm, pod: Pod) -> bool:
-    """Whether a term matches a pod; where a namespaceSelector decides, which no hint can look up, it may."""
-    if pod.namespace not in term.namespaces and term.namespace_selector is None:
-        return False
-    return term.selector is not None and term.selector.matches(pod.labels)
-
-
-def _node_may_help(pod: Pod, old: Node | None, new: Node | None) -> bool:
-    """Whether a node came, or moved to a domain that the pod has not been measured against."""
-    if new is None:
-        return False
-    affinity = pod.shape.pod_affinity
-    if old is None:
-        wanted = (term.topology_key in new.labels for term in affinity.required_affinity)
-        return bool(affinity.required_anti_affinity) or any(wanted)
-    keys = {term.topology_key for term in (*affinity.required_affinity, *affinity.required_anti_affinity)}
-    return any(old.labels.get(key) != new.labels.get(key) for key in keys)

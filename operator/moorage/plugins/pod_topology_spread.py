@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import model_validator
 
 from moorage.framework.arrays import ABSENT
@@ -30,8 +31,9 @@ from moorage.framework.interface import (
 from moorage.framework.status import SKIP, Code
 from moorage.plugins.default_selector import default_selector
 from moorage.plugins.spread_defaults import HOSTNAME, SYSTEM_DEFAULTS, DefaultConstraint
-from moorage.plugins.spread_domains import SpreadCounts, SpreadDomains, domain_ids, having_keys, resolve
+from moorage.plugins.spread_domains import SpreadCounts, SpreadDomains, having_keys, may_be_used, resolve, resolve_one
 from moorage.plugins.spread_hints import node_may_help, pod_may_help
+from moorage.plugins.topology_domains import TopologyDomains
 
 if TYPE_CHECKING:
     from moorage.framework.arrays import BoolArray, IntArray
@@ -43,7 +45,10 @@ if TYPE_CHECKING:
 MISSING_LABEL_REASON = "node(s) didn't match pod topology spread constraints (missing required label)"
 SKEW_REASON = "node(s) didn't match pod topology spread constraints"
 
+FloatArray = npt.NDArray[np.float64]
+
 _FilterState = tuple[SpreadCounts, ...]
+_HALF = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +61,12 @@ class _Constraints:
     """Whether nodes that lack a topology key of a soft constraint are left out of the score."""
 
 
-@dataclass(frozen=True, slots=True)
-class _ScoredConstraint:
-    """A soft constraint in one decision: how many pods each node's domain has, and what one of them weighs."""
-
-    topology_key: str
-    counts: IntArray
-    """By node of the view."""
-    weight: float
-    tolerance: int
-    """maxSkew - 1, which evens out small differences."""
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _ScoreState:
-    constraints: tuple[_ScoredConstraint, ...]
-    ignored: BoolArray
-    """Nodes that lack a topology key; they score 0."""
+    raw: FloatArray
+    """The score by node of the view, before it is rounded; the fewer pods, the lower."""
+    ignored: BoolArray | None
+    """Nodes that lack a topology key and score 0; None where there is none."""
 
 
 class PodTopologySpread(PreFilterPlugin[_FilterState], FilterPlugin[_FilterState], ScorePlugin[_ScoreState]):
@@ -113,16 +107,16 @@ class PodTopologySpread(PreFilterPlugin[_FilterState], FilterPlugin[_FilterState
     def filter(self, state: _FilterState, pod: Pod, nodes: Snapshot) -> Verdict:
         """Pass nodes in whose domains one more pod keeps within maxSkew; the first constraint that fails decides."""
         del pod
-        ids = [nodes.label(spread.domains.constraint.topology_key).ids for spread in state]
-        fits = [spread.fits()[domains] for spread, domains in zip(state, ids, strict=True)]
+        fits = [spread.resolved.domains.spread(spread.fits(), nodes) for spread in state]
 
         def rejections() -> Sequence[Rejection]:
             undecided = np.ones(nodes.size, np.bool_)
             missing = np.zeros(nodes.size, np.bool_)
             skewed = np.zeros(nodes.size, np.bool_)
-            for domains, fitting in zip(ids, fits, strict=True):
-                missing |= undecided & (domains == ABSENT)
-                skewed |= undecided & ~fitting & (domains != ABSENT)
+            for spread, fitting in zip(state, fits, strict=True):
+                outside = nodes.gather(spread.resolved.domains.ids) == ABSENT
+                missing |= undecided & outside
+                skewed |= undecided & ~fitting & ~outside
                 undecided &= fitting
             return (
                 Rejection(missing, MISSING_LABEL_REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),
@@ -137,33 +131,31 @@ class PodTopologySpread(PreFilterPlugin[_FilterState], FilterPlugin[_FilterState
         soft = constraints.soft
         if not soft:
             return PreScoreResult(SKIP)
+        ignored = None
         if constraints.all_keys:
-            ignored = ~having_keys((each.constraint.topology_key for each in soft), nodes)
-        else:
-            ignored = np.zeros(nodes.size, np.bool_)
-        return PreScoreResult(state=_ScoreState(tuple(_scored(each, nodes, ignored) for each in soft), ignored))
+            having = having_keys((each.constraint.topology_key for each in soft), nodes)
+            ignored = None if having.all() else ~having
+        raw = np.zeros(nodes.size, np.float64)
+        for each in soft:
+            raw += _scored(each, nodes, ignored)
+        return PreScoreResult(state=_ScoreState(raw, ignored))
 
     def score(self, state: _ScoreState, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Weigh the pods of a node's domains; the fewer, the better."""
-        del pod
-        total = np.zeros(nodes.size, np.float64)
-        for each in state.constraints:
-            present = nodes.label(each.topology_key).ids != ABSENT
-            total += np.where(present, each.counts * each.weight + each.tolerance, 0.0)
-        total[state.ignored] = 0.0
-        # Half a point is rounded up, as Go's math.Round does with what is not negative.
-        whole = np.floor(total)
-        return (whole + (total - whole >= 0.5)).astype(np.int64)  # noqa: PLR2004
+        """Round the scores, half a point up, as Go's math.Round does with what is not negative."""
+        del pod, nodes
+        whole = state.raw.astype(np.int64)
+        rounded = whole + (state.raw - whole >= _HALF)
+        return rounded if state.ignored is None else np.where(state.ignored, 0, rounded)
 
     def normalize(self, state: _ScoreState, pod: Pod, nodes: Snapshot, scores: IntArray) -> IntArray:
         """Turn the scores around, between the lowest and the highest of the nodes that are not ignored."""
         del pod, nodes
-        considered = scores[~state.ignored]
+        considered = scores if state.ignored is None else scores[~state.ignored]
         if not considered.size:
             return np.zeros_like(scores)
         low, high = int(considered.min()), int(considered.max())
         turned = MAX_NODE_SCORE * (high + low - scores) // high if high else np.full_like(scores, MAX_NODE_SCORE)
-        return np.where(state.ignored, 0, turned)
+        return turned if state.ignored is None else np.where(state.ignored, 0, turned)
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
         """Whether the event changes the counts, or the domains, of the pod's hard constraints."""
@@ -187,8 +179,8 @@ class PodTopologySpread(PreFilterPlugin[_FilterState], FilterPlugin[_FilterState
         # Hosts are spread over by kube-scheduler's own defaults even where nodes have no zone.
         all_keys = bool(shape.spread_constraints) or self.defaulting_type == "List"
         return _Constraints(
-            hard=resolve(hard, shape, cluster, all_keys=True),
-            soft=resolve(soft, shape, cluster, all_keys=all_keys),
+            hard=resolve(hard, shape, cluster),
+            soft=resolve(soft, shape, cluster) if all_keys else _resolve_lenient(soft, shape, cluster),
             all_keys=all_keys,
         )
 
@@ -207,16 +199,42 @@ def _changed(state: _FilterState, pod: Pod, other: Pod, nodes: Snapshot, change:
     return tuple(spread.changed(other, nodes, change) for spread in state)
 
 
-def _scored(domains: SpreadDomains, nodes: Snapshot, ignored: BoolArray) -> _ScoredConstraint:
-    """Count for each node of the view, and weigh by how many domains these nodes are in."""
-    constraint = domains.constraint
-    if constraint.topology_key == HOSTNAME:
-        counts = np.zeros(nodes.size, np.int64) if domains.counted is None else nodes.counted(domains.counted)
-        size = nodes.size - int(np.count_nonzero(ignored))
+def _resolve_lenient(
+    constraints: Sequence[TopologySpreadConstraint], shape: PodShape, cluster: Snapshot
+) -> tuple[SpreadDomains, ...]:
+    """Resolve constraints for which nodes without a topology key are a domain of their own, that of the empty value."""
+    return tuple(
+        resolve_one(each, shape, _with_rest(each.topology_key, cluster), may_be_used(each, shape, cluster))
+        for each in constraints
+    )
+
+
+def _with_rest(key: str, cluster: Snapshot) -> TopologyDomains:
+    column = cluster.label(key)
+    rest = column.values.index("") if "" in column.values else len(column.values)
+    ids = np.where(column.ids == ABSENT, np.int32(rest), column.ids)
+    return TopologyDomains(ids, len(column.values) + 1, singles=False, complete=True)
+
+
+def _scored(resolved: SpreadDomains, nodes: Snapshot, ignored: BoolArray | None) -> FloatArray:
+    """Weigh the pods of each node's domain by how many domains the nodes of the view are in."""
+    constraint = resolved.constraint
+    key = constraint.topology_key
+    evenness = constraint.max_skew - 1  # evens out differences that are not larger
+    present = nodes.label(key).ids != ABSENT
+    scores: FloatArray
+    if key == HOSTNAME:
+        counts = np.zeros(nodes.size, np.int64) if resolved.counted is None else nodes.counted(resolved.counted)
+        size = nodes.size - (0 if ignored is None else int(np.count_nonzero(ignored)))
+        scores = counts * _weight(size) + evenness
     else:
-        column = nodes.label(constraint.topology_key)
-        ids = domain_ids(column.ids, column.values)
-        counts = domains.count(nodes.cluster)[ids]
-        size = np.count_nonzero(np.bincount(ids[~ignored]))
-    # A weight that grows with the number of domains keeps small topologies from being watered down by large ones.
-    return _ScoredConstraint(constraint.topology_key, counts, math.log(size + 2), constraint.max_skew - 1)
+        ids = nodes.gather(resolved.domains.ids)
+        size = int(np.count_nonzero(np.bincount(ids if ignored is None else ids[~ignored])))
+        table = resolved.count(nodes.cluster) * _weight(size) + evenness
+        scores = table.take(ids)
+    return scores if present.all() else np.where(present, scores, 0.0)
+
+
+def _weight(domains: int) -> float:
+    """Weigh a topology by how many domains it has, lest the pods of large domains drown those of small ones."""
+    return math.log(domains + 2)

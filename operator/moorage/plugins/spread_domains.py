@@ -2,9 +2,6 @@
 
 `SpreadDomains` is what a constraint means for a shape and the nodes as they are; it outlives decisions. `SpreadCounts`
 is what one decision, or a what-if of it, counts.
-
-Tables by domain have an entry for each id of the key's vocabulary and one more at the end, for nodes that are in no
-domain: their id, ABSENT, indexes it.
 """
 
 from __future__ import annotations
@@ -15,15 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from moorage.framework.arrays import ABSENT
-from moorage.framework.domains import sum_by_domain
 from moorage.framework.node_selectors import matches_pod_affinity
 from moorage.framework.terms import Clause, CountedTerm
 from moorage.framework.tolerations import untolerated
+from moorage.plugins.topology_domains import TopologyDomains
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from moorage.framework.arrays import BoolArray, IdArray, IntArray
+    from moorage.framework.arrays import BoolArray, IntArray
     from moorage.framework.snapshot import Snapshot
     from moorage.model.affinity import TopologySpreadConstraint
     from moorage.model.pod import Pod, PodShape
@@ -38,27 +35,52 @@ class SpreadDomains:
     """The pods that count; None where none does."""
     self_match: int
     """1 if the pod itself counts once it is placed."""
-    ids: IdArray
-    """The domain of every node of the cluster whose pods count, ABSENT for the others."""
+    domains: TopologyDomains
+    counting: TopologyDomains
+    """The same domains with the nodes only whose pods count."""
     present: IntArray
     """The domains that the pod could be in, and so have to keep up with each other."""
-    table_size: int
 
     def count(self, cluster: Snapshot) -> IntArray:
         """Return how many pods each domain has."""
         if self.counted is None:
-            return np.zeros(self.table_size, np.int64)
-        return sum_by_domain(self.ids, cluster.counted(self.counted), self.table_size)
+            return np.zeros(self.counting.size + 1, np.int64)
+        return self.counting.sums(cluster.counted(self.counted))
 
 
 def resolve(
-    constraints: Sequence[TopologySpreadConstraint], shape: PodShape, cluster: Snapshot, *, all_keys: bool
+    constraints: Sequence[TopologySpreadConstraint], shape: PodShape, cluster: Snapshot
 ) -> tuple[SpreadDomains, ...]:
-    """Resolve constraints; with `all_keys` only nodes that have all their topology keys count."""
+    """Resolve constraints of which only nodes count that have all their topology keys."""
     if not constraints:
         return ()
-    eligible = having_keys((each.topology_key for each in constraints), cluster) if all_keys else None
-    return tuple(_resolve(constraint, shape, cluster, eligible) for constraint in constraints)
+    eligible = having_keys((each.topology_key for each in constraints), cluster)
+    return tuple(
+        resolve_one(
+            each, shape, TopologyDomains.of(each.topology_key, cluster), eligible & may_be_used(each, shape, cluster)
+        )
+        for each in constraints
+    )
+
+
+def resolve_one(
+    constraint: TopologySpreadConstraint, shape: PodShape, domains: TopologyDomains, counting: BoolArray
+) -> SpreadDomains:
+    """Resolve one constraint, given its domains and the nodes whose pods count."""
+    selector = constraint.selector
+    # An empty selector counts no placed pod, although it matches the pod itself (upstream countPodsMatchSelector).
+    counts_pods = selector is not None and not selector.is_empty
+    restricted = domains.restricted(counting)
+    return SpreadDomains(
+        constraint=constraint,
+        counted=CountedTerm((Clause(frozenset((shape.namespace,)), selector),), counts_terminating=False)
+        if counts_pods
+        else None,
+        self_match=int(selector is not None and selector.matches(shape.labels)),
+        domains=domains,
+        counting=restricted,
+        present=restricted.present,
+    )
 
 
 def having_keys(keys: Iterable[str], nodes: Snapshot) -> BoolArray:
@@ -67,27 +89,6 @@ def having_keys(keys: Iterable[str], nodes: Snapshot) -> BoolArray:
     for key in keys:
         having &= nodes.label(key).ids != ABSENT
     return having
-
-
-def _resolve(
-    constraint: TopologySpreadConstraint, shape: PodShape, cluster: Snapshot, eligible: BoolArray | None
-) -> SpreadDomains:
-    column = cluster.label(constraint.topology_key)
-    ids = column.ids
-    ids = domain_ids(ids, column.values) if eligible is None else np.where(eligible, ids, ABSENT)
-    ids = np.where(may_be_used(constraint, shape, cluster), ids, ABSENT).astype(np.int32, copy=False)
-    selector = constraint.selector
-    return SpreadDomains(
-        constraint=constraint,
-        # An empty selector counts no placed pod, although it matches the pod itself (upstream countPodsMatchSelector).
-        counted=None
-        if selector is None or selector.is_empty
-        else CountedTerm((Clause(frozenset((shape.namespace,)), selector),), counts_terminating=False),
-        self_match=int(selector is not None and selector.matches(shape.labels)),
-        ids=ids,
-        present=np.unique(ids[ids != ABSENT]),
-        table_size=len(column.values) + 1,
-    )
 
 
 def may_be_used(constraint: TopologySpreadConstraint, shape: PodShape, cluster: Snapshot) -> BoolArray:
@@ -100,24 +101,17 @@ def may_be_used(constraint: TopologySpreadConstraint, shape: PodShape, cluster: 
     return usable
 
 
-def domain_ids(ids: IdArray, values: Sequence[str]) -> IdArray:
-    """Put nodes without the label into a domain of their own, that of the label's empty value."""
-    absent_domain = values.index("") if "" in values else len(values)
-    return np.where(ids == ABSENT, absent_domain, ids).astype(np.int32, copy=False)
-
-
 @dataclass(frozen=True, slots=True)
 class SpreadCounts:
     """How many pods the domains of a constraint have, in one decision or in a what-if of it."""
 
-    domains: SpreadDomains
+    resolved: SpreadDomains
     counts: IntArray
 
     def fits(self) -> BoolArray:
         """Whether one more pod keeps within maxSkew, by domain; False at the end, for nodes in none."""
-        constraint = self.domains.constraint
-        room = constraint.max_skew + self._fewest() - self.domains.self_match
-        fits = self.counts <= room
+        resolved = self.resolved
+        fits = self.counts <= resolved.constraint.max_skew + self._fewest() - resolved.self_match
         fits[-1] = False
         return fits
 
@@ -127,14 +121,14 @@ class SpreadCounts:
         A pod that was never counted is counted out all the same, be it terminating or the selector empty: so does
         kube-scheduler, whose preemption the answers have to match.
         """
-        selector = self.domains.constraint.selector
+        selector = self.resolved.constraint.selector
         if selector is None or not selector.matches(other.labels):
             return self
         return self.shifted(nodes, change)
 
     def shifted(self, nodes: Snapshot, change: int) -> SpreadCounts:
         """Return the counts with one pod more, or less, in the domain of the one node of `nodes`."""
-        domain = nodes.gather(self.domains.ids)[0]
+        domain = nodes.gather(self.resolved.counting.ids)[0]
         if domain == ABSENT:
             return self
         counts = self.counts.copy()
@@ -143,7 +137,9 @@ class SpreadCounts:
 
     def _fewest(self) -> int:
         """Return the smallest count of a domain, 0 if there are fewer domains than minDomains."""
-        present = self.domains.present
-        if len(present) < max(self.domains.constraint.min_domains, 1):
+        present = self.resolved.present
+        if len(present) < max(self.resolved.constraint.min_domains, 1):
             return 0
+        if len(present) == len(self.counts) - 1:
+            return int(self.counts[:-1].min())
         return int(self.counts[present].min())

@@ -32,6 +32,7 @@ from moorage.model.selectors import LabelSelector, Requirement
 from moorage.plugins.pod_topology_spread import MISSING_LABEL_REASON, SKEW_REASON
 from moorage.plugins.spread_defaults import ZONE
 from moorage.plugins.spread_domains import SpreadCounts, SpreadDomains, may_be_used
+from moorage.plugins.topology_domains import TopologyDomains
 
 if TYPE_CHECKING:
     from moorage.framework.arrays import IntArray
@@ -47,9 +48,10 @@ TABLE_UNIT = 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ZoneScores:
-    """The score of every zone, by the zone's id; the last one, 0, is for nodes without a zone."""
+    """The score of the spreading, and that of the table, by node of the view; one of them may be missing."""
 
-    by_zone: IntArray
+    spreading: IntArray | None
+    table: IntArray | None
 
 
 class ZoneSpread(PreFilterPlugin[SpreadCounts], FilterPlugin[SpreadCounts], ScorePlugin[ZoneScores]):
@@ -93,41 +95,41 @@ class ZoneSpread(PreFilterPlugin[SpreadCounts], FilterPlugin[SpreadCounts], Scor
     def filter(self, state: SpreadCounts, pod: Pod, nodes: Snapshot) -> Verdict:
         """Pass nodes in whose zone one more pod keeps within maxSkew."""
         del pod
-        zones = nodes.label(ZONE).ids
-        passed = state.fits()[zones]
+        passed = state.resolved.domains.spread(state.fits(), nodes)
 
         def rejections() -> Sequence[Rejection]:
+            outside = nodes.label(ZONE).ids == ABSENT
             return (
-                Rejection(zones == ABSENT, MISSING_LABEL_REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),
-                Rejection(~passed & (zones != ABSENT), SKEW_REASON),
+                Rejection(outside, MISSING_LABEL_REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),
+                Rejection(~passed & ~outside, SKEW_REASON),
             )
 
         return Verdict(passed, rejections)
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[ZoneScores]:
         """Grade the zones of the nodes that fit; SKIP where there is neither a scope nor a table."""
-        parts = []
-        domains = self._domains(pod.shape, nodes.cluster) if self.spread != "Ignore" else None
-        if domains is not None:
-            parts.append(_graded(domains.count(nodes.cluster), nodes.label(ZONE).ids))
-        if self.prefer:
-            points = [self.prefer.get(zone, 0) for zone in nodes.label(ZONE).values]
-            parts.append(TABLE_UNIT * np.array([*points, 0], np.int64))
-        if not parts:
+        resolved = self._domains(pod.shape, nodes.cluster) if self.spread != "Ignore" else None
+        if resolved is None and not self.prefer:
             return PreScoreResult(SKIP)
-        return PreScoreResult(state=ZoneScores(sum(parts, np.zeros_like(parts[0])) // len(parts)))
+        spreading = table = None
+        if resolved is not None:
+            spreading = _graded(resolved, nodes)
+        if self.prefer:
+            zones = nodes.label(ZONE)
+            points = [self.prefer.get(zone, 0) for zone in zones.values]
+            table = np.array([*points, 0], np.int64).take(zones.ids) * TABLE_UNIT
+        return PreScoreResult(state=ZoneScores(spreading, table))
 
     def score(self, state: ZoneScores, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Give every node its zone's score, and nodes without a zone 0."""
-        del pod
-        return state.by_zone[nodes.label(ZONE).ids]
+        """Combine both scores; nodes without a zone have 0."""
+        del pod, nodes
+        parts = [part for part in (state.spreading, state.table) if part is not None]
+        total: IntArray = np.sum(parts, axis=0)
+        return total // len(parts)
 
     def _domains(self, shape: PodShape, cluster: Snapshot) -> SpreadDomains | None:
         """Return the zones, and what counts in them, or None where the pod is in no scope."""
-        counted = self._scope(shape)
-        if counted is None:
-            return None
-        return cluster.memo(self, shape, cluster.generations.nodes, lambda: self._resolved(counted, shape, cluster))
+        return cluster.memo(self, shape, cluster.generations.nodes, lambda: self._resolved(shape, cluster))
 
     def _scope(self, shape: PodShape) -> CountedTerm | None:
         if self.scope == "Namespace":
@@ -138,8 +140,11 @@ class ZoneSpread(PreFilterPlugin[SpreadCounts], FilterPlugin[SpreadCounts], Scor
             clause = Clause(frozenset((shape.namespace,)), _revision(shape), owner_uid=shape.owner.uid)
         return CountedTerm((clause,), counts_terminating=False)
 
-    def _resolved(self, counted: CountedTerm, shape: PodShape, cluster: Snapshot) -> SpreadDomains:
+    def _resolved(self, shape: PodShape, cluster: Snapshot) -> SpreadDomains | None:
         """Count in all zones, and let those keep up that the pod may use: by its affinity, tolerations and `allow`."""
+        counted = self._scope(shape)
+        if counted is None:
+            return None
         constraint = TopologySpreadConstraint(
             max_skew=self.max_skew,
             topology_key=ZONE,
@@ -150,13 +155,14 @@ class ZoneSpread(PreFilterPlugin[SpreadCounts], FilterPlugin[SpreadCounts], Scor
         column = cluster.label(ZONE)
         allowed = [(not self.allow or zone in self.allow) and zone not in self.deny for zone in column.values]
         usable = may_be_used(constraint, shape, cluster) & np.array([*allowed, False], np.bool_)[column.ids]
+        domains = TopologyDomains.of(ZONE, cluster)
         return SpreadDomains(
             constraint=constraint,
             counted=counted,
             self_match=1,
-            ids=column.ids.copy(),
-            present=np.unique(column.ids[usable]),
-            table_size=len(column.values) + 1,
+            domains=domains,
+            counting=domains,
+            present=domains.restricted(usable).present,
         )
 
 
@@ -171,15 +177,15 @@ def _revision(shape: PodShape) -> LabelSelector:
 
 
 def _counts(state: SpreadCounts, other: Pod) -> bool:
-    counted = state.domains.counted
+    counted = state.resolved.counted
     return counted is not None and counted.matches(other)
 
 
-def _graded(counts: IntArray, zones: IntArray) -> IntArray:
+def _graded(resolved: SpreadDomains, nodes: Snapshot) -> IntArray:
     """Score zones by how many more pods they have than the emptiest zone of the nodes: none 100, one 50, two 33, ..."""
-    present = zones[zones != ABSENT]
-    fewest = counts[present].min() if present.size else 0
-    ahead = np.maximum(counts - fewest, 0)
-    scores = MAX_NODE_SCORE // (1 + ahead)
-    scores[-1] = 0
-    return scores
+    counts = resolved.domains.spread(resolved.count(nodes.cluster), nodes)
+    outside = nodes.gather(resolved.domains.ids) == ABSENT
+    if outside.all():
+        return np.zeros(nodes.size, np.int64)
+    fewest = counts[~outside].min()
+    return np.where(outside, 0, MAX_NODE_SCORE // (1 + np.maximum(counts - fewest, 0)))
