@@ -2,6 +2,8 @@
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
+from moorage.runtime.kube import NO_ANSWER
+
 REQUEST_BUCKETS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 """client-go's, for requests and for the limiter."""
 
@@ -32,15 +34,16 @@ class ClientMetrics:
             buckets=REQUEST_BUCKETS,
             registry=registry,
         )
-        self._by_request: dict[tuple[str, str], tuple[Counter, Histogram]] = {}
+        self._by_request: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
         self._by_verb: dict[str, Histogram] = {}
 
-    def observe_request(self, verb: str, code: str, seconds: float) -> None:
-        """Count an answer; `code` is the HTTP status or `<error>`."""
-        children = self._by_request.get((verb, code))
+    def observe_request(self, verb: str, status: int, seconds: float) -> None:
+        """Count an answer; `status` is NO_ANSWER where none came."""
+        children = self._by_request.get((verb, status))
         if children is None:
+            code = "<error>" if status == NO_ANSWER else str(status)
             counter = self._requests.labels(code, verb, self._host)
-            children = self._by_request[verb, code] = counter, self._seconds.labels(verb, self._host)
+            children = self._by_request[verb, status] = counter, self._seconds.labels(verb, self._host)
         children[0].inc()
         children[1].observe(seconds)
 

@@ -7,11 +7,9 @@ its caller knows. Writes raise NotLeader once this replica cannot be sure of its
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING, Protocol
+from contextlib import aclosing
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import urlencode
-
-from aiohttp import ClientError, ClientTimeout
 
 from moorage.errors import ApiUnreachable, NotLeader, TooManyRequests
 from moorage.runtime.refusals import refusal
@@ -20,34 +18,48 @@ from moorage.runtime.watch_lines import LineSplitter
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
-    from aiohttp import ClientResponse
-
     from moorage.runtime.clock import Clock
     from moorage.runtime.rate_limiter import RateLimiter
-    from moorage.runtime.transport import RequestOptions, Transport
 
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
-CONNECT_SECONDS = 5.0
 REQUEST_SECONDS = 30.0
 LIST_SECONDS = 120.0
 """A page of large objects from a busy API server takes long to come."""
 THROTTLED_TRIES = 10
 """How often a request answered with 429 is sent in all; client-go's limit."""
 DEFAULT_RETRY_AFTER_SECONDS = 1.0
-WATCH_BUFFER_BYTES = 1 << 20
-"""What may wait to be read of a watch; larger reads are larger batches."""
 FIRST_REFUSAL = 400
+NO_ANSWER = 0
+
+
+class Answer(NamedTuple):
+    """What came back, or a part of it."""
+
+    status: int
+    body: bytes
+    retry_after: str | None = None
+    """The header, in seconds."""
+
+
+class Transport(Protocol):
+    """Carries requests to one API server. Raises ApiUnreachable where no answer comes; refusals are answers."""
+
+    async def exchange(self, method: str, path: str, body: bytes, content_type: str, timeout_seconds: float) -> Answer:
+        """Send a request and read the whole answer."""
+
+    def stream(self, path: str, inactivity_seconds: float) -> AsyncGenerator[Answer, None]:
+        """GET something that has no end, a read at a time; each bears the answer's status."""
 
 
 class RequestObserver(Protocol):
     """Is told of every request, for metrics."""
 
-    def observe_request(self, verb: str, code: str, seconds: float) -> None:
-        """Count an answer; `code` is the HTTP status or `<error>`."""
+    def observe_request(self, verb: str, status: int, seconds: float) -> None:
+        """Count an answer; `status` is NO_ANSWER where none came."""
 
     def observe_throttling(self, verb: str, seconds: float) -> None:
         """Count what a write waited for the client's own limit."""
@@ -112,22 +124,19 @@ class KubeClient:
 
         Raises ApiUnreachable when nothing came for `inactivity_seconds`, or when the stream broke.
         """
-        timeout = ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=inactivity_seconds)
-        started = self._clock.monotonic()
+        started, is_open = self._clock.monotonic(), False
         splitter = LineSplitter()
-        try:
-            async with self._transport.request(
-                "GET", f"{path}?{urlencode(query)}", timeout=timeout, read_bufsize=WATCH_BUFFER_BYTES
-            ) as response:
-                self._observe("WATCH", str(response.status), started)
-                if response.status >= FIRST_REFUSAL:
-                    raise await _refused(response)
-                async for chunk in response.content.iter_any():
-                    lines = splitter.feed(chunk)
-                    if lines:
-                        yield lines
-        except (ClientError, TimeoutError, OSError) as error:
-            raise _unreachable("WATCH", path, error) from error
+        reads = self._transport.stream(f"{path}?{urlencode(query)}", inactivity_seconds)
+        async with aclosing(reads):
+            async for read in reads:
+                if not is_open:
+                    self._observe("WATCH", read.status, started)
+                    is_open = True
+                if read.status >= FIRST_REFUSAL:
+                    raise refusal(*read)
+                lines = splitter.feed(read.body)
+                if lines:
+                    yield lines
 
     async def _write(
         self,
@@ -161,30 +170,18 @@ class KubeClient:
         return await self._send(method, path, body, content_type, timeout_seconds)
 
     async def _send(self, method: str, path: str, body: bytes, content_type: str, timeout_seconds: float) -> bytes:
-        options: RequestOptions = {"timeout": ClientTimeout(total=timeout_seconds, sock_connect=CONNECT_SECONDS)}
-        if body:
-            options |= {"data": body, "headers": {"Content-Type": content_type}}
         if method != "GET" and not self._may_write():
             raise NotLeader(f"{method} {path.partition('?')[0]} was not sent: this replica is not the leader any more")
         started = self._clock.monotonic()
         try:
-            async with self._transport.request(method, path, **options) as response:
-                self._observe(method, str(response.status), started)
-                if response.status >= FIRST_REFUSAL:
-                    raise await _refused(response)
-                return await response.read()
-        except (ClientError, TimeoutError, OSError) as error:
-            self._observe(method, "<error>", started)
-            raise _unreachable(method, path, error) from error
+            answer = await self._transport.exchange(method, path, body, content_type, timeout_seconds)
+        except ApiUnreachable:
+            self._observe(method, NO_ANSWER, started)
+            raise
+        self._observe(method, answer.status, started)
+        if answer.status >= FIRST_REFUSAL:
+            raise refusal(*answer)
+        return answer.body
 
-    def _observe(self, verb: str, code: str, started: float) -> None:
-        self._observer.observe_request(verb, code, self._clock.monotonic() - started)
-
-
-async def _refused(response: ClientResponse) -> Exception:
-    return refusal(response.status, await response.read(), response.headers.get("Retry-After"))
-
-
-def _unreachable(method: str, path: str, error: Exception) -> ApiUnreachable:
-    words = "no answer in time" if isinstance(error, (TimeoutError, asyncio.TimeoutError)) else str(error)
-    return ApiUnreachable(f"{method} {path.partition('?')[0]}: {words or type(error).__name__}")
+    def _observe(self, verb: str, status: int, started: float) -> None:
+        self._observer.observe_request(verb, status, self._clock.monotonic() - started)

@@ -1,49 +1,40 @@
-"""One way to the API server: connections, TLS and authentication, shared by all clients of the process."""
+"""The way to the API server over aiohttp: connections and authentication, shared by all clients of the process."""
 
 from __future__ import annotations
 
 import socket
-import ssl
-from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING
 
-from aiohttp import ClientSession, DummyCookieJar, TCPConnector
+from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
 from yarl import URL
 
 import moorage
-from moorage.errors import CredentialsError
+from moorage.errors import ApiUnreachable
+from moorage.runtime.kube import FIRST_REFUSAL, Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncGenerator
+    from ssl import SSLContext
 
-    from aiohttp import ClientHandlerType, ClientRequest, ClientResponse, ClientTimeout
-    from aiohttp.client import _RequestContextManager
+    from aiohttp import ClientHandlerType, ClientRequest, ClientResponse
     from aiohttp.typedefs import LooseHeaders
 
-    from moorage.runtime.clock import Clock
-    from moorage.runtime.credentials import Credentials, TlsFiles, Tokens
+    from moorage.runtime.credentials import Credentials, Tokens
+    from moorage.runtime.tls import TlsContexts
 
 UNAUTHORIZED = 401
+CONNECT_SECONDS = 5.0
+STREAM_BUFFER_BYTES = 1 << 20
+"""What may wait to be read of a watch; larger reads are larger batches."""
 IDLE_CONNECTION_SECONDS = 75.0
 """Shorter than the idle limit of any cloud's load balancer (AWS 350 s, Azure 240 s, GCP 600 s)."""
 KEEPALIVE_IDLE_SECONDS, KEEPALIVE_INTERVAL_SECONDS, KEEPALIVE_PROBES = 30, 10, 3
 """TCP keep-alive: a dead peer is noticed after a minute, even on a silent watch."""
 UNACKNOWLEDGED_MILLISECONDS = 30_000
 """TCP_USER_TIMEOUT: what was sent and not acknowledged for this long breaks the connection."""
-RELOAD_SECONDS = 60.0
-"""How often the files behind a TLS context are looked at."""
 
 
-class RequestOptions(TypedDict, total=False):
-    """What of aiohttp's options is used."""
-
-    data: bytes
-    headers: Mapping[str, str]
-    timeout: ClientTimeout
-    read_bufsize: int
-
-
-def open_session(tokens: Tokens, connection_limit: int, tls: ssl.SSLContext | None = None) -> ClientSession:
+def open_session(tokens: Tokens, connection_limit: int, tls: SSLContext | None = None) -> ClientSession:
     """Open a session that authenticates every request. Close it when done.
 
     `tls` is for requests that bring no context of their own, as those through a `Transport` do.
@@ -70,8 +61,8 @@ def open_session(tokens: Tokens, connection_limit: int, tls: ssl.SSLContext | No
     )
 
 
-class Transport:
-    """A session bound to one API server."""
+class HttpTransport:
+    """The `moorage.runtime.kube.Transport` over a session: what goes wrong on the way becomes ApiUnreachable."""
 
     def __init__(self, session: ClientSession, credentials: Credentials, tls: TlsContexts | None = None) -> None:
         """Send through `session`, which its opener closes; `tls` is None for plain HTTP."""
@@ -81,16 +72,48 @@ class Transport:
         self._proxy = credentials.proxy
         self._tls = tls
 
-    def request(self, method: str, path: str, **options: Unpack[RequestOptions]) -> _RequestContextManager:
-        """Send a request to `path`, which may carry a query; use it as `async with`."""
-        return self._session.request(
-            method,
-            URL(f"{self._server}{path}", encoded=True),
-            ssl=self._tls.current() if self._tls else True,
-            server_hostname=self._server_hostname,
-            proxy=self._proxy,
-            **options,
-        )
+    async def exchange(self, method: str, path: str, body: bytes, content_type: str, timeout_seconds: float) -> Answer:
+        """Send a request and read the whole answer."""
+        try:
+            async with self._session.request(
+                method,
+                self._url(path),
+                data=body or None,
+                headers={"Content-Type": content_type} if body else None,
+                timeout=ClientTimeout(total=timeout_seconds, sock_connect=CONNECT_SECONDS),
+                ssl=self._ssl(),
+                server_hostname=self._server_hostname,
+                proxy=self._proxy,
+            ) as response:
+                return Answer(response.status, await response.read(), response.headers.get("Retry-After"))
+        except (ClientError, TimeoutError, OSError) as error:
+            raise _unreachable(method, path, error) from error
+
+    async def stream(self, path: str, inactivity_seconds: float) -> AsyncGenerator[Answer, None]:
+        """GET something that has no end, a read at a time; each bears the answer's status."""
+        try:
+            async with self._session.get(
+                self._url(path),
+                timeout=ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=inactivity_seconds),
+                ssl=self._ssl(),
+                server_hostname=self._server_hostname,
+                proxy=self._proxy,
+                read_bufsize=STREAM_BUFFER_BYTES,
+            ) as response:
+                retry_after = response.headers.get("Retry-After")
+                if response.status >= FIRST_REFUSAL:
+                    yield Answer(response.status, await response.read(), retry_after)
+                    return
+                async for chunk in response.content.iter_any():
+                    yield Answer(response.status, chunk, retry_after)
+        except (ClientError, TimeoutError, OSError) as error:
+            raise _unreachable("WATCH", path, error) from error
+
+    def _url(self, path: str) -> URL:
+        return URL(f"{self._server}{path}", encoded=True)
+
+    def _ssl(self) -> SSLContext | bool:
+        return self._tls.current() if self._tls else True
 
 
 class Authentication:
@@ -116,53 +139,9 @@ class Authentication:
         return await send(request)
 
 
-class TlsContexts:
-    """The TLS context for the API server, built anew when one of its files changes (authorities rotate)."""
-
-    def __init__(self, files: TlsFiles, clock: Clock, *, strict: bool) -> None:
-        """Build contexts from `files`.
-
-        `strict` keeps Python 3.13's VERIFY_X509_STRICT, which the authorities of EKS, GKE and microk8s do not pass.
-        """
-        self._files = files
-        self._clock = clock
-        self._strict = strict
-        self._stamps = self._modified()
-        self._checked_at = clock.monotonic()
-        self._context = tls_context(files, strict=strict)
-
-    def current(self) -> ssl.SSLContext:
-        """Return the context for a connection that is opened now."""
-        now = self._clock.monotonic()
-        if now - self._checked_at >= RELOAD_SECONDS:
-            self._checked_at = now
-            stamps = self._modified()
-            if stamps != self._stamps:
-                self._stamps, self._context = stamps, tls_context(self._files, strict=self._strict)
-        return self._context
-
-    def _modified(self) -> tuple[float, ...]:
-        paths = (self._files.ca_file, self._files.cert_file, self._files.key_file)
-        return tuple(Path(path).stat().st_mtime if path and Path(path).exists() else 0.0 for path in paths)
-
-
-def tls_context(files: TlsFiles, *, strict: bool) -> ssl.SSLContext:
-    """Build a client's TLS context; raises CredentialsError that names the file that cannot be used."""
-    try:
-        context = ssl.create_default_context(cafile=files.ca_file)
-    except OSError as error:  # ssl.SSLError is one
-        raise CredentialsError(f"the certificate authority {files.ca_file} cannot be used: {error}") from error
-    if not strict:
-        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-    if not files.verify:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    if files.cert_file:
-        try:
-            context.load_cert_chain(files.cert_file, files.key_file)
-        except OSError as error:
-            raise CredentialsError(f"the client certificate {files.cert_file} cannot be used: {error}") from error
-    return context
+def _unreachable(method: str, path: str, error: Exception) -> ApiUnreachable:
+    words = "no answer in time" if isinstance(error, TimeoutError) else str(error)
+    return ApiUnreachable(f"{method} {path.partition('?')[0]}: {words or type(error).__name__}")
 
 
 def _keepalive_socket(address: tuple[int, int, int, str, tuple[object, ...]]) -> socket.socket:

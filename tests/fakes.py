@@ -1,0 +1,186 @@
+"""Fakes of the ports that the runtime stands on: the clock, the API server, and what merely listens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import msgspec
+
+from moorage.errors import ApiError, TooManyRequests
+from moorage.runtime.clock import SystemClock
+from moorage.runtime.credentials import Credentials, StaticToken
+from moorage.runtime.event import Event
+from moorage.runtime.kube import Answer, KubeClient
+from moorage.runtime.rate_limiter import RateLimiter
+from moorage.runtime.transport import HttpTransport, open_session
+
+
+class FakeClock:
+    """A clock that moves when the test says so.
+
+    With `auto`, a sleep moves it at once and returns: a loop that sleeps runs through without waiting.
+    """
+
+    def __init__(self, start: float = 1_000_000.0, *, auto: bool = False) -> None:
+        self.now = start
+        self.auto = auto
+        self.slept: list[float] = []
+        self._sleepers: list[tuple[float, asyncio.Future[None]]] = []
+
+    def time(self) -> float:
+        return self.now
+
+    def monotonic(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        if self.auto or seconds <= 0:
+            self.now += max(seconds, 0)
+            await asyncio.sleep(0)
+            return
+        wakes: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._sleepers.append((self.now + seconds, wakes))
+        await wakes
+
+    async def advance(self, seconds: float) -> None:
+        """Move on, waking who sleeps in the order of their times, and let them run."""
+        end = self.now + seconds
+        await settle()
+        while due := sorted((at for at, wakes in self._sleepers if at <= end and not wakes.done())):
+            self.now = due[0]
+            self._wake()
+            await settle()
+        self.now = end
+        await settle()
+
+    def _wake(self) -> None:
+        sleepers, self._sleepers = self._sleepers, []
+        for at, wakes in sleepers:
+            if wakes.done():
+                continue
+            if at <= self.now:
+                wakes.set_result(None)
+            else:
+                self._sleepers.append((at, wakes))
+
+
+async def settle() -> None:
+    """Let every task run until it waits for something else."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def until(condition: Callable[[], object], seconds: float = 5.0) -> None:
+    """Wait until the condition holds, for what really happens elsewhere; fails after `seconds`."""
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110 - there is no event to wait for
+            await asyncio.sleep(0.002)
+
+
+class FakeObserver:
+    """Listens to everything that is observed."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[Any, ...]] = []
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        if not name.startswith("observe_"):
+            raise AttributeError(name)
+        return lambda *values: self.seen.append((name.removeprefix("observe_"), *values))
+
+    def observe_request(self, verb: str, status: int, seconds: float) -> None:
+        self.seen.append(("request", verb, status, seconds))
+
+    def observe_throttling(self, verb: str, seconds: float) -> None:
+        self.seen.append(("throttling", verb, seconds))
+
+    def named(self, name: str) -> list[tuple[Any, ...]]:
+        """What was observed under a name, without it."""
+        return [values[1:] for values in self.seen if values[0] == name]
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request that was sent to the fake API server."""
+
+    method: str
+    path: str
+    body: Any
+    content_type: str
+
+
+@dataclass
+class FakeApi:
+    """An API server that answers as the test wants: `answer` returns an object or raises."""
+
+    answer: Callable[[Sent], Any]
+    clock: FakeClock = field(default_factory=lambda: FakeClock(auto=True))
+    may_write: Callable[[], bool] = lambda: True
+    sent: list[Sent] = field(default_factory=list)
+
+    def client(self) -> KubeClient:
+        return KubeClient(self, self.clock, RateLimiter(0, 0, self.clock), FakeObserver(), self._ask_leader)
+
+    def _ask_leader(self) -> bool:
+        """The test may replace `may_write` at any time."""
+        return self.may_write()
+
+    async def exchange(self, method: str, path: str, body: bytes, content_type: str, timeout_seconds: float) -> Answer:
+        del timeout_seconds
+        sent = Sent(method, path, msgspec.json.decode(body) if body else None, content_type)
+        self.sent.append(sent)
+        await asyncio.sleep(0)
+        try:
+            answer = self.answer(sent)
+        except ApiError as error:
+            seconds = error.retry_after_seconds if isinstance(error, TooManyRequests) else None
+            status = {"reason": error.reason, "message": error.message}
+            return Answer(error.status, msgspec.json.encode(status), None if seconds is None else f"{seconds:.0f}")
+        return Answer(200, answer if isinstance(answer, bytes) else msgspec.json.encode(answer))
+
+    async def stream(self, path: str, inactivity_seconds: float) -> AsyncGenerator[Answer, None]:
+        del inactivity_seconds
+        for read in self.answer(Sent("WATCH", path, None, "")):
+            await asyncio.sleep(0)
+            yield Answer(200, read)
+
+
+class Client:
+    """A real client of a server on loopback; use it as `async with`."""
+
+    def __init__(self, url: str, token: str, observer: FakeObserver | None = None) -> None:
+        self._credentials = Credentials(url, StaticToken(f"Bearer {token}"))
+        self.observer = observer or FakeObserver()
+
+    async def __aenter__(self) -> KubeClient:
+        self._session = open_session(self._credentials.tokens, connection_limit=32)
+        clock = SystemClock()
+        transport = HttpTransport(self._session, self._credentials)
+        return KubeClient(transport, clock, RateLimiter(0, 0, clock), self.observer)
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._session.close()
+
+
+class FakeRecorder:
+    """Remembers events."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def record(self, event: Event) -> None:
+        self.events.append(event)
+
+    @property
+    def notes(self) -> list[str]:
+        return [event.note for event in self.events]
+
+
+def fixed_random() -> Random:
+    """A random generator that is the same in every run."""
+    return Random(1)

@@ -1,0 +1,33 @@
+import pytest
+
+from moorage.errors import ApiError, Conflict, Forbidden, Gone, NotFound, TooManyRequests, Unauthorized
+from moorage.runtime.refusals import refusal
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(401, Unauthorized), (403, Forbidden), (404, NotFound), (409, Conflict), (410, Gone), (500, ApiError)],
+)
+def test_the_status_decides_the_exception(status: int, kind: type[ApiError]) -> None:
+    error = refusal(status, b'{"kind":"Status","reason":"Why","message":"because"}')
+    assert type(error) is kind
+    assert (error.status, error.reason, error.message) == (status, "Why", "because")
+
+
+def test_an_error_event_carries_its_code_in_the_body() -> None:
+    assert isinstance(refusal(0, b'{"code":410,"reason":"Expired","message":"too old"}'), Gone)
+
+
+def test_retry_after_comes_from_the_header_or_else_from_the_details() -> None:
+    body = b'{"details":{"retryAfterSeconds":3}}'
+    first, second, third = refusal(429, body, "7"), refusal(429, body), refusal(429, b"{}")
+    assert isinstance(first, TooManyRequests)
+    assert isinstance(second, TooManyRequests)
+    assert isinstance(third, TooManyRequests)
+    assert [first.retry_after_seconds, second.retry_after_seconds, third.retry_after_seconds] == [7, 3, None]
+
+
+def test_a_body_that_is_no_status_is_shown_cut() -> None:
+    error = refusal(502, b"<html>" + b"x" * 10_000)
+    assert error.message.startswith("<html>xxx")
+    assert len(error.message) < 300
