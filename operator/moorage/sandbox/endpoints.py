@@ -19,7 +19,7 @@ from moorage.sandbox.tables import Tables
 from moorage.sandbox.watches import Watch, error_line
 
 _DROPPED = "dropped"
-_REASONS = {
+_REASONS: dict[int, str] = {
     HTTPStatus.UNAUTHORIZED: "Unauthorized",
     HTTPStatus.FORBIDDEN: "Forbidden",
     HTTPStatus.NOT_FOUND: "NotFound",

@@ -37,7 +37,7 @@ from moorage.sandbox.strategies import Strategies
 from moorage.sandbox.targets import Target, WriteOptions
 
 _UNTRACKED = frozenset({"pods.", "nodes.", "events", "leases.coordination.k8s.io"})
-"""Written so often that field owners are recorded only from the first server-side apply on."""
+"""Written so often that field owners are recorded only for writers who name themselves, as kubectl does."""
 _BUILTIN_PATCHES = (patches.JSON, patches.MERGE, patches.STRATEGIC, patches.APPLY)
 _CUSTOM_PATCHES = (patches.JSON, patches.MERGE, patches.APPLY)
 _GENERATED_NAME_CHARACTERS = 5
@@ -68,12 +68,20 @@ class Registry:
         resource = target.resource
         obj = decode_body(self.schemas, target, body, options)
         self._name(target, obj)
+        self.strategies.default(resource, obj)
+        if options.named or resource.storage not in _UNTRACKED:
+            if self.strategies.resets_status(resource):
+                obj.pop("status", None)
+            record_update(obj, None, self.schema_of(resource), self._writer(target, options, UPDATE))
+        return self._admit(target, obj, options)
+
+    def _admit(self, target: Target, obj: Object, options: WriteOptions) -> Record:
+        """Add a named object that is not there yet."""
+        resource = target.resource
         self._check_namespace(target, obj)
         self.strategies.prepare_create(resource, obj)
         obj["metadata"] |= {"uid": str(uuid.uuid4()), "creationTimestamp": self.strategies.stamp()}
         self._check(resource, obj, None)
-        if resource.storage not in _UNTRACKED:
-            record_update(obj, None, self.schema_of(resource), self._writer(target, options, UPDATE))
         if self.store.get(resource.storage, (target.namespace, obj["metadata"]["name"])) is not None:
             raise already_exists(resource.plural, resource.group, obj["metadata"]["name"])
         return self._add(resource, obj, options)
@@ -162,21 +170,14 @@ class Registry:
         new = apply.server_side_apply(live, applied, self.schema_of(target.resource), writer, force=options.force)
         if old is None:
             managed = new["metadata"].pop("managedFields", None)
-            return self._create_applied(target, new, managed, options), True
+            self._name(target, new)
+            self.strategies.default(target.resource, new)
+            if managed:
+                new["metadata"]["managedFields"] = managed
+            return self._admit(target, new, options), True
         if applied["metadata"].get("resourceVersion"):
             new["metadata"]["resourceVersion"] = applied["metadata"]["resourceVersion"]
         return self.replace(target, copy(new), old, options, track=False), False
-
-    def _create_applied(self, target: Target, obj: Object, managed: Any, options: WriteOptions) -> Record:
-        resource = target.resource
-        self._name(target, obj)
-        self._check_namespace(target, obj)
-        self.strategies.prepare_create(resource, obj)
-        obj["metadata"] |= {"uid": str(uuid.uuid4()), "creationTimestamp": self.strategies.stamp()}
-        if managed:
-            obj["metadata"]["managedFields"] = managed
-        self._check(resource, obj, None)
-        return self._add(resource, obj, options)
 
     def _name(self, target: Target, obj: Object) -> None:
         meta = obj["metadata"]

@@ -78,7 +78,8 @@ def write_options(query: Mapping[str, str], user_agent: str) -> WriteOptions:
         raise bad_request(
             f'fieldValidation: Unsupported value: "{validation}": supported values: "Ignore", "Strict", "Warn"'
         )
-    return WriteOptions(manager, is_true(query.get("force")), bool(query.get("dryRun")), validation)
+    force, dry_run, named = is_true(query.get("force")), bool(query.get("dryRun")), "fieldManager" in query
+    return WriteOptions(manager, force, dry_run, validation, named)
 
 
 def integer(query: Mapping[str, str], name: str) -> int:

@@ -52,34 +52,15 @@ class Strategies:
     rules: CelRules
     now: Callable[[], datetime]
 
-    def prepare_create(self, resource: ResourceType, obj: Object) -> None:
-        """Default, admit, and reset what a client may not set."""
-        if resource.custom is not None:
-            self._prepare_custom(resource, obj)
-        else:
-            self._prepare_builtin(resource, obj)
-        if resource.custom is not None or resource.kind in _COUNTED:
-            obj["metadata"]["generation"] = 1
-
-    def _prepare_custom(self, resource: ResourceType, obj: Object) -> None:
-        if resource.has_status:
-            obj.pop("status", None)
+    def default(self, resource: ResourceType, obj: Object) -> None:
+        """Fill in what a kind's fields are when nothing is said; the writer owns these fields."""
         if resource.custom is not None:
             resource.custom.default(obj)
-
-    def _prepare_builtin(self, resource: ResourceType, obj: Object) -> None:
-        if resource.has_status and resource.kind not in _KEEPS_STATUS:
-            obj["status"] = copy(_INITIAL_STATUS.get(resource.kind) or {})
         match resource.kind:
             case "Pod":
                 pods.default_pod(obj)
-                pods.admit_pod(obj, self.store.records("priorityclasses.scheduling.k8s.io"))
-                obj["status"] = pods.initial_status(obj)
             case "Node":
                 _default_node(obj)
-            case "Namespace":
-                obj.setdefault("spec", {}).setdefault("finalizers", ["kubernetes"])
-                _labels(obj)["kubernetes.io/metadata.name"] = obj["metadata"]["name"]
             case "CustomResourceDefinition":
                 default_definition(obj)
             case "PriorityClass":
@@ -90,18 +71,35 @@ class Strategies:
             case "PersistentVolumeClaim" | "PersistentVolume":
                 obj.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
 
+    @staticmethod
+    def resets_status(resource: ResourceType) -> bool:
+        """Whether a status that comes with a creation is dropped."""
+        return resource.has_status and resource.kind not in _KEEPS_STATUS
+
+    def prepare_create(self, resource: ResourceType, obj: Object) -> None:
+        """Admit a defaulted object, and reset what a client may not set."""
+        if resource.custom is not None:
+            if resource.has_status:
+                obj.pop("status", None)
+            resource.custom.default(obj)
+        elif self.resets_status(resource):
+            obj["status"] = copy(_INITIAL_STATUS.get(resource.kind) or {})
+        if resource.kind == "Pod":
+            pods.admit_pod(obj, self.store.records("priorityclasses.scheduling.k8s.io"))
+            obj["status"] = pods.initial_status(obj)
+        elif resource.kind == "Namespace":
+            obj.setdefault("spec", {}).setdefault("finalizers", ["kubernetes"])
+            _labels(obj)["kubernetes.io/metadata.name"] = obj["metadata"]["name"]
+        if resource.custom is not None or resource.kind in _COUNTED:
+            obj["metadata"]["generation"] = 1
+
     def prepare_update(self, resource: ResourceType, new: Object, old: Object) -> None:
         """Keep the status, which only its subresource changes, and count a change of the spec."""
         if resource.has_status:
             _restore(new, old, "status")
-        if resource.custom is not None:
-            resource.custom.default(new)
-        match resource.kind:
-            case "Pod":
-                pods.default_pod(new)
-                pods.open_gates(new, old)
-            case "CustomResourceDefinition":
-                default_definition(new)
+        self.default(resource, new)
+        if resource.kind == "Pod":
+            pods.open_gates(new, old)
         if "generation" in old["metadata"]:
             changed = _specified(new) != _specified(old)
             new["metadata"]["generation"] = old["metadata"]["generation"] + int(changed)

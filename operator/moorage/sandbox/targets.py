@@ -34,4 +34,6 @@ class WriteOptions:
     force: bool = False
     dry_run: bool = False
     field_validation: str = "Ignore"
+    named: bool = False
+    """Whether the writer gave its name itself (fieldManager), instead of having it guessed from its user agent."""
     warnings: list[str] = field(default_factory=list)
