@@ -1,9 +1,9 @@
-"""The operator: everything built, started in order, and stopped in the reverse one.
+"""The operator's life: everything started in order, and stopped in the reverse one.
 
-    credentials -> clients -> serving -> informers -> policies -> (synced, leading) -> scheduling loop -> binder
+    credentials -> serving -> informers, lease -> policies -> (synced, leading) -> scheduling
 
 A pod is only tried once every informer and the policies have synced and this replica leads. On SIGTERM nothing new is
-decided, what is being bound is finished, and the lease is released last.
+decided, what is being bound is finished and told, and the lease is released last.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Callable, Coroutine, Iterable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from random import Random, SystemRandom
 from typing import Any
 from uuid import uuid4
@@ -24,41 +23,144 @@ import msgspec
 from moorage import __version__
 from moorage.app.connections import Connections, find_credentials, kopf_session
 from moorage.app.endpoints import Vitals, endpoints
-from moorage.app.facts import EngineFacts
-from moorage.app.policy_keeper import PolicyKeeper, run_in
-from moorage.controller.compile import compile_policy
+from moorage.app.parts import Parts, World
+from moorage.app.policy_keeper import run_in
 from moorage.controller.configuration import ProcessConfiguration
 from moorage.controller.handlers import PolicyWatch
-from moorage.controller.policies import PolicyStore
-from moorage.engine.inbox import Message, ProfileChanged
-from moorage.engine.scheduler import Scheduler
-from moorage.framework.registry import Registry
-from moorage.model.decode import Decoder
-from moorage.runtime.binder import Binder
-from moorage.runtime.binding import BindingWriter
+from moorage.errors import MoorageError
 from moorage.runtime.clock import SystemClock
-from moorage.runtime.event import Event
-from moorage.runtime.event_recorder import EventRecorder
-from moorage.runtime.inbox import Inbox
-from moorage.runtime.informer import Informer
-from moorage.runtime.kube import KubeClient
-from moorage.runtime.last_look import LastLook
 from moorage.runtime.leader_election import LeaderElector
-from moorage.runtime.list_watch import ListWatch
-from moorage.runtime.loop import SchedulingLoop
 from moorage.runtime.metrics import Metrics
-from moorage.runtime.outcome_router import OutcomeRouter
-from moorage.runtime.pod_status import PodStatusWriter
-from moorage.runtime.policy_status import PolicyStatusWriter
-from moorage.runtime.preemption import VictimEvictor
-from moorage.runtime.reporter import Reporter
-from moorage.runtime.resources import INFORMED, SCHEDULING_POLICY
+from moorage.runtime.resources import SCHEDULING_POLICY
 from moorage.runtime.server import HealthServer
-from moorage.runtime.tally import Tally
 
 logger = logging.getLogger(__name__)
 
-SEED_BITS = 32
 DRAIN_SECONDS = 10.0
 """How long bindings under way, and events about them, may take at the end."""
 DRAIN_POLL_SECONDS = 0.05
+UNRENEWED_SECONDS = 20.0
+"""A leader is unhealthy that has not renewed for this much longer than the lease lasts (as kube-scheduler)."""
+
+
+class Operator:
+    """One process of moorage."""
+
+    def __init__(self, configuration: ProcessConfiguration) -> None:
+        """Nothing happens before `run`."""
+        self._configuration = configuration
+        self._settings = configuration.settings
+        self._clock = SystemClock()
+        self._random = Random(SystemRandom().random())  # noqa: S311 - jitter
+        self._stopping = asyncio.Event()
+
+    async def run(self) -> int:
+        """Run until SIGTERM or SIGINT; return the exit status. A part that fails ends it with status 1."""
+        for fault in self._configuration.warnings:
+            logger.warning("configuration: %s", fault)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, self._stopping.set)
+        status = 0
+        try:
+            async with AsyncExitStack() as stack:
+                await self._run(stack)
+        except* MoorageError as errors:
+            for error in errors.exceptions:
+                logger.error("%s", error)  # noqa: TRY400 - a sentence for users, no traceback
+            status = 1
+        return status
+
+    async def _run(self, stack: AsyncExitStack) -> None:
+        credentials = await find_credentials(self._settings, self._clock)
+        metrics = Metrics(credentials.server.partition("://")[2])
+        connections = Connections(self._settings, credentials, self._clock, metrics.client, stack)
+        elector = await self._elector(connections)
+        may_write = elector.may_write if elector else _always
+        client = await connections.main_client(may_write)
+        world = World(client=client, clock=self._clock, random=self._random, metrics=metrics, may_write=may_write)
+        parts = Parts(self._configuration, world)
+        await self._serve(parts, elector, stack)
+        async with asyncio.TaskGroup() as tasks:
+            await self._live(parts, elector, tasks)
+
+    async def _elector(self, connections: Connections) -> LeaderElector | None:
+        if not self._settings.leader_election.enabled:
+            return None
+        identity = f"{os.environ.get('POD_NAME') or socket.gethostname()}_{uuid4()}"
+        client = await connections.lease_client()
+        return LeaderElector(client, identity, self._settings.leader_election, self._clock, self._random)
+
+    async def _serve(self, parts: Parts, elector: LeaderElector | None, stack: AsyncExitStack) -> None:
+        vitals = Vitals(
+            settings=self._settings,
+            scheduler=parts.scheduler,
+            loop=parts.loop,
+            informers=tuple(parts.informers.values()),
+            policies_known=lambda: parts.keeper.has_synced,
+            lease_fault=lambda: self._lease_fault(elector),
+            metrics=parts.world.metrics,
+            clock=self._clock,
+        )
+        server = HealthServer(endpoints(vitals))
+        address = self._settings.bind_address
+        port = await server.start(address, self._settings.port, plain_http_anywhere=self._settings.serve_plain_http)
+        stack.push_async_callback(server.stop)
+        logger.info("moorage %s, serving on http://%s:%d", __version__, address, port)
+
+    async def _live(self, parts: Parts, elector: LeaderElector | None, tasks: asyncio.TaskGroup) -> None:
+        """Start, wait for the signal, and stop. The lease ends last: until then nobody else may bind."""
+        lease = self._lead(parts, elector, tasks)
+        background = [tasks.create_task(run(), name=name) for name, run in parts.background().items()]
+        receive = run_in(asyncio.get_running_loop(), parts.keeper)
+        watch = PolicyWatch(receive, kopf_session(self._settings))
+        background.append(tasks.create_task(parts.keeper.keep_listing(lambda: _policies(parts), watch.start)))
+        scheduling = tasks.create_task(parts.loop.run(), name="scheduling-loop")
+        try:
+            await self._stopping.wait()
+            logger.info("stopping: what is being bound is finished first")
+            scheduling.cancel()
+            await _drain(parts)
+        finally:
+            await asyncio.to_thread(watch.stop)
+            for task in (scheduling, *background, *lease):
+                task.cancel()
+
+    def _lead(self, parts: Parts, elector: LeaderElector | None, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
+        if elector is None:
+            return []
+
+        def changed(leads: bool, event: Any) -> None:  # noqa: FBT001 - the elector's callback
+            parts.recorder.record(event)
+            if leads:
+                parts.inbox.wake()
+
+        elector.changed = changed
+        return [tasks.create_task(elector.run(), name="leader-election")]
+
+    def _lease_fault(self, elector: LeaderElector | None) -> str:
+        if elector is None or not elector.leads:
+            return ""
+        limit = self._settings.leader_election.lease_duration_seconds + UNRENEWED_SECONDS
+        silent = elector.seconds_since_renewal
+        return f"the lease was not renewed for {silent:.0f} s" if silent > limit else ""
+
+
+async def _policies(parts: Parts) -> list[dict[str, Any]]:
+    body = await parts.world.client.get(SCHEDULING_POLICY.collection)
+    items: list[dict[str, Any]] = msgspec.json.decode(body)["items"]
+    return items
+
+
+async def _drain(parts: Parts) -> None:
+    """Wait until nothing is being bound and all of it is told."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(DRAIN_SECONDS):
+            while len(parts.binder) or len(parts.pod_statuses) or len(parts.recorder):
+                await asyncio.sleep(DRAIN_POLL_SECONDS)  # noqa: ASYNC110 - three owners, once in a life
+            parts.keeper.report(parts.facts)
+            await parts.policy_statuses.flush()
+
+
+def _always() -> bool:
+    """Answer for a process that is alone."""
+    return True

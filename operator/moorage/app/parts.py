@@ -1,0 +1,167 @@
+"""Everything that runs in the process, built and wired, but not yet started."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from random import Random, SystemRandom
+from typing import Any
+
+from moorage.app.facts import EngineFacts
+from moorage.app.policy_keeper import PolicyKeeper
+from moorage.controller.compile import compile_policy
+from moorage.controller.configuration import ProcessConfiguration
+from moorage.controller.policies import PolicyStore
+from moorage.engine.inbox import ExtendersAnswered, Message
+from moorage.engine.outcomes import CallExtenders
+from moorage.engine.scheduler import Scheduler
+from moorage.framework.registry import Registry
+from moorage.model.decode import Decoder
+from moorage.runtime.binder import Binder
+from moorage.runtime.binding import BindingWriter
+from moorage.runtime.clock import Clock
+from moorage.runtime.event_recorder import EventRecorder
+from moorage.runtime.inbox import Inbox
+from moorage.runtime.informer import Informer
+from moorage.runtime.kube import KubeClient
+from moorage.runtime.last_look import LastLook
+from moorage.runtime.list_watch import ListWatch
+from moorage.runtime.loop import SchedulingLoop
+from moorage.runtime.metrics import Metrics
+from moorage.runtime.outcome_router import OutcomeRouter
+from moorage.runtime.pod_status import PodStatusWriter
+from moorage.runtime.policy_status import PolicyStatusWriter
+from moorage.runtime.preemption import Evictor
+from moorage.runtime.reporter import Reporter
+from moorage.runtime.resources import INFORMED
+from moorage.runtime.tally import Tally
+
+logger = logging.getLogger(__name__)
+
+SEED_BITS = 32
+KEPT_RAW = frozenset({"Pod", "Node"})
+"""Kinds whose bytes extenders may ask for."""
+
+
+@dataclass(slots=True, kw_only=True)
+class World:
+    """What the parts share: the way to the API server, time, chance, numbers, and whether this replica leads."""
+
+    client: KubeClient
+    clock: Clock
+    random: Random
+    metrics: Metrics
+    may_write: Callable[[], bool]
+
+
+@dataclass(slots=True)
+class Parts:
+    """The parts of one process."""
+
+    configuration: ProcessConfiguration
+    world: World
+    scheduler: Scheduler = field(init=False)
+    inbox: Inbox[Message] = field(init=False)
+    informers: dict[str, Informer] = field(init=False)
+    recorder: EventRecorder = field(init=False)
+    pod_statuses: PodStatusWriter = field(init=False)
+    policy_statuses: PolicyStatusWriter = field(init=False)
+    binder: Binder = field(init=False)
+    evictor: Evictor = field(init=False)
+    keeper: PolicyKeeper = field(init=False)
+    facts: EngineFacts = field(init=False)
+    loop: SchedulingLoop = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Build, from those who are told to those who tell."""
+        world, settings = self.world, self.configuration.settings
+        client, clock = world.client, world.clock
+        self.inbox = Inbox()
+        self.scheduler = Scheduler(self._seed(), self.configuration.profiles)
+        self.informers = self._informers()
+        last_look = LastLook(self.informers["Pod"].objects, self.informers["Node"].objects)
+        self.recorder = EventRecorder(client, socket.gethostname(), clock, world.metrics.recorder)
+        self.pod_statuses = PodStatusWriter(client, last_look, clock, world.random)
+        self.policy_statuses = PolicyStatusWriter(client, clock)
+        tally = Tally()
+        reporter = Reporter(self.recorder, self.pod_statuses, world.metrics.scheduling, tally, clock)
+        writer = BindingWriter(client, clock, world.random)
+        self.binder = Binder(writer, last_look, reporter, self.inbox.post, settings.parallelism)
+        self.evictor = Evictor(client, self.recorder, world.metrics.scheduling, clock)
+        self.facts = EngineFacts(self.scheduler, tally, lambda _: ())
+        self.keeper = self._keeper()
+        router = OutcomeRouter(self.binder, reporter, self.evictor, NoExtenders(self.inbox), self.may_schedule)
+        self.loop = SchedulingLoop(self.scheduler, self.inbox, router, clock, world.metrics.scheduling)
+
+    def may_schedule(self) -> bool:
+        """Whether a pod may be tried: this replica leads, and all that decisions need is known."""
+        return self.keeper.has_synced and self.world.may_write() and self.informers_have_synced
+
+    @property
+    def informers_have_synced(self) -> bool:
+        """Whether every informer has told all there is."""
+        return all(informer.has_synced for informer in self.informers.values())
+
+    def background(self) -> Mapping[str, Callable[[], Any]]:
+        """Return what runs until it is cancelled, by name."""
+        informers = {f"informer-{kind}": informer.run for kind, informer in self.informers.items()}
+        return {
+            **informers,
+            "event-recorder": self.recorder.run,
+            "pod-statuses": self.pod_statuses.run,
+            "policy-statuses": self.policy_statuses.run,
+            "policy-reports": partial(self.keeper.keep_reporting, self.facts),
+            "preemption": self.evictor.run,
+            "binder": self.binder.run,
+        }
+
+    def _seed(self) -> int:
+        seed = self.configuration.settings.seed
+        if seed is None:
+            seed = SystemRandom().getrandbits(SEED_BITS)
+            logger.info("the choice among equally good nodes is seeded with %d (--seed repeats it)", seed)
+        return seed
+
+    def _informers(self) -> dict[str, Informer]:
+        decoder, world = Decoder(), self.world
+        return {
+            resource.kind: Informer(
+                ListWatch(world.client, resource, world.random),
+                _digest(decoder, resource.kind),
+                self.inbox.post_all,
+                world.metrics.informers,
+                world.clock,
+            )
+            for resource in INFORMED
+        }
+
+    def _keeper(self) -> PolicyKeeper:
+        registry, defaults = Registry.discover(), self.configuration.defaults
+        store = PolicyStore(
+            build=lambda policy: registry.build_profile(compile_policy(policy, defaults)),
+            reserved={profile.name for profile in self.configuration.profiles},
+        )
+        return PolicyKeeper(store, self.inbox.post, self.policy_statuses, self.recorder.record, self.world.clock)
+
+
+def _digest(decoder: Decoder, kind: str) -> Callable[[bytes], Any]:
+    if kind == "Pod":
+        return partial(decoder.pod, keep_raw=True)
+    if kind == "Node":
+        return partial(decoder.node, keep_raw=True)
+    return partial(decoder.decode, kind)
+
+
+class NoExtenders:
+    """Says that extenders cannot be asked."""
+
+    def __init__(self, inbox: Inbox[Message]) -> None:
+        """Post to `inbox`."""
+        self._inbox = inbox
+
+    def submit(self, outcome: CallExtenders) -> None:
+        """Fail the attempt."""
+        self._inbox.post(ExtendersAnswered(pod_uid=outcome.pod.uid, error="extenders are not asked by this version"))

@@ -1,0 +1,117 @@
+"""Every example, applied as its README says, does what its README says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.clusters import Cluster, Manifest, eventually
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+ZONE = "topology.kubernetes.io/zone"
+INSTANCE_TYPE = "node.kubernetes.io/instance-type"
+CAPACITY_TYPE = "eks.amazonaws.com/capacityType"
+
+
+class Applied:
+    """An example that was applied, and where its pods went."""
+
+    def __init__(self, cluster: Cluster, name: str) -> None:
+        self.cluster = cluster
+        self.folder = EXAMPLES / name
+        cluster.kubectl("apply", f"--filename={self.folder / 'policy.yaml'}")
+        cluster.kubectl("wait", "--for=condition=Ready", "schedulingpolicies", "--all", "--timeout=20s")
+        cluster.kubectl("apply", f"--filename={self.folder / 'pods.yaml'}")
+        self.nodes = {node["metadata"]["name"]: node for node in cluster.items("nodes")}
+
+    def pods(self) -> list[Manifest]:
+        found = self.cluster.get(f"--filename={self.folder / 'pods.yaml'}")
+        items: list[Manifest] = found["items"] if found["kind"] == "List" else [found]
+        return [item for item in items if item["kind"] == "Pod"]
+
+    def settle(self, *, pending: int = 0) -> dict[str, dict[str, Any]]:
+        """Wait until all but `pending` pods are bound; return the bound ones' names and their nodes' labels."""
+
+        def bound() -> bool:
+            return sum("nodeName" in pod["spec"] for pod in self.pods()) == len(self.pods()) - pending
+
+        eventually(bound)
+        return {
+            pod["metadata"]["name"]: self.nodes[pod["spec"]["nodeName"]]["metadata"]
+            for pod in self.pods()
+            if "nodeName" in pod["spec"]
+        }
+
+    def remove(self) -> None:
+        self.cluster.kubectl("delete", f"--filename={self.folder}", "--force", "--grace-period=0", "--wait=false")
+
+
+@pytest.fixture
+def example(request: pytest.FixtureRequest, cluster: Cluster) -> Iterator[Applied]:
+    applied = Applied(cluster, request.param)
+    yield applied
+    applied.remove()
+
+
+def of_example(name: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("example", [name], indirect=True)
+
+
+def test_every_example_has_a_test_and_a_readme() -> None:
+    folders = {path.parent.name for path in EXAMPLES.glob("*/pods.yaml")}
+    text = Path(__file__).read_text(encoding="utf-8")
+    assert folders == {name for name in folders if f'of_example("{name}")' in text}
+    assert all((EXAMPLES / name / "README.md").is_file() for name in folders)
+
+
+@of_example("01-spot-first")
+def test_spot_nodes_come_first_unless_a_pod_asks_otherwise(example: Applied) -> None:
+    homes = {pod: node["labels"].get(CAPACITY_TYPE) for pod, node in example.settle().items()}
+    assert {pod: kind for pod, kind in homes.items() if pod.startswith("batch")} == {
+        f"batch-{number}": "SPOT" for number in range(1, 5)
+    }
+    assert homes["ledger-1"] == homes["ledger-2"] == "ON_DEMAND"
+
+
+@of_example("02-zone-spread")
+def test_pods_of_a_namespace_are_spread_evenly(example: Applied) -> None:
+    zones = Counter(node["labels"][ZONE] for node in example.settle().values())
+    assert zones == {"us-east-1a": 2, "us-east-1b": 2, "us-east-1c": 2}
+
+
+@of_example("03-gpu-pool")
+def test_gpu_nodes_are_packed_and_kept_for_pods_that_ask_for_gpus(example: Applied) -> None:
+    homes = example.settle(pending=1)
+    assert homes["train-1"]["name"] == homes["train-2"]["name"]
+    assert "nvidia.com/gpu.present" in homes["train-1"]["labels"]
+    assert "nvidia.com/gpu.present" not in homes["prepare-1"]["labels"]
+
+    def says_why() -> bool:
+        (pod,) = [pod for pod in example.pods() if pod["metadata"]["name"] == "colossus-1"]
+        condition = {found["type"]: found for found in pod["status"].get("conditions", [])}["PodScheduled"]
+        assert condition["reason"] == "Unschedulable"
+        assert condition["message"].startswith("0/40 nodes are available: ")
+        assert "Insufficient nvidia.com/gpu" in condition["message"]
+        return True
+
+    eventually(says_why)
+
+
+@of_example("04-bin-packing")
+def test_one_node_is_filled_before_the_next(example: Applied) -> None:
+    assert len({node["name"] for node in example.settle().values()}) == 1
+
+
+@of_example("05-low-latency")
+def test_every_pod_has_a_node_to_itself(example: Applied) -> None:
+    assert len({node["name"] for node in example.settle().values()}) == 4
+
+
+@of_example("06-instance-types")
+def test_the_preferred_instance_type_is_taken(example: Applied) -> None:
+    kinds = {node["labels"][INSTANCE_TYPE] for node in example.settle().values()}
+    assert kinds == {"c5.2xlarge"}
