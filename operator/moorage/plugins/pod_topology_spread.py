@@ -226,11 +226,11 @@ def _scored(resolved: SpreadDomains, nodes: Snapshot, ignored: BoolArray | None)
     if key == HOSTNAME:
         counts = np.zeros(nodes.size, np.int64) if resolved.counted is None else nodes.counted(resolved.counted)
         size = nodes.size - (0 if ignored is None else int(np.count_nonzero(ignored)))
-        scores = counts * _weight(size) + evenness
+        scores = np.multiply(counts, _weight(size), dtype=np.float64) + evenness
     else:
         ids = nodes.gather(resolved.domains.ids)
         size = int(np.count_nonzero(np.bincount(ids if ignored is None else ids[~ignored])))
-        table = resolved.count(nodes.cluster) * _weight(size) + evenness
+        table = np.multiply(resolved.count(nodes.cluster), _weight(size), dtype=np.float64) + evenness
         scores = table.take(ids)
     return scores if present.all() else np.where(present, scores, 0.0)
 
