@@ -10,7 +10,7 @@ A pod's states:
         +----------------------------------------------------------+
 
 An assumed pod takes its place on the node at once. It stays until the watch confirms it (on whatever node), or it is
-forgotten; there is no timeout. A pod whose node is not known is a ghost: it is kept, counts nowhere, and takes its place
+forgotten; there is no timeout. A pod whose node is unknown is a ghost: it is kept, counts nowhere, and takes its place
 as soon as its node comes, or comes back.
 
 Upstream: pkg/scheduler/backend/cache/interface.go.
@@ -18,6 +18,7 @@ Upstream: pkg/scheduler/backend/cache/interface.go.
 
 from dataclasses import dataclass, replace
 
+from moorage.engine.nominator import Nominator
 from moorage.framework.columns import NodeColumns
 from moorage.framework.events import Action, ClusterEvent
 from moorage.framework.snapshot import Snapshot
@@ -40,8 +41,9 @@ class Cache:
 
     def __init__(self) -> None:
         """Start with an empty cluster."""
+        self.nominator = Nominator()
         self._columns = NodeColumns()
-        self._snapshot = Snapshot(self._columns)
+        self._snapshot = Snapshot(self._columns, self.nominator)
         self._known: dict[str, _Known] = {}
         self._ghosts: dict[str, dict[str, Pod]] = {}
 
@@ -134,17 +136,6 @@ class Cache:
             objects.remove(event.kind, _key(thing))
         else:
             objects.set(event.kind, _key(thing), thing)
-
-    def nominate(self, pod: Pod, node_name: str) -> None:
-        """Nominate a waiting pod to a node; an empty name takes its nomination back."""
-        if node_name:
-            self._columns.nominations.nominate(pod, node_name)
-        else:
-            self._columns.nominations.withdraw(pod.uid)
-
-    def nominated_node_of(self, uid: str) -> str:
-        """Return the node that a waiting pod is nominated to; empty for none."""
-        return self._columns.nominations.node_of(uid) or ""
 
     def _place(self, pod: Pod) -> None:
         if self._snapshot.position(pod.node_name) is None:

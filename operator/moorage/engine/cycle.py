@@ -63,7 +63,9 @@ Result = Chosen | Refusal | AskExtenders
 
 
 def run_cycle(attempt: Attempt) -> Result:
-    """Decide; CycleError where a plugin or an extender fails."""
+    """Decide; CycleError where a plugin or an extender fails. A cluster without nodes refuses unasked."""
+    if not attempt.snapshot.size:
+        return Refusal(attempt.snapshot, PreFiltered(attempt.pod))
     found = run_pre_filter(attempt.profile, attempt.pod, attempt.snapshot)
     if not found.status.is_success:
         if not found.status.code.rejects:

@@ -4,12 +4,51 @@ It is driven from outside: `apply` tells it what happened, `schedule_one` tries 
 lets time pass. It performs no I/O, and never waits; what has to be done is returned (`moorage.engine.outcomes`).
 """
 
+from collections import deque
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
-from moorage.engine.inbox import Message
-from moorage.engine.outcomes import Outcome
+import numpy as np
+
+from moorage.engine.cache import Cache
+from moorage.engine.cycle import AskExtenders, Attempt, Chosen, run_cycle
+from moorage.engine.decision import CycleError
+from moorage.engine.event_handlers import POD, EventHandlers
+from moorage.engine.fit_error import fit_error
+from moorage.engine.inbox import BindingFinished, ExtendersAnswered, Message, ProfileChanged, ProfileRemoved
+from moorage.engine.outcomes import Bind, CallExtenders, Outcome, SchedulingFailed, Skipped, Unschedulable
+from moorage.engine.post_filter import PostFiltered, run_post_filter
+from moorage.engine.queued_pod import Place, QueuedPod
+from moorage.engine.refusal import Refusal
+from moorage.engine.scheduling_queue import SchedulingQueue
+from moorage.engine.scoring import draw
+from moorage.framework.events import ClusterEvent, deleted
 from moorage.framework.profile import Profile
+from moorage.framework.snapshot import Snapshot
+from moorage.framework.status import Code
 from moorage.model.pod import Pod
+
+LEFTOVER_FLUSH_SECONDS = 30.0
+"""How often pods are looked for that have waited for an event for too long."""
+NOTHING_DONE = PostFiltered(Code.UNSCHEDULABLE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A pod about which extenders are being asked."""
+
+    queued: QueuedPod
+    profile: Profile
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """A pod that is about to be tried."""
+
+    queued: QueuedPod
+    profile: Profile
+    answer: ExtendersAnswered | None = None
 
 
 class Scheduler:
@@ -17,37 +56,258 @@ class Scheduler:
 
     def __init__(self, seed: int, profiles: Iterable[Profile] = ()) -> None:
         """Start with an empty cluster. `seed` decides between nodes that are equally good."""
-        raise NotImplementedError
+        self._seed = seed
+        self._profiles = {profile.name: profile for profile in profiles}
+        self._cache = Cache()
+        self._queue = SchedulingQueue(self._profiles)
+        self._handlers = EventHandlers(self._cache, self._queue, self._profiles)
+        self._asked: dict[str, _Asked] = {}
+        self._answered: deque[_Turn] = deque()
+        self._cycle = 0
+        self._start = 0
+        self._next_leftover_flush = 0.0
+
+    # -- what happens -----------------------------------------------------------------------------------------------
 
     def apply(self, message: Message, now: float) -> None:
         """Take in one thing that happened."""
-        raise NotImplementedError
-
-    def schedule_one(self, now: float) -> Outcome | None:
-        """Try the pod that is due; None where no pod is. Never raises: a fault becomes `SchedulingFailed`."""
-        raise NotImplementedError
+        match message:
+            case ClusterEvent():
+                self._handlers.apply(message, now)
+            case BindingFinished():
+                self._binding_finished(message, now)
+            case ExtendersAnswered():
+                self._extenders_answered(message)
+            case ProfileChanged(profile):
+                self._profiles[profile.name] = profile
+                if profile.settings.paused:
+                    self._handlers.stop_profile(profile.name)
+                else:
+                    self._handlers.start_profile(profile.name, now)
+            case ProfileRemoved(scheduler_name):
+                if self._profiles.pop(scheduler_name, None) is not None:
+                    self._handlers.stop_profile(scheduler_name)
 
     def tick(self, now: float) -> None:
         """Bring back pods whose backoff is over, and those that have waited too long for an event."""
-        raise NotImplementedError
+        self._queue.flush_backoff(now)
+        if now >= self._next_leftover_flush:
+            self._queue.flush_leftovers(now)
+            self._next_leftover_flush = now + LEFTOVER_FLUSH_SECONDS
+
+    def _binding_finished(self, message: BindingFinished, now: float) -> None:
+        uid = message.pod.uid
+        if message.error is None:
+            self._queue.done(uid)
+            return
+        if self._cache.forget(uid):
+            self._queue.move_on_event(deleted(POD, message.pod), now)
+        queued = self._queue.find(uid)
+        if queued is None:
+            self._queue.done(uid)
+        elif queued.place is Place.IN_FLIGHT:
+            queued.message = message.error
+            self._take_back_failed(queued, now)
+
+    def _extenders_answered(self, answer: ExtendersAnswered) -> None:
+        asked = self._asked.pop(answer.pod_uid, None)
+        if asked is None:
+            return
+        if self._queue.find(answer.pod_uid) is not asked.queued:
+            self._queue.done(answer.pod_uid)
+            return
+        profile = self._profiles.get(asked.profile.name)
+        if profile is asked.profile:
+            self._answered.append(_Turn(asked.queued, profile, answer))
+        else:
+            self._answered.append(_Turn(asked.queued, profile or asked.profile))
+
+    # -- the main path ----------------------------------------------------------------------------------------------
+
+    def schedule_one(self, now: float) -> Outcome | None:
+        """Try the pod that is due; None where no pod is. Never raises: a fault becomes `SchedulingFailed`."""
+        if self._handlers.notices:
+            return self._handlers.notices.popleft()
+        turn = self._next_turn(now)
+        if turn is None:
+            return None
+        self._cycle += 1
+        try:
+            return self._try(turn, now)
+        except CycleError as failure:
+            return self._failed(turn, str(failure), now)
+        except Exception as fault:  # noqa: BLE001 - the border of the loop: one pod's fault must not stop the others
+            return self._failed(turn, f"{type(fault).__name__}: {fault}", now)
+
+    def _next_turn(self, now: float) -> _Turn | None:
+        """Return the pod that is due; pods that extenders have answered about come first."""
+        while self._answered:
+            turn = self._answered.popleft()
+            if self._queue.find(turn.queued.pod.uid) is turn.queued:
+                return turn
+            self._queue.done(turn.queued.pod.uid)
+        queued = self._queue.pop(now)
+        return _Turn(queued, self._profiles[queued.pod.scheduler_name]) if queued else None
+
+    def _try(self, turn: _Turn, now: float) -> Outcome:
+        pod, profile, answer = turn.queued.pod, turn.profile, turn.answer
+        if pod.terminating:
+            self._queue.done(pod.uid)
+            return Skipped(pod=pod, profile=profile, message=f"skip schedule deleting pod: {pod.key}")
+        if answer is not None and answer.error is not None:
+            raise CycleError(answer.error)
+        attempt = Attempt(
+            profile=profile,
+            pod=pod,
+            snapshot=self._cache.snapshot,
+            seed=self._seed,
+            cycle=self._cycle,
+            start=self._start,
+            asks_extenders=_asks_extenders(profile, pod),
+            answer=answer,
+        )
+        result = run_cycle(attempt)
+        match result:
+            case Chosen():
+                return self._bind(turn, result)
+            case Refusal():
+                return self._refuse(turn, result, now)
+            case AskExtenders(node_names):
+                self._asked[pod.uid] = _Asked(turn.queued, profile)
+                return CallExtenders(pod=pod, profile=profile, node_names=node_names)
+
+    def _bind(self, turn: _Turn, chosen: Chosen) -> Bind:
+        """Assume the pod on the chosen node."""
+        queued, decision = turn.queued, chosen.decision
+        snapshot = self._cache.snapshot
+        intents = _reserve(turn.profile, chosen, snapshot)
+        self._start = (self._start + chosen.evaluated) % snapshot.size
+        assumed = self._cache.assume(queued.pod, decision.node_name)
+        self._cache.nominator.remove(assumed.uid)
+        return Bind(
+            pod=assumed,
+            node_name=decision.node_name,
+            profile=turn.profile,
+            intents=intents,
+            decision=decision,
+            attempts=queued.attempts,
+            first_attempt_at=queued.first_attempt_at or 0.0,
+        )
+
+    def _refuse(self, turn: _Turn, refusal: Refusal, now: float) -> Unschedulable:
+        """Look for a way to make room, and let the pod wait."""
+        queued, profile = turn.queued, turn.profile
+        post = NOTHING_DONE
+        if refusal.snapshot.size:
+            post = run_post_filter(profile, refusal, draw(self._seed, self._cycle)) or NOTHING_DONE
+        diagnosis = replace(refusal.diagnose(), post_filter_message=post.message)
+        message = fit_error(diagnosis)
+        nominated = self._nominate(queued, post.nominated_node_name)
+        unchanged = queued.message == message
+        queued.message = message
+        # Without nodes nobody rejected the pod; whatever plugin may let it onto the first node that comes wakes it.
+        rejectors = diagnosis.unschedulable_plugins or frozenset(plugin.name for plugin in profile.filter)
+        if self._handlers.is_live(queued.pod.scheduler_name):
+            self._queue.reject(queued, rejectors, diagnosis.pending_plugins, now)
+        else:
+            self._hold(queued)
+        return Unschedulable(
+            pod=queued.pod,
+            profile=profile,
+            message=message,
+            diagnosis=diagnosis,
+            nominated_node_name=nominated,
+            victims=post.victims,
+            attempts=queued.attempts,
+            unchanged=unchanged,
+        )
+
+    def _failed(self, turn: _Turn, message: str, now: float) -> SchedulingFailed:
+        queued = turn.queued
+        unchanged = queued.message == message
+        queued.message = message
+        self._take_back_failed(queued, now)
+        return SchedulingFailed(
+            pod=queued.pod, profile=turn.profile, message=message, attempts=queued.attempts, unchanged=unchanged
+        )
+
+    def _take_back_failed(self, queued: QueuedPod, now: float) -> None:
+        """Try the pod again after its backoff. A nomination is void: it did not help."""
+        self._nominate(queued, "")
+        if self._handlers.is_live(queued.pod.scheduler_name):
+            self._queue.fail(queued, now)
+        else:
+            self._hold(queued)
+
+    def _hold(self, queued: QueuedPod) -> None:
+        """Hold a pod whose profile was paused or removed during its attempt."""
+        self._queue.done(queued.pod.uid)
+        self._handlers.hold(queued.pod)
+
+    def _nominate(self, queued: QueuedPod, node_name: str | None) -> str | None:
+        """Nominate a pod to a node, or to none; return what the API server has to be told."""
+        pod = queued.pod
+        if node_name is None or node_name == pod.nominated_node_name:
+            return None
+        queued.pod = replace(pod, nominated_node_name=node_name)
+        self._cache.nominator.nominate(queued.pod, node_name)
+        return node_name
+
+    # -- what is asked ----------------------------------------------------------------------------------------------
 
     def next_wakeup(self, now: float) -> float | None:
         """Return when `tick` next has something to do, None for never; `now` where a pod is due already."""
-        raise NotImplementedError
+        if self._handlers.notices or self._answered or self._queue.is_due():
+            return now
+        times = [self._queue.next_backoff_expiry()]
+        if self._queue.has_parked():
+            times.append(self._next_leftover_flush)
+        return min((time for time in times if time is not None), default=None)
 
     def pending_pods(self) -> Mapping[str, int]:
-        """Return the number of waiting pods by queue: active, backoff, unschedulable, gated."""
-        raise NotImplementedError
+        """Return the number of waiting pods by queue: active, backoff, unschedulable, gated; and those in flight."""
+        return self._queue.counts()
 
     def pending_pods_of(self, scheduler_name: str) -> Mapping[str, int]:
         """Return the same for the pods of one profile, and `held` for those that nobody tries."""
-        raise NotImplementedError
+        return {**self._queue.counts(scheduler_name), "held": len(self._handlers.held.of(scheduler_name))}
 
     def held_pods(self, scheduler_name: str) -> tuple[Pod, ...]:
         """Return the pods that wait because their profile is gone, paused, or has never been there."""
-        raise NotImplementedError
+        return self._handlers.held.of(scheduler_name)
 
     @property
     def profiles(self) -> Mapping[str, Profile]:
         """The live profiles by schedulerName."""
-        raise NotImplementedError
+        return MappingProxyType(self._profiles)
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The cluster as the next cycle sees it; valid until something is applied, or scheduled."""
+        return self._cache.snapshot
+
+
+def _asks_extenders(profile: Profile, pod: Pod) -> bool:
+    """Whether some extender filters or ranks pods like this one."""
+    for extender in profile.settings.extenders:
+        if not extender.filter_verb and not extender.prioritize_verb:
+            continue
+        managed = {resource.name for resource in extender.managed_resources}
+        if not managed or managed & pod.shape.limit_names:
+            return True
+    return False
+
+
+def _reserve(profile: Profile, chosen: Chosen, snapshot: Snapshot) -> tuple[object, ...]:
+    """Ask the Reserve plugins what has to be written; those that PreFilter left out have nothing to say."""
+    if not profile.reserve:
+        return ()
+    position = snapshot.position(chosen.decision.node_name)
+    node = snapshot.take(np.array([position], np.int64))
+    found = chosen.found
+    return tuple(
+        intent
+        for plugin in profile.reserve
+        if plugin in found.states or plugin not in found.reached
+        for intent in plugin.reserve(found.states.get(plugin), found.pod, node)
+    )
