@@ -5,8 +5,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moorage.api.component_config import KubeSchedulerConfiguration, LoadedConfiguration, load
-from moorage.errors import ConfigurationError
+from moorage.api.component_config import KubeSchedulerConfiguration, KubeSchedulerProfile, LoadedConfiguration, load
+from moorage.errors import ConfigurationError, Fault
 
 KNOWN = frozenset(
     {"InterPodAffinity", "NodeResourcesBalancedAllocation", "NodeResourcesFit", "PrioritySort", "VolumeBinding"}
@@ -356,6 +356,46 @@ def test_every_fault_of_a_file_is_named_at_once_in_the_order_of_lines() -> None:
         ["line 27", "profiles[1].schedulerName"],
         ["line 28", "profiles[1].pluginConfig[1]"],
         ["line 29", "profiles[2].schedulerName"],
+    ]
+
+
+def check_weights(profile: KubeSchedulerProfile) -> list[Fault]:
+    """Check as a registry does: it knows every name, or gives up; paths begin below the profile."""
+    named = {plugin.name for plugin in profile.plugins.score.enabled}
+    assert named | {config.name for config in profile.plugin_config} <= KNOWN
+    return [
+        Fault(f"pluginConfig[{index}].args.shape.1.score", None, "must be less")
+        for index, config in enumerate(profile.plugin_config)
+        if config.args.get("shape")
+    ]
+
+
+def test_faults_of_arguments_are_named_in_the_same_go_with_path_and_line() -> None:
+    body = """\
+        parallelism: 0
+        profiles:
+        - schedulerName: a
+          oddity: 1
+          plugins: {score: {enabled: [{name: Zzz}, {name: NodeResourcesFit}]}}
+          pluginConfig:
+          - {name: Zzz, args: {shape: [1, 2]}}
+          - weight: 3
+          - name: NodeResourcesFit
+            args:
+              shape:
+              - {score: 1}
+              - {score: 200}
+    """
+    with pytest.raises(ConfigurationError) as caught:
+        load(HEADER + dedent(body), known_plugins=KNOWN, check_profile=check_weights)
+    assert [(fault.line, fault.path) for fault in caught.value.faults] == [
+        (3, "parallelism"),
+        (6, "profiles[0].oddity"),
+        (7, "profiles[0].plugins.score.enabled[0].name"),
+        (9, "profiles[0].pluginConfig[0].name"),
+        (10, "profiles[0].pluginConfig[1].name"),
+        (10, "profiles[0].pluginConfig[1].weight"),
+        (15, "profiles[0].pluginConfig[2].args.shape[1].score"),
     ]
 
 

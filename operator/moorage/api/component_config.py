@@ -1,9 +1,9 @@
 """The configuration file: from its text to a configuration, or to everything that is wrong with it.
 
-    read_yaml ──▶ header ──▶ models and rules ──▶ plugin names ──▶ warnings
+    read_yaml ──▶ header ──▶ models and rules ──▶ plugin names ──▶ plugin arguments ──▶ warnings
         every step adds its faults; only a text that is no YAML at all ends the reading early
 
-Arguments of plugins stay mappings; whoever builds a profile has the plugins validate them.
+Arguments of plugins stay mappings here; whoever builds profiles has the plugins validate them (`check_profile`).
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from moorage.api.faults import message_of
 from moorage.api.field_hints import FieldHints
-from moorage.api.plugin_names import plugin_faults, plugin_warnings
+from moorage.api.plugin_names import plugin_faults, plugin_warnings, unknown_plugins
+from moorage.api.profile_check import ProfileCheck, builder_faults
 from moorage.api.profile_names import profile_name_faults, profile_name_warnings
 from moorage.api.scheduler_configuration import (
     API_VERSION,
@@ -61,8 +62,17 @@ class LoadedConfiguration:
     """What is accepted and does not act as it stands there."""
 
 
-def load(text: str, *, known_plugins: Collection[str], allow_default_scheduler: bool = False) -> LoadedConfiguration:
-    """Read a KubeSchedulerConfiguration; ConfigurationError holds all its faults, in the order of their lines."""
+def load(
+    text: str,
+    *,
+    known_plugins: Collection[str],
+    check_profile: ProfileCheck = lambda _: (),
+    allow_default_scheduler: bool = False,
+) -> LoadedConfiguration:
+    """Read a KubeSchedulerConfiguration; ConfigurationError holds all its faults, in the order of their lines.
+
+    `check_profile` is asked about each profile as far as it could be read; it knows the plugins and their arguments.
+    """
     source = read_yaml(text)
     if not isinstance(source.content, Mapping):
         raise ConfigurationError([Fault("", 1, f"the file must hold one {KIND}")])
@@ -72,6 +82,9 @@ def load(text: str, *, known_plugins: Collection[str], allow_default_scheduler: 
     faults += _model_faults(source, validation)
     faults += plugin_faults(source, known_plugins)
     faults += profile_name_faults(source, allow_default_scheduler=allow_default_scheduler)
+    misnamed = set(unknown_plugins(source, known_plugins))
+    named = {fault.path for fault in faults}
+    faults += [fault for fault in builder_faults(source, misnamed, check_profile) if fault.path not in named]
     if faults or validation.model is None:
         raise ConfigurationError(_by_line(faults))
     warnings = [*_warnings(source), *plugin_warnings(source, known_plugins), *profile_name_warnings(source)]

@@ -42,6 +42,11 @@ def path_of(location: Location) -> str:
     return path.removeprefix(".")
 
 
+def location_of(path: str) -> Location:
+    """Read a path as `path_of` renders it; positions in lists may also stand between dots."""
+    return tuple(int(step) if step.isdecimal() else step for step in re.findall(r"[^.\[\]]+", path))
+
+
 def message_of(details: ErrorDetails) -> str:
     """Say what is wrong with the value, beginning with a verb, so that it reads on from the path."""
     kind = details["type"]

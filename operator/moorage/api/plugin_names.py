@@ -56,6 +56,11 @@ def plugin_warnings(source: YamlSource, known: Collection[str]) -> Iterator[Faul
             yield source.fault(mention.location, _removed(mention.name))
 
 
+def unknown_plugins(source: YamlSource, known: Collection[str]) -> Iterator[Location]:
+    """Yield where a plugin is named that there is not."""
+    return (mention.location for mention in _unknown(source, known))
+
+
 def _removed(name: str) -> str:
     return f"the plugin {name!r} was removed from kube-scheduler; {REMOVED_PLUGINS[name]}"
 

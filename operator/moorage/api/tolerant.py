@@ -4,6 +4,7 @@ pydantic checks the rules of a model only once all its fields are good. Here wha
 validated again, until nothing new is found.
 """
 
+from collections.abc import Collection
 from copy import deepcopy
 from typing import Any, Generic, TypeVar
 
@@ -19,22 +20,32 @@ Model = TypeVar("Model", bound=BaseModel)
 class TolerantValidation(Generic[Model]):
     """One validation of one content."""
 
-    model: Model | None
-    """What the content says; None unless all of it is good."""
+    remainder: Model | None
+    """What the content says without its faulty parts; None where the model itself breaks a rule."""
     errors: list[tuple[Location, ErrorDetails]]
     """All that is wrong, by its place in the content as it was given."""
 
-    def __init__(self, model: type[Model], content: Any) -> None:
-        """Validate the content, which is left as it is."""
+    def __init__(self, model: type[Model], content: Any, without: Collection[Location] = ()) -> None:
+        """Validate the content, which is left as it is, without some parts that are known to be faulty."""
         self.errors = []
-        self.model = None
         self._content = deepcopy(content)
         self._cut_elements: dict[Location, set[int]] = {}
         self._doubtful: set[Location] = set()
         self._faulty: set[Location] = set()
-        whole = self._validate(model)
-        if not self.errors:
-            self.model = whole
+        self._cut_out(set(without))
+        self.remainder = self._validate(model)
+
+    @property
+    def model(self) -> Model | None:
+        """What the content says; None unless all of it is good."""
+        return None if self.errors else self.remainder
+
+    def original(self, location: Location) -> Location:
+        """Translate a place in the remainder to the place in the content as it was given."""
+        original: Location = ()
+        for step in location:
+            original = (*original, self._original_step(original, step))
+        return original
 
     def _validate(self, model: type[Model]) -> Model | None:
         while True:
@@ -51,18 +62,18 @@ class TolerantValidation(Generic[Model]):
 
     def _note(self, details: ErrorDetails) -> None:
         """Keep an error, unless it may only follow from what was cut out."""
-        location = self._original(details["loc"])
+        location = self.original(details["loc"])
         if details["type"] != RULE_ERROR:
             if details["type"] != "extra_forbidden":
                 # The root's other rules are worth their while; those of a small model hang together.
                 self._doubtful |= {location[:-1]} - {()}
                 self._faulty.add(location)
-        elif self._original(_cut(details)) in self._doubtful or location in self._faulty:
+        elif self.original(_cut(details)) in self._doubtful or location in self._faulty:
             return
         self.errors.append((location, details))
 
     def _cut_out(self, cuts: set[Location]) -> None:
-        originals = [(self._original(cut), cut) for cut in cuts]
+        originals = [(self.original(cut), cut) for cut in cuts]
         # From the back, so that the positions of what is still to be cut stay true.
         for original, cut in sorted(originals, key=lambda pair: [str(step).zfill(9) for step in pair[1]], reverse=True):
             if any(cut[:length] in cuts for length in range(1, len(cut))):
@@ -73,13 +84,6 @@ class TolerantValidation(Generic[Model]):
             del holder[cut[-1]]
             if isinstance(cut[-1], int):
                 self._cut_elements.setdefault(original[:-1], set()).add(int(original[-1]))
-
-    def _original(self, location: Location) -> Location:
-        """Translate a place in what is left to the place in the content as it was given."""
-        original: Location = ()
-        for step in location:
-            original = (*original, self._original_step(original, step))
-        return original
 
     def _original_step(self, holder: Location, step: int | str) -> int | str:
         if isinstance(step, str):
