@@ -14,6 +14,6 @@ from processes import moorage
 def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A cluster with the default nodes and an operator that runs."""
     make = sandbox_cluster if request.param == "sandbox" else real_cluster
-    with make(tmp_path_factory.mktemp(request.param)) as cluster:
-        with moorage(cluster.kubeconfig, cluster.directory, cluster.ports):
-            yield cluster
+    directory = tmp_path_factory.mktemp(request.param)
+    with make(directory) as cluster, moorage(cluster.kubeconfig, cluster.directory, cluster.ports):
+        yield cluster
