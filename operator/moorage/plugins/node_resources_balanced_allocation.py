@@ -15,31 +15,23 @@ from pydantic import field_validator
 
 from moorage.framework.interface import MAX_NODE_SCORE, PreScoreResult, ScorePlugin
 from moorage.framework.status import SKIP
-from moorage.plugins.node_resources_usage import (
-    DEFAULT_RESOURCES,
-    ResourceSpec,
-    ScoredResource,
-    scored_resources,
-    usage_of,
-)
+from moorage.plugins.node_resources_usage import DEFAULT_RESOURCES, ResourceSpec, scored_resources
+from moorage.plugins.remembered_scores import RememberedScores
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from moorage.framework.arrays import IntArray
+    from moorage.framework.arrays import BoolArray, IntArray
     from moorage.framework.snapshot import Snapshot
-    from moorage.model.pod import Pod
-    from moorage.plugins.node_resources_usage import Usage
+    from moorage.model.pod import Pod, PodShape
+    from moorage.plugins.node_resources_usage import Use
 
 FloatArray = npt.NDArray[np.float64]
-Scored = tuple[ScoredResource, ...]
 
 HALF_SCORE = MAX_NODE_SCORE // 2
 PAIR = 2
 """The deviation of two fractions is half their distance; that of fewer is 0."""
 
 
-class NodeResourcesBalancedAllocation(ScorePlugin[Scored]):
+class NodeResourcesBalancedAllocation(ScorePlugin[RememberedScores]):
     """Compares how evenly a node's resources are used with the pod and without it: 75 is no change, 100 the best."""
 
     resources: tuple[ResourceSpec, ...] = DEFAULT_RESOURCES
@@ -55,62 +47,65 @@ class NodeResourcesBalancedAllocation(ScorePlugin[Scored]):
             raise ValueError("weight must be 1")
         return resources or DEFAULT_RESOURCES
 
-    def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[Scored]:
-        """Skip pods that request none of the resources."""
-        cluster, requests = nodes.cluster, pod.shape.requests
-        if not any(requests.get(resource.name) for resource in self.resources):
+    def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[RememberedScores]:
+        """Skip pods that request none of the resources; else find the scores of the shape that are remembered."""
+        cluster, shape = nodes.cluster, pod.shape
+        if not any(shape.requests.get(resource.name) for resource in self.resources):
             return PreScoreResult(SKIP)
         generation = cluster.generations.nodes
-        return PreScoreResult(
-            state=cluster.memo(self, pod.shape, generation, lambda: scored_resources(self.resources, requests, cluster))
-        )
+        return PreScoreResult(state=cluster.memo(self, shape, generation, lambda: self._scores(shape, cluster)))
 
-    def score(self, state: Scored, pod: Pod, nodes: Snapshot) -> IntArray:
+    def score(self, state: RememberedScores, pod: Pod, nodes: Snapshot) -> IntArray:
         """Map the change of evenness, -50 to 50, to 50..100."""
         del pod
-        usages = [usage_of(resource, nodes.requested(resource.name), nodes) for resource in state]
-        gain = _evenness([_fraction(usage.used, usage) for usage in usages], usages, nodes.size)
-        gain -= _evenness([_fraction(usage.before, usage) for usage in usages], usages, nodes.size)
-        # Never negative before it is halved, as evenness lies in 50..100.
-        return HALF_SCORE + (HALF_SCORE + gain) // 2
+        return state.of(nodes)
+
+    def _scores(self, shape: PodShape, cluster: Snapshot) -> RememberedScores:
+        resources = scored_resources(self.resources, shape.requests, cluster)
+
+        def columns(nodes: Snapshot) -> list[IntArray]:
+            return [nodes.requested(name) for name in resources.names]
+
+        return RememberedScores(columns, lambda nodes: _score(resources.use(columns(nodes), nodes)))
 
 
-def _fraction(used: IntArray, usage: Usage) -> FloatArray:
-    """Return which share of the resource is in use, at most 1."""
-    fraction: FloatArray = used / usage.divisor
-    return np.minimum(fraction, 1.0, out=fraction)
+def _score(use: Use) -> IntArray:
+    fractions = np.minimum(np.array([use.before, use.used]) / use.capacity, 1.0)
+    deviation = _deviation(fractions) if use.present is None else _deviation_where_present(fractions, use.present)
+    without_pod, with_pod = ((1 - deviation) * MAX_NODE_SCORE).astype(np.int64)
+    # Never negative before it is halved, as both lie in 50..100.
+    scores: IntArray = HALF_SCORE + (HALF_SCORE + with_pod - without_pod) // 2
+    return scores
 
 
-def _evenness(fractions: Sequence[FloatArray], usages: Sequence[Usage], size: int) -> IntArray:
-    """Return 100 where all fractions are the same, less the more they deviate; never below 50."""
-    if all(usage.present is None for usage in usages):
-        deviation = _deviation(fractions, size)
-    else:
-        deviation = _deviation_where_present(fractions, usages, size)
-    return ((1 - deviation) * MAX_NODE_SCORE).astype(np.int64)
-
-
-def _deviation(fractions: Sequence[FloatArray], size: int) -> FloatArray:
-    """Return the standard deviation of the fractions of nodes that have all resources."""
-    count = len(fractions)
+def _deviation(fractions: FloatArray) -> FloatArray:
+    """Return the standard deviation over the resources (axis 1), where all nodes have all of them."""
+    count = fractions.shape[1]
     if count < PAIR:
-        return np.zeros(size)
+        return np.zeros((len(fractions), fractions.shape[2]))
     if count == PAIR:
-        return np.abs(fractions[0] - fractions[1]) / PAIR
-    mean = sum(fractions) / count
-    return np.sqrt(sum((fraction - mean) * (fraction - mean) for fraction in fractions) / count)
+        distance: FloatArray = np.abs(fractions[:, 0] - fractions[:, 1])
+        return distance / PAIR
+    distances = fractions - _sum(fractions)[:, np.newaxis] / count
+    deviation: FloatArray = np.sqrt(_sum(distances * distances) / count)
+    return deviation
 
 
-def _deviation_where_present(fractions: Sequence[FloatArray], usages: Sequence[Usage], size: int) -> FloatArray:
+def _deviation_where_present(fractions: FloatArray, present: BoolArray) -> FloatArray:
     """Return the same where nodes lack some of the resources: those do not count there.
 
     Adding 0 for a resource that does not count changes no sum, not even in its last bit.
     """
-    present = [np.ones(size, dtype=np.bool_) if usage.present is None else usage.present for usage in usages]
-    count = np.sum(present, axis=0)
+    count = present.sum(axis=0)
     divisor = np.maximum(count, 1)
-    mean = sum(fraction * has for fraction, has in zip(fractions, present, strict=True)) / divisor
-    squares = sum(has * (fraction - mean) * (fraction - mean) for fraction, has in zip(fractions, present, strict=True))
-    highest = reduce(np.maximum, (np.where(has, fraction, 0) for fraction, has in zip(fractions, present, strict=True)))
-    lowest = reduce(np.minimum, (np.where(has, fraction, 1) for fraction, has in zip(fractions, present, strict=True)))
-    return np.select([count > PAIR, count == PAIR], [np.sqrt(squares / divisor), (highest - lowest) / PAIR], 0.0)
+    distances = (fractions - (_sum(fractions * present) / divisor)[:, np.newaxis]) * present
+    highest = np.where(present, fractions, 0).max(axis=1)
+    lowest = np.where(present, fractions, 1).min(axis=1)
+    return np.select(
+        [count > PAIR, count == PAIR], [np.sqrt(_sum(distances * distances) / divisor), (highest - lowest) / PAIR], 0.0
+    )
+
+
+def _sum(fractions: FloatArray) -> FloatArray:
+    """Add the resources (axis 1) up in their order, which NumPy's own sum does not promise."""
+    return reduce(np.add, fractions.swapaxes(0, 1))

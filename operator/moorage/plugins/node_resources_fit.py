@@ -9,6 +9,7 @@ Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
@@ -28,7 +29,8 @@ from moorage.framework.interface import (
 from moorage.framework.status import Code
 from moorage.model.resources import PODS
 from moorage.plugins.node_resources_scoring import ScoringStrategy
-from moorage.plugins.node_resources_usage import ScoredResource, scored_resources, usage_of
+from moorage.plugins.node_resources_usage import scored_resources
+from moorage.plugins.remembered_scores import RememberedScores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,10 +47,22 @@ ResourceGroup = Annotated[str, Field(max_length=LABEL_VALUE_LENGTH, pattern=LABE
 
 Requests = tuple[tuple[str, int], ...]
 """The amounts that a node must have free, none of them 0."""
-Scored = tuple[ScoredResource, ...]
 
 
-class NodeResourcesFit(PreFilterPlugin[Requests], FilterPlugin[Requests], ScorePlugin[Scored]):
+@dataclass(frozen=True, slots=True)
+class _Demand:
+    """What a shape requests of one resource."""
+
+    resource: str
+    amount: int
+    bearable: IntArray
+    """How much of it may be in use already on each node of the cluster; negative where even none is too much."""
+
+
+Demands = tuple[_Demand, ...]
+
+
+class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands], ScorePlugin[RememberedScores]):
     """Filters by free resources and free places for pods, scores by a strategy."""
 
     interests = frozenset({"Node", "Pod"})
@@ -60,35 +74,31 @@ class NodeResourcesFit(PreFilterPlugin[Requests], FilterPlugin[Requests], ScoreP
     scoring_strategy: ScoringStrategy = ScoringStrategy(type="LeastAllocated")
     """Which use of resources is preferred; by default that of the emptiest node."""
 
-    def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[Requests]:
-        """Collect what has to be free."""
-        del snapshot
-        return PreFilterResult(state=self._requests(pod.shape))
+    def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[Demands]:
+        """Work out what may be in use on each node for the pod to fit."""
+        cluster, shape = snapshot.cluster, pod.shape
+        subject = (self, "demands")
+        generation = cluster.generations.nodes
+        return PreFilterResult(state=cluster.memo(subject, shape, generation, lambda: self._demands(shape, cluster)))
 
-    def filter(self, state: Requests, pod: Pod, nodes: Snapshot) -> Verdict:
+    def filter(self, state: Demands, pod: Pod, nodes: Snapshot) -> Verdict:
         """Pass nodes that have a free place and enough of every resource."""
         del pod
         passed = nodes.pod_count < nodes.allowed_pods
-        for resource, amount in state:
-            passed &= amount <= nodes.allocatable(resource) - nodes.requested(resource)
+        for demand in state:
+            passed &= nodes.requested(demand.resource) <= nodes.gather(demand.bearable)
         return Verdict(passed, lambda: tuple(_rejections(state, nodes)))
 
-    def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[Scored]:
-        """Collect the resources that count for pods of the shape."""
+    def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[RememberedScores]:
+        """Find the scores of the shape that are remembered."""
         cluster, shape = nodes.cluster, pod.shape
-        resources = self.scoring_strategy.resources
         generation = cluster.generations.nodes
-        return PreScoreResult(
-            state=cluster.memo(
-                self, shape, generation, lambda: scored_resources(resources, shape.score_requests, cluster)
-            )
-        )
+        return PreScoreResult(state=cluster.memo(self, shape, generation, lambda: self._scores(shape, cluster)))
 
-    def score(self, state: Scored, pod: Pod, nodes: Snapshot) -> IntArray:
+    def score(self, state: RememberedScores, pod: Pod, nodes: Snapshot) -> IntArray:
         """Score by the strategy."""
         del pod
-        usages = [usage_of(resource, nodes.non_zero_requested(resource.name), nodes) for resource in state]
-        return self.scoring_strategy.score(usages, nodes.size)
+        return state.of(nodes)
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
         """Queue the pod when something that it requests was freed, or a node that could hold it came or grew."""
@@ -99,6 +109,21 @@ class NodeResourcesFit(PreFilterPlugin[Requests], FilterPlugin[Requests], ScoreP
         if new is None or not _would_fit_empty(requests, new):
             return False
         return old is None or _grew(requests, old, new)
+
+    def _demands(self, shape: PodShape, cluster: Snapshot) -> Demands:
+        return tuple(
+            _Demand(resource, amount, cluster.allocatable(resource) - amount)
+            for resource, amount in self._requests(shape)
+        )
+
+    def _scores(self, shape: PodShape, cluster: Snapshot) -> RememberedScores:
+        strategy = self.scoring_strategy
+        resources = scored_resources(strategy.resources, shape.score_requests, cluster)
+
+        def columns(nodes: Snapshot) -> list[IntArray]:
+            return [nodes.non_zero_requested(name) for name in resources.names]
+
+        return RememberedScores(columns, lambda nodes: strategy.score(resources.use(columns(nodes), nodes)))
 
     def _requests(self, shape: PodShape) -> Requests:
         return tuple((name, amount) for name, amount in shape.requests.amounts if self._heeds(name, amount))
@@ -112,16 +137,15 @@ class NodeResourcesFit(PreFilterPlugin[Requests], FilterPlugin[Requests], ScoreP
         return not (ignored and is_extended_resource(resource))
 
 
-def _rejections(requests: Requests, nodes: Snapshot) -> Iterator[Rejection]:
+def _rejections(demands: Demands, nodes: Snapshot) -> Iterator[Rejection]:
     """Yield each lack; one that even an empty node would have cannot be helped by preemption."""
     yield Rejection(nodes.pod_count >= nodes.allowed_pods, REASON_PODS)
-    for resource, amount in requests:
-        allocatable = nodes.allocatable(resource)
-        short = amount > allocatable - nodes.requested(resource)
-        hopeless = short & (amount > allocatable)
-        reason = f"Insufficient {resource}"
-        yield Rejection(short & ~hopeless, reason)
-        yield Rejection(hopeless, reason, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+    for demand in demands:
+        bearable = nodes.gather(demand.bearable)
+        short = nodes.requested(demand.resource) > bearable
+        reason = f"Insufficient {demand.resource}"
+        yield Rejection(short & (bearable >= 0), reason)
+        yield Rejection(short & (bearable < 0), reason, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
 
 
 def _frees(event: ClusterEvent, pod: Pod) -> bool:

@@ -7,7 +7,6 @@ shape_score.go and, for what is a valid argument, pkg/scheduler/apis/config/vali
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Literal, Self
@@ -22,7 +21,7 @@ from moorage.plugins.node_resources_usage import DEFAULT_RESOURCES, ResourceSpec
 
 if TYPE_CHECKING:
     from moorage.framework.arrays import BoolArray, IntArray
-    from moorage.plugins.node_resources_usage import Usage
+    from moorage.plugins.node_resources_usage import Use
 
 MAX_UTILIZATION = 100
 """Utilization is a percentage."""
@@ -89,54 +88,30 @@ class ScoringStrategy(ApiModel):
             raise ValueError("requestedToCapacityRatio: only allowed when type is RequestedToCapacityRatio")
         return self
 
-    def score(self, usages: Sequence[Usage], size: int) -> IntArray:
-        """Score `size` nodes by the weighted mean over the resources that each of them has, 0 where it has none."""
-        if self.requested_to_capacity_ratio is not None:
-            return _ratio_score(self.requested_to_capacity_ratio.table, usages, size)
-        scorer = _least_allocated if self.type == "LeastAllocated" else _most_allocated
-        mean = _WeightedMean(size)
-        for usage in usages:
-            mean.add(scorer(usage), usage.weight, usage.present)
-        return mean.rounded_down()
+    def score(self, use: Use) -> IntArray:
+        """Score nodes by the weighted mean over the resources that each of them has, 0 where it has none."""
+        ratio = self.requested_to_capacity_ratio
+        if ratio is not None:
+            return _requested_to_capacity_ratio(ratio.table, use)
+        free_or_used = use.capacity - use.used if self.type == "LeastAllocated" else np.minimum(use.used, use.capacity)
+        scores = np.maximum(free_or_used, 0) * MAX_NODE_SCORE // use.capacity
+        total, weights = _weighted(scores, use.weights, use.present)
+        means: IntArray = total // np.maximum(weights, 1)
+        return means
 
 
-def _least_allocated(usage: Usage) -> IntArray:
-    return np.maximum(usage.capacity - usage.used, 0) * MAX_NODE_SCORE // usage.divisor
+def _requested_to_capacity_ratio(table: IntArray, use: Use) -> IntArray:
+    """Score by a shape's table; the mean is rounded, and leaves out resources that score 0, as upstream does."""
+    scores = table[np.minimum(use.used, use.capacity) * MAX_UTILIZATION // use.capacity]
+    counted = scores > 0 if use.present is None else (scores > 0) & use.present
+    total, weights = _weighted(scores, use.weights, counted)
+    divisor = np.maximum(weights, 1)
+    means: IntArray = (2 * total + divisor) // (2 * divisor)
+    return means
 
 
-def _most_allocated(usage: Usage) -> IntArray:
-    return np.minimum(usage.used, usage.capacity) * MAX_NODE_SCORE // usage.divisor
-
-
-def _ratio_score(table: IntArray, usages: Sequence[Usage], size: int) -> IntArray:
-    mean = _WeightedMean(size)
-    for usage in usages:
-        utilization = np.minimum(usage.used, usage.capacity) * MAX_UTILIZATION // usage.divisor
-        scores = table[utilization]
-        # A resource that scores 0 is left out of the mean altogether, as upstream does.
-        counted = scores > 0
-        mean.add(scores, usage.weight, counted if usage.present is None else counted & usage.present)
-    return mean.rounded_half_up()
-
-
-class _WeightedMean:
-    """A weighted mean of scores, none of them negative, a node."""
-
-    def __init__(self, size: int) -> None:
-        self._sum: IntArray = np.zeros(size, dtype=np.int64)
-        self._weights: IntArray | int = 0
-
-    def add(self, scores: IntArray, weight: int, counted: BoolArray | None) -> None:
-        """Add the scores of the counted nodes, of all if None."""
-        share: IntArray | int = weight if counted is None else weight * counted
-        self._sum = self._sum + scores * share
-        self._weights = self._weights + share
-
-    def rounded_down(self) -> IntArray:
-        """Return the means, cut off; 0 where nothing was added."""
-        return self._sum // np.maximum(self._weights, 1)
-
-    def rounded_half_up(self) -> IntArray:
-        """Return the means, rounded; 0 where nothing was added."""
-        divisor = np.maximum(self._weights, 1)
-        return (2 * self._sum + divisor) // (2 * divisor)
+def _weighted(scores: IntArray, weights: IntArray, counted: BoolArray | None) -> tuple[IntArray, IntArray]:
+    """Return each node's weighted sum of scores and the sum of the weights that count there."""
+    if counted is None:
+        return weights @ scores, weights.sum()
+    return weights @ (scores * counted), weights @ counted
