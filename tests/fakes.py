@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -14,9 +14,11 @@ from moorage.errors import ApiError, TooManyRequests
 from moorage.runtime.clock import SystemClock
 from moorage.runtime.credentials import Credentials, StaticToken
 from moorage.runtime.event import Event
-from moorage.runtime.kube import Answer, KubeClient
+from moorage.runtime.kube import MERGE_PATCH, Answer, KubeClient
 from moorage.runtime.rate_limiter import RateLimiter
+from moorage.runtime.resources import Resource
 from moorage.runtime.transport import HttpTransport, open_session
+from moorage.sandbox.server import SandboxServer
 
 
 class FakeClock:
@@ -184,3 +186,37 @@ class FakeRecorder:
 def fixed_random() -> Random:
     """A random generator that is the same in every run."""
     return Random(1)
+
+
+class Cluster:
+    """An embedded API server and a client of it; use it as `async with`."""
+
+    def __init__(self) -> None:
+        self.server = SandboxServer(kubelet=False)
+
+    async def __aenter__(self) -> Self:
+        await self.server.start()
+        self._connection = Client(self.server.url, self.server.token)
+        self.client = await self._connection.__aenter__()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._connection.__aexit__()
+        await self.server.stop()
+
+    async def create(self, resource: Resource, body: dict[str, Any]) -> dict[str, Any]:
+        path = resource.within(body["metadata"].get("namespace", ""))
+        made: dict[str, Any] = msgspec.json.decode(await self.client.create(path, msgspec.json.encode(body)))
+        return made
+
+    async def get(self, resource: Resource, name: str, namespace: str = "") -> dict[str, Any]:
+        found: dict[str, Any] = msgspec.json.decode(await self.client.get(resource.path(name, namespace)))
+        return found
+
+    async def list(self, resource: Resource) -> list[dict[str, Any]]:
+        found = msgspec.json.decode(await self.client.list_page(resource.collection, {}))
+        items: list[dict[str, Any]] = found["items"]
+        return items
+
+    async def merge(self, path: str, patch: dict[str, Any]) -> None:
+        await self.client.patch(path, msgspec.json.encode(patch), MERGE_PATCH)

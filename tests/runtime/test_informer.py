@@ -1,0 +1,250 @@
+"""Informers against the embedded API server: whatever happens to the connection, what is known becomes true again."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from builders import pod_object
+from fakes import Cluster, FakeApi, FakeClock, FakeObserver, Sent, fixed_random, settle, until
+from moorage.errors import Forbidden, TooManyRequests
+from moorage.framework.events import Action, ClusterEvent
+from moorage.model.decode import Decoder
+from moorage.runtime import list_watch
+from moorage.runtime.clock import Clock, SystemClock
+from moorage.runtime.informer import Informer
+from moorage.runtime.kube import KubeClient
+from moorage.runtime.list_watch import ListWatch
+from moorage.runtime.resources import CSI_NODE, NAMESPACE, POD, Resource
+from moorage.sandbox.faults import End, Expire, Fail, Garbage, Stall
+
+WATCH = "/pods.*watch=true"
+
+
+@dataclass
+class Watching:
+    """An informer at work, and what it posted."""
+
+    informer: Informer
+    observer: FakeObserver
+    events: list[ClusterEvent] = field(default_factory=list)
+
+    @property
+    def told(self) -> list[tuple[str, str]]:
+        return [(event.action.value, (event.new or event.old).name) for event in self.events]
+
+    @property
+    def names(self) -> set[str]:
+        """Who is there, going by the events alone."""
+        known: dict[str, Any] = {}
+        for event in self.events:
+            name = (event.new or event.old).name
+            if event.action is Action.DELETE:
+                del known[name]
+            else:
+                assert (name in known) is (event.action is Action.UPDATE)
+                known[name] = event.new
+        return set(known)
+
+
+def informer_of(client: KubeClient, resource: Resource, clock: Clock, inactivity_seconds: float = 60) -> Watching:
+    decoder, observer = Decoder(), FakeObserver()
+
+    def decode(raw: bytes) -> Any:
+        return decoder.decode(resource.kind, raw)
+
+    def post(events: Iterable[ClusterEvent]) -> None:
+        watching.events += events
+
+    source = ListWatch(client, resource, fixed_random(), inactivity_seconds)
+    watching = Watching(Informer(source, decode, post, observer, clock), observer)
+    return watching
+
+
+@asynccontextmanager
+async def running(watching: Watching) -> AsyncIterator[Watching]:
+    task = asyncio.create_task(watching.informer.run())
+    try:
+        yield watching
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+@asynccontextmanager
+async def watching_pods(cluster: Cluster, inactivity_seconds: float = 60) -> AsyncIterator[Watching]:
+    async with running(informer_of(cluster.client, POD, SystemClock(), inactivity_seconds)) as watching:
+        await until(lambda: watching.informer.has_synced)
+        yield watching
+
+
+async def test_additions_updates_and_deletions_are_posted_in_order() -> None:
+    async with Cluster() as cluster:
+        await cluster.create(POD, pod_object("early"))
+        async with watching_pods(cluster) as watching:
+            await cluster.create(POD, pod_object("late"))
+            await cluster.merge(POD.path("late", "default"), {"metadata": {"labels": {"a": "b"}}})
+            await cluster.client.delete(POD.path("early", "default"), b'{"gracePeriodSeconds": 0}')
+            await until(lambda: ("Delete", "early") in watching.told)
+    assert watching.told == [("Add", "early"), ("Add", "late"), ("Update", "late"), ("Delete", "early")]
+    update = watching.events[2]
+    assert (dict(update.old.labels), dict(update.new.labels)) == ({}, {"a": "b"})
+
+
+async def test_finished_pods_are_gone_for_the_scheduler() -> None:
+    async with Cluster() as cluster, watching_pods(cluster) as watching:
+        await cluster.create(POD, pod_object("job"))
+        await cluster.merge(f"{POD.path('job', 'default')}/status", {"status": {"phase": "Succeeded"}})
+        await until(lambda: watching.told == [("Add", "job"), ("Delete", "job")])
+
+
+async def test_a_list_of_many_pages_arrives_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(list_watch, "PAGE_SIZE", 3)
+    async with Cluster() as cluster:
+        for number in range(8):
+            await cluster.create(POD, pod_object(f"p{number}"))
+        async with watching_pods(cluster) as watching:
+            assert watching.names == {f"p{number}" for number in range(8)}
+            assert watching.observer.named("relist") == [("Pod",)]
+
+
+async def test_a_watch_that_ends_cleanly_goes_on_without_another_list() -> None:
+    async with Cluster() as cluster:
+        cluster.server.faults.add(End(after_seconds=0.01), verb="watch", path=WATCH, times=3)
+        async with watching_pods(cluster) as watching:
+            for number in range(4):
+                await cluster.create(POD, pod_object(f"p{number}"))
+                await asyncio.sleep(0.02)
+            await until(lambda: len(watching.names) == 4)
+    assert len(watching.observer.named("relist")) == 1
+    assert ("Pod", "ended") in watching.observer.named("watch_end")
+
+
+async def test_what_happened_while_the_resource_version_expired_is_found_by_comparing() -> None:
+    async with Cluster() as cluster:
+        for name in ("stays", "changes", "goes", "reborn"):
+            await cluster.create(POD, pod_object(name))
+        async with watching_pods(cluster) as watching:
+            await cluster.server.pause()
+            cluster.server.faults.add(Expire(), verb="watch", path=WATCH)
+            await cluster.server.resume()
+            await cluster.merge(POD.path("changes", "default"), {"metadata": {"labels": {"a": "b"}}})
+            for name in ("goes", "reborn"):
+                await cluster.client.delete(POD.path(name, "default"), b'{"gracePeriodSeconds": 0}')
+            await cluster.create(POD, pod_object("reborn", metadata={"uid": None}))
+            await cluster.create(POD, pod_object("new"))
+            await until(lambda: watching.names == {"stays", "changes", "reborn", "new"})
+            await until(lambda: ("Update", "changes") in watching.told)
+    assert watching.told.count(("Add", "stays")) == 1
+    assert len(watching.observer.named("relist")) == 2
+
+
+async def test_a_silent_watch_is_replaced() -> None:
+    async with Cluster() as cluster, watching_pods(cluster, inactivity_seconds=0.1) as watching:
+        stall = cluster.server.faults.add(Stall(), verb="watch", path="/pods")
+        await cluster.create(POD, pod_object("unseen"))
+        await until(lambda: watching.observer.named("watch_end"))
+        cluster.server.faults.remove(stall)
+        await until(lambda: watching.names == {"unseen"})
+    assert len(watching.observer.named("relist")) == 1
+
+
+@pytest.mark.parametrize("fault", [Fail(500), Fail(429, retry_after_seconds=0), Garbage()])
+async def test_a_failing_api_server_is_asked_again_until_it_answers(fault: Any) -> None:
+    async with Cluster() as cluster:
+        await cluster.create(POD, pod_object("p"))
+        cluster.server.faults.add(fault, verb="list", path="/pods", times=1)
+        cluster.server.faults.add(fault, verb="watch", path="/pods", times=1)
+        async with watching_pods(cluster) as watching:
+            await cluster.create(POD, pod_object("q"))
+            await until(lambda: watching.names == {"p", "q"})
+
+
+async def test_an_object_that_cannot_be_read_is_named_and_the_others_go_on(caplog: pytest.LogCaptureFixture) -> None:
+    clock = FakeClock(auto=True)
+    good, bad = pod_object("good"), pod_object("bad", spec={"priority": "very"})
+
+    def answer(sent: Sent) -> Any:
+        if sent.method == "WATCH":
+            return []
+        return {"metadata": {"resourceVersion": "5"}, "items": [bad, good]}
+
+    api = FakeApi(answer, clock)
+    watching = informer_of(api.client(), POD, clock)
+    async with running(watching):
+        await settle()
+    assert watching.names == {"good"}
+    assert watching.observer.named("unreadable") == [("Pod",)]
+    assert "Pod default/bad cannot be read" in caplog.text
+
+
+async def test_an_optional_kind_that_may_not_be_read_does_not_hold_up_the_start(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def answer(_: Sent) -> Any:
+        raise Forbidden(403, "Forbidden", "csinodes is forbidden")
+
+    clock = FakeClock()
+    watching = informer_of(FakeApi(answer, clock).client(), CSI_NODE, clock)
+    async with running(watching):
+        await clock.advance(600)
+    assert watching.informer.has_synced
+    assert "forbidden" in watching.informer.missing
+    warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert len(warnings) == 1
+    assert "grant list and watch on storage.k8s.io/csinodes" in warnings[0]
+    assert len(clock.slept) <= 11
+
+
+async def test_a_kind_that_scheduling_needs_is_not_synced_while_it_may_not_be_read() -> None:
+    def answer(_: Sent) -> Any:
+        raise Forbidden(403, "Forbidden", "pods is forbidden")
+
+    clock = FakeClock()
+    watching = informer_of(FakeApi(answer, clock).client(), POD, clock)
+    async with running(watching):
+        await clock.advance(60)
+    assert not watching.informer.has_synced
+
+
+async def test_retry_after_of_a_list_is_waited_for() -> None:
+    def answer(_: Sent) -> Any:
+        raise TooManyRequests("TooManyRequests", "storage is (re)initializing", None)
+
+    clock = FakeClock()
+    api = FakeApi(answer, clock)
+    watching = informer_of(api.client(), NAMESPACE, clock)
+    async with running(watching):
+        await clock.advance(300)
+    assert max(clock.slept) <= 30
+    assert 8 < len(api.sent) < 40
+
+
+async def test_an_expired_version_is_followed_by_a_list_at_once_but_not_in_a_tight_loop() -> None:
+    def answer(sent: Sent) -> Any:
+        if sent.method == "WATCH":
+            return [b'{"type":"ERROR","object":{"code":410,"reason":"Expired","message":"too old"}}\n']
+        return {"metadata": {"resourceVersion": "5"}, "items": []}
+
+    clock = FakeClock()
+    api = FakeApi(answer, clock)
+    async with running(informer_of(api.client(), POD, clock)):
+        await clock.advance(60)
+    assert clock.slept[0] == 0
+    assert len([sent for sent in api.sent if sent.method == "GET"]) < 20
+
+
+async def test_a_watch_that_ends_at_once_again_and_again_is_slowed_down() -> None:
+    def answer(sent: Sent) -> Any:
+        return [] if sent.method == "WATCH" else {"metadata": {"resourceVersion": "5"}, "items": None}
+
+    clock = FakeClock()
+    api = FakeApi(answer, clock)
+    async with running(informer_of(api.client(), POD, clock)):
+        await clock.advance(60)
+    assert len(api.sent) < 20
