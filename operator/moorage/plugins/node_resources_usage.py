@@ -104,4 +104,4 @@ def scored_resources(specs: Sequence[ResourceSpec], requests: Resources, cluster
 
 def _rows(columns: Sequence[npt.NDArray[D]], size: int) -> npt.NDArray[D]:
     """Put columns of `size` entries below each other; `np.stack` would do, in six times the time for a few nodes."""
-    return np.array(columns).reshape(-1, size)
+    return np.array(columns) if columns else np.empty((0, size), dtype=np.int64)
