@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from moorage.controller.configuration import ProcessConfiguration, configure
-from moorage.framework.registry import DEFAULT_PLUGINS, Registry
+from moorage.controller.configuration import ProcessConfiguration, check_profile, configure
+from moorage.framework.defaults import DEFAULT_PLUGINS
+from moorage.framework.registry import Registry
 from moorage.settings import Settings
 
 __all__ = ["PluginRow", "list_plugins", "load_process_configuration", "run_operator"]
@@ -22,6 +24,7 @@ def load_process_configuration(flags: Settings, file: Path | None) -> ProcessCon
         loaded = load(
             file.read_text(encoding="utf-8"),
             known_plugins=registry.classes,
+            check_profile=partial(check_profile, registry),
             allow_default_scheduler=flags.allow_default_scheduler,
         )
     return configure(flags, loaded, registry)

@@ -11,7 +11,8 @@ from moorage.runtime.clock import Clock, SystemClock
 from moorage.runtime.credentials import Credentials, load_credentials
 from moorage.runtime.kube import KubeClient, RequestObserver
 from moorage.runtime.rate_limiter import RateLimiter
-from moorage.runtime.transport import TlsContexts, Transport, open_session
+from moorage.runtime.tls import TlsContexts
+from moorage.runtime.transport import HttpTransport, open_session
 from moorage.settings import Settings
 
 WATCHES = 20
@@ -50,9 +51,9 @@ class Connections:
             await self._transport(LEASE_CONNECTIONS), self.clock, RateLimiter(0, 0, self.clock), self.observer
         )
 
-    async def _transport(self, connection_limit: int) -> Transport:
+    async def _transport(self, connection_limit: int) -> HttpTransport:
         session = await self.stack.enter_async_context(open_session(self.credentials.tokens, connection_limit))
-        return Transport(session, self.credentials, tls_of(self.settings, self.credentials, self.clock))
+        return HttpTransport(session, self.credentials, tls_of(self.settings, self.credentials, self.clock))
 
 
 def tls_of(settings: Settings, credentials: Credentials, clock: Clock) -> TlsContexts | None:

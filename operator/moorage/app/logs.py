@@ -10,8 +10,13 @@ from datetime import UTC, datetime
 from moorage.errors import ConfigurationError, Fault
 
 TEXT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
-QUIET = ("kopf", "aiohttp", "kubernetes")
-"""Libraries whose routine is nobody's business."""
+QUIET = {
+    "kopf": logging.WARNING,
+    "kopf._core.reactor.running": logging.ERROR,  # warns that a thread gets no signals, which is as it should be
+    "aiohttp": logging.WARNING,
+    "kubernetes": logging.WARNING,
+}
+"""Libraries whose routine is nobody's business, and the least level that is."""
 
 
 def configure_logging(level: str, format_: str) -> None:
@@ -24,8 +29,8 @@ def configure_logging(level: str, format_: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if format_ == "json" else logging.Formatter(TEXT))
     logging.basicConfig(level=numeric, handlers=[handler], force=True)
-    for name in QUIET:
-        logging.getLogger(name).setLevel(max(numeric, logging.WARNING))
+    for name, least in QUIET.items():
+        logging.getLogger(name).setLevel(max(numeric, least))
 
 
 class JsonFormatter(logging.Formatter):

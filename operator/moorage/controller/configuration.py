@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from moorage.api.component_config import (
     LoadedConfiguration,
 )
 from moorage.api.v1alpha1 import DEFAULT_SCHEDULER_NAME
-from moorage.errors import ConfigurationError, Fault
+from moorage.errors import ConfigurationError, Fault, UnknownPlugin
 from moorage.framework.profile import Profile, ProfileSettings, ProfileSpec
 from moorage.framework.registry import Registry
 from moorage.settings import LeaderElectionSettings, Settings
@@ -31,7 +32,7 @@ class ProcessConfiguration:
 
 
 def configure(flags: Settings, loaded: LoadedConfiguration | None, registry: Registry) -> ProcessConfiguration:
-    """Lay the file under the flags and build its profiles; ConfigurationError names every fault of their arguments."""
+    """Lay the file, which was checked when it was loaded, under the flags, and build its profiles."""
     if loaded is None:
         return ProcessConfiguration(settings=flags)
     configuration = loaded.configuration
@@ -47,6 +48,17 @@ def configure(flags: Settings, loaded: LoadedConfiguration | None, registry: Reg
         profiles=_build(configuration, defaults, registry),
         warnings=loaded.warnings,
     )
+
+
+def check_profile(registry: Registry, profile: KubeSchedulerProfile) -> Collection[Fault]:
+    """Return what is wrong with a profile's plugins and their arguments."""
+    try:
+        registry.build_profile(_spec(profile, ProfileSettings()))
+    except ConfigurationError as error:
+        return error.faults
+    except UnknownPlugin as error:
+        return (Fault("plugins", None, str(error)),)
+    return ()
 
 
 def _settings(flags: Settings, configuration: KubeSchedulerConfiguration) -> Settings:
@@ -76,15 +88,7 @@ def _leader_election(election: LeaderElection, *, enabled: bool) -> LeaderElecti
 def _build(
     configuration: KubeSchedulerConfiguration, defaults: ProfileSettings, registry: Registry
 ) -> tuple[Profile, ...]:
-    built, faults = [], []
-    for index, profile in enumerate(configuration.profiles):
-        try:
-            built.append(registry.build_profile(_spec(profile, defaults)))
-        except ConfigurationError as error:
-            faults += [replace(fault, path=f"profiles[{index}].{fault.path}") for fault in error.faults]
-    if faults:
-        raise ConfigurationError(faults)
-    return tuple(built)
+    return tuple(registry.build_profile(_spec(profile, defaults)) for profile in configuration.profiles)
 
 
 def _spec(profile: KubeSchedulerProfile, defaults: ProfileSettings) -> ProfileSpec:

@@ -62,6 +62,11 @@ class LeaderElector:
         self._leads = False
 
     @property
+    def leads(self) -> bool:
+        """Whether this replica was the holder when it last looked."""
+        return self._leads
+
+    @property
     def holder(self) -> str:
         """Who holds the lease, as last seen; empty for nobody."""
         return (self._lease and self._lease.spec.holder_identity) or ""
