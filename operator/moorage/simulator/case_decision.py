@@ -1,0 +1,181 @@
+"""What the engine decides for a case, part by part, in the words of the cases' `expect`.
+
+A cycle only works out what it needs. Here every part is computed, also where a cycle would have ended before it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from moorage.engine.cycle import candidates
+from moorage.engine.decision import CycleError, ScoreTable
+from moorage.engine.filtering import NodeVerdicts, run_filters, status_at
+from moorage.engine.fit_error import NO_NODES, fit_error
+from moorage.engine.post_filter import PostFiltered, run_post_filter
+from moorage.engine.pre_filter import run_pre_filter
+from moorage.engine.preemption import best_candidates
+from moorage.engine.refusal import Refusal
+from moorage.engine.scoring import run_scores
+from moorage.framework.interface import PreFilterPlugin
+from moorage.framework.profile import Profile
+from moorage.framework.snapshot import Snapshot
+from moorage.framework.status import Code, Status
+from moorage.model.pod import Pod
+
+Json = dict[str, Any]
+
+
+class CaseDecision:
+    """Decides for one pod, in one cluster, under one profile."""
+
+    def __init__(self, profile: Profile, pod: Pod, snapshot: Snapshot) -> None:
+        """Run PreFilter and Filter over all nodes."""
+        self._profile = profile
+        self._pod = pod
+        self._snapshot = snapshot
+        self._found = run_pre_filter(profile, pod, snapshot)
+        self._verdicts: NodeVerdicts | None = None
+        if self._found.status.is_success:
+            self._verdicts = run_filters(self._found, candidates(self._found, snapshot))
+        self._refusal = Refusal(snapshot, self._found, self._verdicts)
+
+    def as_json(self) -> Json:
+        """Return all parts that are not empty; lists of names and of reasons are sorted."""
+        feasible = self._feasible()
+        parts: Json = {
+            "preEnqueue": self._pre_enqueue(),
+            "prefilter": self._pre_filter_alone(),
+            "prefilterResult": self._pre_filter_result(),
+            "filter": self._filter(),
+            "filterAll": self._filter_all(),
+        }
+        if feasible is not None and feasible.size:
+            parts |= self._score(feasible)
+        elif self._snapshot.size:
+            parts |= self._refuse()
+        else:
+            parts["scheduleError"] = NO_NODES
+        names = sorted(feasible.names) if feasible is not None else []
+        return {name: part for name, part in parts.items() if part} | {"feasible": names}
+
+    def _feasible(self) -> Snapshot | None:
+        if self._verdicts is None:
+            return None
+        return self._verdicts.nodes.take(np.flatnonzero(self._verdicts.feasible))
+
+    def _pre_enqueue(self) -> Json:
+        statuses = {plugin.name: plugin.pre_enqueue(self._pod) for plugin in self._profile.pre_enqueue}
+        return {name: status_json(status) for name, status in statuses.items() if not status.is_success}
+
+    def _pre_filter_alone(self) -> Json:
+        return {plugin.name: self._one_pre_filter(plugin) for plugin in self._profile.pre_filter}
+
+    def _one_pre_filter(self, plugin: PreFilterPlugin[object]) -> Json:
+        result = plugin.pre_filter(self._pod, self._snapshot)
+        nodes = {} if result.node_names is None else {"nodes": sorted(result.node_names)}
+        return status_json(result.status) | nodes
+
+    def _pre_filter_result(self) -> Json:
+        found = self._found
+        nodes = {} if found.node_names is None else {"nodes": sorted(found.node_names)}
+        plugins = {"nodesPlugins": list(found.narrowed_by)} if found.narrowed_by else {}
+        return status_json(found.status) | {name: part for name, part in (nodes | plugins).items() if part}
+
+    def _filter(self) -> Json:
+        statuses = self._refusal.statuses()
+        return {name: status_json(statuses[name]) if name in statuses else "ok" for name in self._snapshot.names}
+
+    def _filter_all(self) -> Json:
+        """Return what each Filter plugin alone says of the nodes that two or more of them reject."""
+        if self._verdicts is None:
+            return {}
+        rejections: dict[str, Json] = {name: {} for name in self._snapshot.names}
+        for plugin in self._found.filters:
+            verdict = plugin.filter(self._found.states.get(plugin), self._pod, self._snapshot)
+            reasons = () if verdict.passed.all() else verdict.rejections()
+            for position in np.flatnonzero(~verdict.passed).tolist():
+                status = Status(*_unattributed(status_at(plugin.name, reasons, position)))
+                rejections[self._snapshot.names[position]][plugin.name] = status_json(status)
+        return {name: plugins for name, plugins in rejections.items() if len(plugins) > 1}
+
+    def _score(self, feasible: Snapshot) -> Json:
+        """Score the nodes that fit, also where the scheduler would take the only one unseen."""
+        parts: Json = {
+            "notScored": feasible.size == 1 or not self._profile.score,
+            "nominatedOnly": self._pod.nominated_node_name in feasible.names,
+        }
+        try:
+            table = run_scores(self._profile, self._pod, feasible)
+        except CycleError as error:
+            parts["scoreError"] = str(error)
+            if not parts["notScored"] and not parts["nominatedOnly"]:
+                parts["scheduleError"] = str(error)
+            return parts
+        return parts | scores_json(self._profile, table)
+
+    def _refuse(self) -> Json:
+        diagnosis = self._refusal.diagnose()
+        message = fit_error(diagnosis)
+        parts: Json = {
+            "fitErrorMessage": message,
+            "unschedulablePlugins": sorted(diagnosis.unschedulable_plugins),
+        }
+        if self._pod.node_name:
+            return parts | {"preemption": {"skipped": "spec.nodeName is set"}}
+        post = run_post_filter(self._profile, self._refusal, chance=0)
+        if post is None:
+            return parts | {"preemption": {"skipped": "no PostFilter plugin"}}
+        full = f"{message} {post.message}" if post.message else ""
+        return parts | {"fitErrorMessageFull": full, "preemption": preemption_json(post)}
+
+
+def status_json(status: Status) -> Json:
+    """Render a status."""
+    parts: Json = {"code": status.code.value, "plugin": status.plugin, "reasons": sorted(status.reasons)}
+    return {name: part for name, part in parts.items() if part}
+
+
+def _unattributed(status: Status) -> tuple[Code, tuple[str, ...]]:
+    return status.code, status.reasons
+
+
+def scores_json(profile: Profile, table: ScoreTable) -> Json:
+    """Render scores, totals and the nodes that tie for the best."""
+    names = table.node_names
+    scores: Mapping[str, Json] = {
+        entry.plugin: {
+            name: {"raw": int(raw), "normalized": int(normalized), "weighted": int(weighted)}
+            for name, raw, normalized, weighted in zip(names, entry.raw, entry.normalized, entry.weighted, strict=True)
+        }
+        for entry in table.plugins
+    }
+    best = table.total.max()
+    return {
+        "skippedScore": sorted(table.skipped),
+        "weights": {entry.plugin.name: entry.weight for entry in profile.score},
+        "scores": dict(scores),
+        "total": {name: int(total) for name, total in zip(names, table.total, strict=True)},
+        "best": sorted(name for name, total in zip(names, table.total, strict=True) if total == best),
+    }
+
+
+def preemption_json(post: PostFiltered) -> Json:
+    """Render what PostFilter came to."""
+    parts: Json = {"code": post.code.value, "message": post.message}
+    if post.search is not None:
+        found = post.search.candidates
+        parts["candidates"] = {
+            candidate.node_name: {
+                "pods": [pod.key for pod in candidate.victims],
+                "numPDBViolations": candidate.violations,
+            }
+            for candidate in found
+        }
+        parts["nodeStatuses"] = {name: status_json(status) for name, status in post.search.statuses.items()}
+        best = best_candidates(found) if found else []
+        parts["best"] = [candidate.node_name for candidate in best]
+        if len(best) == 1:
+            parts["nominatedNode"] = best[0].node_name
+            parts["victims"] = [pod.key for pod in best[0].victims]
+    return {name: part for name, part in parts.items() if part}
