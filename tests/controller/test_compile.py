@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from moorage.api.v1alpha1 import parse_policy
 from moorage.controller.compile import compile_policy
 from moorage.framework.profile import ProfileSettings, ProfileSpec
+from moorage.framework.registry import Registry
 
 PROCESS = ProfileSettings(percentage_of_nodes_to_score=20, initial_backoff_seconds=2.0, max_backoff_seconds=20.0)
 
@@ -56,6 +59,7 @@ def test_hard_rules_of_sections_run_as_filters() -> None:
         gpu={"podsWithoutGpu": "Forbid"},
     )
     assert filters(profile) == ["ServerlessNodes", "InstanceType", "Lifecycle", "ZoneSpread", "Gpu"]
+    assert [plugin.name for plugin in profile.plugins.pre_filter.enabled] == ["ZoneSpread"]
     assert arguments(profile, "InstanceType") == {"allow": [], "deny": ["r5*"]}
     assert arguments(profile, "Lifecycle") == {"allow": ["spot"]}
 
@@ -134,3 +138,38 @@ def test_what_the_policy_writes_as_plugins_wins_over_its_fields() -> None:
         "scoringStrategy": {"type": "MostAllocated"},
         "ignoredResources": ["example.com/foo"],
     }
+
+
+@pytest.mark.parametrize("preset", ["Default", "BinPack", "Spread", "SpotFirst", "GpuPack"])
+def test_the_registry_builds_every_preset(preset: str) -> None:
+    profile = Registry.discover().build_profile(compiled(preset=preset))
+    assert profile.name == "p"
+
+
+def test_the_registry_builds_a_policy_with_every_section() -> None:
+    spec = compiled(
+        filters={"instanceTypes": {"deny": ["r5*"]}, "lifecycles": ["spot"], "zones": {"allow": ["a"]}},
+        instanceTypes={},
+        lifecycle={"prefer": "none"},
+        zones={"spread": "Require", "prefer": {"a": 3}},
+        gpu={"podsWithoutGpu": "Forbid", "models": {"H100": 10}},
+        resources={
+            "strategy": "RequestedToCapacityRatio",
+            "shape": [{"utilization": 0, "score": 10}, {"utilization": 100, "score": 0}],
+        },
+    )
+    profile = Registry.discover().build_profile(spec)
+    weights = {score.plugin.name: score.weight for score in profile.score}
+    assert {name: weights[name] for name in ("InstanceType", "Lifecycle", "ZoneSpread", "Gpu")} == {
+        "InstanceType": 3,
+        "Lifecycle": 5,
+        "ZoneSpread": 2,
+        "Gpu": 5,
+    }
+    assert [plugin.name for plugin in profile.filter][-5:] == [
+        "ServerlessNodes",
+        "InstanceType",
+        "Lifecycle",
+        "ZoneSpread",
+        "Gpu",
+    ]

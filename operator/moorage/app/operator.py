@@ -155,8 +155,8 @@ async def _drain(parts: Parts) -> None:
     """Wait until nothing is being bound and all of it is told."""
     with suppress(TimeoutError):
         async with asyncio.timeout(DRAIN_SECONDS):
-            while len(parts.binder) or len(parts.pod_statuses) or len(parts.recorder):
-                await asyncio.sleep(DRAIN_POLL_SECONDS)  # noqa: ASYNC110 - three owners, once in a life
+            while len(parts.binder) or len(parts.pod_statuses) or len(parts.recorder):  # noqa: ASYNC110
+                await asyncio.sleep(DRAIN_POLL_SECONDS)
             parts.keeper.report(parts.facts)
             await parts.policy_statuses.flush()
 

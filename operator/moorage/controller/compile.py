@@ -26,6 +26,9 @@ from moorage.framework.profile import PolicyReference, ProfileSettings, ProfileS
 OWN_SCORES: Mapping[str, int] = {"InstanceType": 3, "Lifecycle": 5, "ZoneSpread": 2, "Gpu": 5}
 """Scores of our own and their default weights; each is in only where its section, or a weight, asks for it."""
 
+PREPARED = frozenset({"ZoneSpread"})
+"""Those of ours whose Filter and Score need their PreFilter and PreScore."""
+
 ALL_NODES = 100
 """The percentage of nodes to score where a policy packs or prices: its best node must not be missed."""
 
@@ -73,10 +76,16 @@ class _Parts:
 
     def plugins(self) -> Plugins:
         """Return ours first, then what the policy's own `plugins` add, point by point."""
+        filters = tuple(Plugin(name=name) for name in self._filters())
+        scores = tuple(Plugin(name=name, weight=weight) for name, weight in self._weights().items() if weight)
         ours = {
-            "filter": PluginSet(enabled=tuple(Plugin(name=name) for name in self._filters())),
+            "pre_filter": PluginSet(enabled=tuple(plugin for plugin in filters if plugin.name in PREPARED)),
+            "filter": PluginSet(enabled=filters),
+            "pre_score": PluginSet(
+                enabled=tuple(Plugin(name=plugin.name) for plugin in scores if plugin.name in PREPARED)
+            ),
             "score": PluginSet(
-                enabled=tuple(Plugin(name=name, weight=weight) for name, weight in self._weights().items() if weight),
+                enabled=scores,
                 disabled=tuple(
                     Plugin(name=name)
                     for name, weight in self.spec.weights.items()
