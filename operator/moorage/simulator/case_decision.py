@@ -103,7 +103,7 @@ class CaseDecision:
         """Score the nodes that fit, also where the scheduler would take the only one unseen."""
         parts: Json = {
             "notScored": feasible.size == 1 or not self._profile.score,
-            "nominatedOnly": self._pod.nominated_node_name in feasible.names,
+            "nominatedOnly": self._nominated_only(feasible),
         }
         try:
             table = run_scores(self._profile, self._pod, feasible)
@@ -113,6 +113,11 @@ class CaseDecision:
                 parts["scheduleError"] = str(error)
             return parts
         return parts | scores_json(self._profile, table)
+
+    def _nominated_only(self, feasible: Snapshot) -> str:
+        """Return the pod's nominated node, if it is taken before others that fit as well."""
+        name = self._pod.nominated_node_name
+        return name if feasible.size > 1 and name in feasible.names else ""
 
     def _refuse(self) -> Json:
         diagnosis = self._refusal.diagnose()

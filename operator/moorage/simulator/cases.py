@@ -49,11 +49,11 @@ class Case:
 
 def read_cases(path: Path) -> Iterator[Case]:
     """Yield a file's cases; ConfigurationError names the line of one that cannot be read."""
-    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-    with opened as lines:
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                yield _read_case(line, path, number)
+    packed = path.read_bytes()
+    text = (gzip.decompress(packed) if path.suffix == ".gz" else packed).decode()
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            yield _read_case(line, path, number)
 
 
 def _read_case(line: str, path: Path, number: int) -> Case:
