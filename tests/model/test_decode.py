@@ -1,0 +1,299 @@
+"""From JSON to digested objects: what is read, what is shared, what is refused."""
+
+import gc
+import weakref
+
+import msgspec
+import pytest
+
+from builders import make_node, make_pod, node_object, pod_object
+from moorage.model.decode import KINDS, Decoder
+from moorage.model.node import Taint
+from moorage.model.pod import HostPort, OwnerReference, Toleration
+from moorage.model.resources import Resources
+from moorage.model.selectors import LabelSelector, Requirement
+from moorage.model.workloads import Controller, Namespace, PodDisruptionBudget, Service
+
+
+def test_pods_of_one_template_share_a_shape_whatever_is_their_own() -> None:
+    def template(index: int) -> dict[str, object]:
+        token = f"kube-api-access-{index:05}"
+        return pod_object(
+            f"web-{index}",
+            cpu="1",
+            labels={"app": "web"},
+            node=f"n{index}",
+            spec={"volumes": [{"name": token, "projected": {"sources": []}}]},
+            metadata={"uid": str(index), "resourceVersion": str(index)},
+        )
+
+    first, second = make_pod(template(1)), make_pod(template(2))
+    assert first.shape is second.shape
+    assert (first.node_name, second.node_name) == ("n1", "n2")
+
+
+def test_equal_shapes_are_one_object_even_if_their_bytes_differ() -> None:
+    decoder = Decoder()
+    first = decoder.pod(
+        b'{"metadata":{"name":"a","namespace":"x","labels":{"a":"1","b":"2"}},"spec":{"affinity":null}}'
+    )
+    second = decoder.pod(b'{"metadata":{"name":"b","namespace":"x","labels":{"b":"2","a":"1"}},"spec":{}}')
+    assert first.shape is second.shape
+
+
+def test_different_shapes_are_told_apart() -> None:
+    bodies = [
+        pod_object(),
+        pod_object(namespace="other"),
+        pod_object(labels={"a": "b"}),
+        pod_object(cpu="1"),
+        pod_object(image="app:2"),
+        pod_object(host_ports=[80]),
+        pod_object(tolerations=[{"operator": "Exists"}]),
+        pod_object(spec={"nodeSelector": {}}),
+        pod_object(spec={"overhead": {"cpu": "1"}}),
+        pod_object(spec={"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]}),
+        pod_object(spec={"volumes": [{"name": "v", "image": {"reference": "model"}}]}),
+        pod_object(spec={"resourceClaims": [{"name": "gpu"}]}),
+        pod_object(spec={"hostNetwork": True, "hostUsers": False}),
+        pod_object(owner={"apiVersion": "v1", "kind": "Job", "name": "j", "uid": "u", "controller": True}),
+    ]
+    assert len({make_pod(body).shape for body in bodies}) == len(bodies)
+
+
+def test_a_shape_lives_as_long_as_a_pod_has_it() -> None:
+    decoder = Decoder()
+    made = decoder.pod(b'{"metadata":{"name":"a"}}')
+    shape = weakref.ref(made.shape)
+    del made
+    gc.collect()
+    assert shape() is None
+
+
+def test_everything_that_scheduling_reads_of_a_pod() -> None:
+    made = make_pod(
+        {
+            "metadata": {
+                "name": "p",
+                "namespace": "team-a",
+                "uid": "u-1",
+                "resourceVersion": "7",
+                "creationTimestamp": "1970-01-01T00:01:00Z",
+                "deletionTimestamp": "2026-01-01T00:00:00Z",
+                "labels": {"app": "web"},
+                "ownerReferences": [
+                    {"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "n-1"},
+                    {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "rs", "uid": "r-1", "controller": True},
+                ],
+            },
+            "spec": {
+                "nodeName": "n1",
+                "schedulerName": "gpu",
+                "priority": 5,
+                "preemptionPolicy": "Never",
+                "schedulingGates": [{"name": "example.com/wait"}],
+                "containers": [
+                    {
+                        "name": "c",
+                        "image": "registry:5000/app",
+                        "ports": [
+                            {"containerPort": 80, "hostPort": 8080, "hostIP": "10.0.0.1", "protocol": "UDP"},
+                            {"containerPort": 81},
+                        ],
+                        "resources": {"requests": {"cpu": "1"}, "limits": {"nvidia.com/gpu": "1"}},
+                        "restartPolicyRules": [{"action": "RestartAllContainers"}],
+                    }
+                ],
+                "initContainers": [
+                    {"name": "i", "image": "init@sha256:1", "ports": [{"hostPort": 1}]},
+                    {"name": "s", "image": "side:1", "restartPolicy": "Always", "ports": [{"hostPort": 2}]},
+                ],
+                "nodeSelector": {"disk": "ssd"},
+                "tolerations": [{"key": "k", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 30}],
+                "hostNetwork": True,
+                "hostUsers": False,
+                "resourceClaims": [{"name": "gpu"}],
+            },
+            "status": {
+                "phase": "Pending",
+                "startTime": "1970-01-01T00:02:00Z",
+                "nominatedNodeName": "n9",
+                "conditions": [
+                    {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes"},
+                    {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"},
+                ],
+            },
+        }
+    )
+    assert (made.uid, made.name, made.key, made.resource_version) == ("u-1", "p", "team-a/p", "7")
+    assert (made.node_name, made.required_node_name, made.nominated_node_name) == ("n1", "n1", "n9")
+    assert (made.scheduler_name, made.priority, made.preemption_policy) == ("gpu", 5, "Never")
+    assert (made.creation_timestamp, made.start_time, made.terminating) == (60.0, 120.0, True)
+    assert made.scheduling_gates == ("example.com/wait",)
+    assert made.scheduled_condition == ("False", "Unschedulable", "0/1 nodes")
+    assert made.disruption_target == "PreemptionByScheduler"
+    shape = made.shape
+    assert shape.owner == OwnerReference("apps/v1", "ReplicaSet", "rs", "r-1")
+    assert shape.images == ("init@sha256:1", "side:1", "registry:5000/app:latest")
+    assert shape.container_count == 3
+    assert shape.host_ports == (HostPort("10.0.0.1", "UDP", 8080), HostPort("0.0.0.0", "TCP", 2))
+    assert shape.tolerations == (Toleration("k", "Exists", "", "NoExecute"),)
+    assert shape.node_selector == {"disk": "ssd"}
+    assert shape.resource_claims == ("gpu",)
+    assert shape.limit_names == {"cpu", "nvidia.com/gpu"}
+    assert shape.required_features == {"RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport"}
+
+
+def test_what_the_api_server_would_fill_in_is_filled_in() -> None:
+    made = make_pod({"metadata": {"name": "p"}})
+    assert (made.namespace, made.uid, made.scheduler_name) == ("default", "default/p", "default-scheduler")
+    assert (made.priority, made.preemption_policy) == (0, "PreemptLowerPriority")
+
+
+def test_nulls_that_go_writes_for_empty_slices_are_read() -> None:
+    made = Decoder().pod(
+        b'{"metadata":{"name":"p","labels":null,"ownerReferences":null,"creationTimestamp":null},"spec":{"containers":null,'
+        b'"volumes":null,"tolerations":null,"affinity":null,"topologySpreadConstraints":null,"resources":null},'
+        b'"status":{"conditions":null,"containerStatuses":null}}'
+    )
+    assert made.shape.container_count == 0
+    node = Decoder().node(
+        b'{"metadata":{"name":"n"},"spec":{"taints":null},"status":{"images":null,"allocatable":null}}'
+    )
+    assert (node.taints, node.images) == ((), ())
+
+
+def test_raw_bytes_are_kept_only_while_the_pod_waits() -> None:
+    decoder = Decoder()
+    waiting, bound = (msgspec.json.encode(pod_object(node=node)) for node in ("", "n1"))
+    assert decoder.pod(waiting, keep_raw=True).raw == waiting
+    assert decoder.pod(bound, keep_raw=True).raw == b""
+    assert decoder.pod(waiting).raw == b""
+
+
+def test_terms_name_the_namespaces_they_speak_of() -> None:
+    def namespaces_of(**fields: object) -> tuple[frozenset[str], LabelSelector | None]:
+        term = {"topologyKey": "zone", **fields}
+        affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+        (read,) = make_pod(pod_object(namespace="own", affinity=affinity)).shape.pod_affinity.required_affinity
+        return read.namespaces, read.namespace_selector
+
+    assert namespaces_of() == ({"own"}, None)
+    assert namespaces_of(namespaces=["a"]) == ({"a"}, None)
+    assert namespaces_of(namespaceSelector={}) == (frozenset(), LabelSelector())
+
+
+def test_match_label_keys_add_the_pods_own_values_to_the_selector() -> None:
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": "zone",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+        "matchLabelKeys": ["hash", "absent", "app"],
+    }
+    made = make_pod(pod_object(labels={"app": "web", "hash": "h1"}, spread=[constraint]))
+    (read,) = made.shape.spread_constraints
+    assert read.selector == LabelSelector(
+        (Requirement("app", "In", frozenset({"web"})), Requirement("hash", "In", frozenset({"h1"})))
+    )
+    assert (read.min_domains, read.honor_affinity, read.honor_taints) == (1, True, False)
+
+
+def test_a_preferred_node_term_that_cannot_be_read_keeps_kube_schedulers_words() -> None:
+    preference = {"matchExpressions": [{"key": "rank", "operator": "Gt", "values": ["-5"]}]}
+    affinity = {
+        "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": preference}]}
+    }
+    node_affinity = make_pod(pod_object(affinity=affinity)).shape.node_affinity
+    assert node_affinity is not None
+    assert node_affinity.preferred[0].term.error.startswith(
+        'matchExpressions[0].values[0][rank]: Invalid value: "-5": a valid label must be an empty string or consist of'
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (pod_object(cpu="1K"), r"spec\.containers\[0\]\.resources\.requests\.cpu: '1K' is not a quantity"),
+        (pod_object(spec={"overhead": {"cpu": "x"}}), r"spec\.overhead\.cpu: 'x' is not a quantity"),
+        (pod_object(spec={"priority": "high"}), r"Expected `int \| null`, got `str` - at `\$\.spec\.priority`"),
+        (
+            pod_object(
+                spread=[
+                    {
+                        "maxSkew": 1,
+                        "topologyKey": "z",
+                        "whenUnsatisfiable": "DoNotSchedule",
+                        "labelSelector": {"matchExpressions": [{"key": "a", "operator": "Near", "values": ["b"]}]},
+                    }
+                ]
+            ),
+            r"matchExpressions\[0\]: 'Near' with 1 values is not valid",
+        ),
+        ({"spec": {}}, "missing required field `metadata`"),
+    ],
+)
+def test_a_pod_that_cannot_be_read_is_refused_by_the_path_of_the_field(body: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make_pod(body)
+
+
+def test_everything_that_scheduling_reads_of_a_node() -> None:
+    body = node_object(
+        "n1",
+        cpu="3920m",
+        memory="1Ki",
+        pods="30",
+        labels={"disk": "ssd"},
+        taints=[{"key": "k", "value": "v", "effect": "NoSchedule"}],
+        unschedulable=True,
+        images={"app:1": 5},
+        features=["F"],
+        metadata={"resourceVersion": "3"},
+    )
+    made = make_node(body)
+    assert (made.name, made.uid, made.unschedulable) == ("n1", "node-n1", True)
+    assert made.labels == {"kubernetes.io/hostname": "n1", "disk": "ssd"}
+    assert made.resource_version == "3"
+    assert made.taints == (Taint("k", "NoSchedule", "v"),)
+    assert made.allocatable == Resources((("cpu", 3920), ("memory", 1024), ("pods", 30)))
+    assert made.images == (("app:1", 5),)
+    assert made.declared_features == {"F"}
+
+
+def test_a_nodes_amount_that_cannot_be_read_counts_as_none() -> None:
+    made = make_node(node_object(cpu="lots", memory="1"))
+    assert made.allocatable == Resources((("cpu", 0), ("memory", 1), ("pods", 110)))
+
+
+def test_objects_around_pods() -> None:
+    decoder = Decoder()
+    meta = {"name": "x", "namespace": "ns", "uid": "u"}
+    labels = {"matchLabels": {"app": "web"}}
+    selector = LabelSelector((Requirement("app", "In", frozenset({"web"})),))
+    assert decoder.decode_object("Service", {"metadata": meta, "spec": {"selector": {"app": "web"}}}) == Service(
+        namespace="ns", name="x", selector={"app": "web"}
+    )
+    assert decoder.decode_object("Service", {"metadata": meta, "spec": {"selector": None}}).selector == {}
+    for kind in ("ReplicaSet", "StatefulSet"):
+        assert decoder.decode_object(kind, {"metadata": meta, "spec": {"selector": labels}}) == Controller(
+            kind=kind, namespace="ns", name="x", uid="u", selector=selector
+        )
+    replication = decoder.decode_object(
+        "ReplicationController", {"metadata": meta, "spec": {"selector": {"app": "web"}}}
+    )
+    assert replication.selector == selector
+    assert decoder.decode_object("Namespace", {"metadata": {"name": "ns", "labels": {"a": "b"}}}) == Namespace(
+        name="ns", labels={"a": "b"}
+    )
+    budget = {"disruptionsAllowed": 2, "disruptedPods": {"p": "2026-01-01T00:00:00Z"}}
+    assert decoder.decode_object(
+        "PodDisruptionBudget", {"metadata": meta, "spec": {"selector": labels}, "status": budget}
+    ) == PodDisruptionBudget(
+        namespace="ns", name="x", selector=selector, disruptions_allowed=2, disrupted_pods=frozenset({"p"})
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_read_from_no_more_than_a_name(kind: str) -> None:
+    assert Decoder().decode_object(kind, {"metadata": {"name": "x"}}).name == "x"

@@ -1,0 +1,162 @@
+"""What pods take of a node, by examples."""
+
+from typing import Any
+
+import pytest
+
+from builders import Object, make_pod, pod, pod_object
+from moorage.model.pod import Pod
+from moorage.model.requests import is_counted
+from moorage.model.resources import Resources
+
+MEBI = 2**20
+
+
+def container(name: str = "c", *, restart: str | None = None, **requests: str) -> Object:
+    body: Object = {"name": name, "image": "app:1", "resources": {"requests": requests}}
+    return {**body, "restartPolicy": restart} if restart else body
+
+
+def pod_of(containers: list[Object], init: list[Object] | None = None, **fields: Any) -> Pod:
+    return make_pod(
+        pod_object(
+            containers=containers,
+            spec={**({"initContainers": init} if init else {}), **fields.pop("spec", {})},
+            **fields,
+        )
+    )
+
+
+def amounts(resources: Resources) -> dict[str, int]:
+    return dict(resources.amounts)
+
+
+def test_containers_add_up_before_they_are_rounded() -> None:
+    made = pod_of([container(cpu="0.3m", memory="0.5"), container(cpu="0.3m", memory="0.5"), container(cpu="1")])
+    assert amounts(made.shape.requests) == {"cpu": 1001, "memory": 1}
+
+
+def test_the_largest_init_container_counts_where_it_needs_more_than_all_containers() -> None:
+    made = pod_of([container(cpu="1", memory="1Mi")], [container(cpu="3"), container(cpu="2", memory="3Mi")])
+    assert amounts(made.shape.requests) == {"cpu": 3000, "memory": 3 * MEBI}
+
+
+def test_a_sidecar_counts_beside_containers_and_beside_init_containers_after_it() -> None:
+    early = [container(restart="Always", cpu="1"), container(cpu="4")]
+    late = [container(cpu="4"), container(restart="Always", cpu="1")]
+    assert amounts(pod_of([container(cpu="2")], early).shape.requests) == {"cpu": 5000}
+    assert amounts(pod_of([container(cpu="2")], late).shape.requests) == {"cpu": 4000}
+    assert amounts(pod_of([container(cpu="4")], late).shape.requests) == {"cpu": 5000}
+
+
+def test_overhead_comes_on_top() -> None:
+    made = pod_of([container(cpu="1")], spec={"overhead": {"cpu": "250m", "memory": "120Mi"}})
+    assert amounts(made.shape.requests) == {"cpu": 1250, "memory": 120 * MEBI}
+
+
+def test_pod_level_requests_replace_those_of_containers_and_ignore_other_resources() -> None:
+    made = pod_of(
+        [container(cpu="1", memory="1Mi", **{"example.com/gpu": "1"})],
+        spec={"resources": {"requests": {"cpu": "500m", "hugepages-2Mi": "4Mi", "example.com/gpu": "7"}}},
+    )
+    assert amounts(made.shape.requests) == {"cpu": 500, "memory": MEBI, "hugepages-2Mi": 4 * MEBI, "example.com/gpu": 1}
+
+
+def test_scoring_fills_in_what_a_container_does_not_state_but_not_a_zero() -> None:
+    made = pod_of([container(cpu="0"), container(memory="1Mi")], [container()])
+    assert amounts(made.shape.requests) == {"cpu": 0, "memory": MEBI}
+    assert amounts(made.shape.score_requests) == {"cpu": 100, "memory": 201 * MEBI}
+    assert made.non_zero_requests == made.shape.score_requests
+
+
+def test_a_pod_without_requests_counts_with_the_defaults_in_scoring_only() -> None:
+    made = pod()
+    assert amounts(made.requests) == {}
+    assert amounts(made.non_zero_requests) == {"cpu": 100, "memory": 200 * MEBI}
+
+
+def test_pod_level_requests_count_in_the_scores_of_placed_pods_but_not_of_the_incoming_one() -> None:
+    made = pod_of([container(), container()], spec={"resources": {"requests": {"cpu": "2"}}})
+    assert amounts(made.shape.score_requests) == {"cpu": 200, "memory": 400 * MEBI}
+    assert amounts(made.non_zero_requests) == {"cpu": 2000, "memory": 400 * MEBI}
+
+
+def status_of(name: str, actuated: dict[str, str] | None, allocated: dict[str, str] | None = None) -> Object:
+    return {
+        "name": name,
+        **({"resources": {"requests": actuated}} if actuated is not None else {}),
+        **({"allocatedResources": allocated} if allocated else {}),
+    }
+
+
+def test_a_pod_that_is_resized_takes_the_largest_of_wanted_allocated_and_actual() -> None:
+    made = pod_of(
+        [container("a", cpu="1", memory="2Mi"), container("b", cpu="1")],
+        status={"containerStatuses": [status_of("a", {"cpu": "2", "memory": "1Mi"}, {"memory": "3Mi"})]},
+    )
+    assert amounts(made.shape.requests) == {"cpu": 2000, "memory": 2 * MEBI}
+    assert amounts(made.requests) == {"cpu": 3000, "memory": 3 * MEBI}
+    assert amounts(made.non_zero_requests) == {"cpu": 3000, "memory": 203 * MEBI}
+
+
+def test_an_infeasible_resize_does_not_count() -> None:
+    made = pod_of(
+        [container("a", cpu="4")],
+        status={
+            "containerStatuses": [status_of("a", {"cpu": "1"}, {"cpu": "500m"})],
+            "conditions": [{"type": "PodResizePending", "status": "True", "reason": "Infeasible"}],
+        },
+    )
+    assert amounts(made.requests) == {"cpu": 1000}
+
+
+def test_a_status_without_resources_leaves_the_spec_in_force() -> None:
+    made = pod_of([container("a", cpu="1")], status={"containerStatuses": [status_of("a", None, {"cpu": "9"})]})
+    assert amounts(made.requests) == {"cpu": 1000}
+
+
+def test_only_sidecars_among_init_containers_are_resized() -> None:
+    made = pod_of(
+        [container("a", cpu="1")],
+        [container("i", cpu="1"), container("s", restart="Always", cpu="1")],
+        status={"initContainerStatuses": [status_of("i", {"cpu": "9"}), status_of("s", {"cpu": "2"})]},
+    )
+    assert amounts(made.requests) == {"cpu": 3000}
+
+
+def test_a_pod_resized_as_a_whole_takes_the_largest_amount() -> None:
+    made = pod_of(
+        [container("a", cpu="1")],
+        spec={"resources": {"requests": {"cpu": "2"}}},
+        status={"resources": {"requests": {"cpu": "3"}}, "allocatedResources": {"cpu": "1"}},
+    )
+    assert amounts(made.shape.requests) == {"cpu": 2000}
+    assert amounts(made.requests) == {"cpu": 3000}
+
+
+def test_pods_of_one_shape_may_be_resized_differently() -> None:
+    small, large = (
+        pod_of([container("a", cpu="1")], status={"containerStatuses": [status_of("a", {"cpu": cpu})]})
+        for cpu in ("2", "3")
+    )
+    assert small.shape is large.shape
+    assert [amounts(each.requests) for each in (small, large)] == [{"cpu": 2000}, {"cpu": 3000}]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("cpu", True),
+        ("ephemeral-storage", True),
+        ("hugepages-1Gi", True),
+        ("nvidia.com/gpu", True),
+        ("kubernetes.io/batch-cpu", True),
+        ("attachable-volumes-aws-ebs", True),
+        ("storage", False),
+        ("pods", False),
+        ("requests.example.com/gpu", False),
+    ],
+)
+def test_names_that_are_no_resource_of_a_node_are_ignored(name: str, *, expected: bool) -> None:
+    assert is_counted(name) is expected
+    assert (name in amounts(pod(requests={name: "1"}).requests)) is expected

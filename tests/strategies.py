@@ -1,0 +1,220 @@
+"""Hypothesis strategies: small clusters, from vocabularies so small that things coincide.
+
+Objects are drawn as the API server's dicts and digested by `builders`, so that what is drawn is what can arrive.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from hypothesis import strategies as st
+
+from builders import HOSTNAME, ZONE, Object, make_node, make_pod, node_object, pod_object
+from moorage.framework.terms import Clause, CountedTerm
+from moorage.model.node import Node
+from moorage.model.pod import Pod
+from moorage.model.selectors import LabelSelector, Requirement
+
+NAMESPACES = ("default", "team-a", "team-b")
+NAMESPACE_LABELS = {"default": {}, "team-a": {"team": "a"}, "team-b": {"team": "b", "shared": "yes"}}
+NODE_NAMES = ("n0", "n1", "n2", "n3", "n4", "n5")
+ZONES = ("", "z-a", "z-b", "z-c")
+TOPOLOGY_KEYS = (HOSTNAME, ZONE, "rack")
+APPS = ("web", "db", "cache")
+EXTENDED = "example.com/gpu"
+
+quantities = st.one_of(
+    st.sampled_from(["0", "1", "100m", "250m", "0.5", "2", "1e1"]), st.integers(1, 4000).map(lambda n: f"{n}m")
+)
+byte_quantities = st.one_of(st.sampled_from(["0", "64Mi", "1Gi", "1G", "1500k"]), st.integers(1, 10**10).map(str))
+
+
+@cache
+def pod_labels() -> st.SearchStrategy[dict[str, str]]:
+    """Labels of pods."""
+    return st.fixed_dictionaries(
+        {}, optional={"app": st.sampled_from(APPS), "tier": st.sampled_from(["front", "back"])}
+    )
+
+
+@cache
+def label_selectors() -> st.SearchStrategy[Object]:
+    """Label selectors over the labels of pods, the empty one among them."""
+    expressions = st.one_of(
+        st.fixed_dictionaries(
+            {
+                "key": st.sampled_from(["app", "tier", "nope"]),
+                "operator": st.sampled_from(["In", "NotIn"]),
+                "values": st.lists(st.sampled_from([*APPS, "front", "back"]), min_size=1, max_size=2, unique=True),
+            }
+        ),
+        st.fixed_dictionaries(
+            {"key": st.sampled_from(["app", "tier", "nope"]), "operator": st.sampled_from(["Exists", "DoesNotExist"])}
+        ),
+    )
+    return st.fixed_dictionaries(
+        {}, optional={"matchLabels": pod_labels(), "matchExpressions": st.lists(expressions, max_size=2)}
+    )
+
+
+@cache
+def affinity_terms() -> st.SearchStrategy[Object]:
+    """Terms of pod affinity and anti-affinity."""
+    return st.fixed_dictionaries(
+        {"topologyKey": st.sampled_from(TOPOLOGY_KEYS)},
+        optional={
+            "labelSelector": label_selectors(),
+            "namespaces": st.lists(st.sampled_from(NAMESPACES), min_size=1, max_size=2, unique=True),
+            "namespaceSelector": st.sampled_from(
+                [{}, {"matchLabels": {"team": "a"}}, {"matchExpressions": [{"key": "shared", "operator": "Exists"}]}]
+            ),
+        },
+    )
+
+
+@cache
+def pod_affinities() -> st.SearchStrategy[Object]:
+    """A whole `spec.affinity` of pod terms."""
+    weighted = st.fixed_dictionaries({"weight": st.integers(1, 100), "podAffinityTerm": affinity_terms()})
+    half = st.fixed_dictionaries(
+        {},
+        optional={
+            "requiredDuringSchedulingIgnoredDuringExecution": st.lists(affinity_terms(), max_size=2),
+            "preferredDuringSchedulingIgnoredDuringExecution": st.lists(weighted, max_size=2),
+        },
+    )
+    return st.fixed_dictionaries({}, optional={"podAffinity": half, "podAntiAffinity": half})
+
+
+@cache
+def spread_constraints() -> st.SearchStrategy[list[Object]]:
+    """Topology spread constraints."""
+    return st.lists(
+        st.fixed_dictionaries(
+            {
+                "maxSkew": st.integers(1, 3),
+                "topologyKey": st.sampled_from(TOPOLOGY_KEYS),
+                "whenUnsatisfiable": st.sampled_from(["DoNotSchedule", "ScheduleAnyway"]),
+            },
+            optional={"labelSelector": label_selectors(), "nodeTaintsPolicy": st.sampled_from(["Honor", "Ignore"])},
+        ),
+        max_size=2,
+    )
+
+
+@cache
+def tolerations() -> st.SearchStrategy[list[Object]]:
+    """Tolerations of the taints of `nodes`."""
+    return st.lists(
+        st.sampled_from(
+            [
+                {"operator": "Exists"},
+                {"key": "dedicated", "operator": "Exists"},
+                {"key": "dedicated", "operator": "Equal", "value": "db", "effect": "NoSchedule"},
+                {"key": "spot", "operator": "Exists", "effect": "PreferNoSchedule"},
+            ]
+        ),
+        max_size=2,
+    )
+
+
+@cache
+def taints() -> st.SearchStrategy[list[Object]]:
+    """Taints of nodes."""
+    return st.lists(
+        st.sampled_from(
+            [
+                {"key": "dedicated", "value": "db", "effect": "NoSchedule"},
+                {"key": "dedicated", "value": "web", "effect": "NoExecute"},
+                {"key": "spot", "effect": "PreferNoSchedule"},
+            ]
+        ),
+        max_size=2,
+        unique_by=lambda taint: (taint["key"], taint["effect"]),
+    )
+
+
+@cache
+def _requests() -> st.SearchStrategy[dict[str, str]]:
+    return st.fixed_dictionaries(
+        {}, optional={"cpu": quantities, "memory": byte_quantities, EXTENDED: st.sampled_from(["1", "2"])}
+    )
+
+
+@st.composite
+def nodes(draw: st.DrawFn, name: str | None = None) -> Node:
+    """Draw a node; its name is one of NODE_NAMES where none is given."""
+    extended = draw(st.sampled_from([{}, {EXTENDED: "4"}, {"ephemeral-storage": "10Gi"}]))
+    rack = draw(st.sampled_from([{}, {"rack": "r1"}, {"rack": "r2"}]))
+    return make_node(
+        node_object(
+            name or draw(st.sampled_from(NODE_NAMES)),
+            cpu=draw(st.sampled_from(["1", "2", "4", "1500m"])),
+            memory=draw(st.sampled_from(["2Gi", "4Gi", "8G"])),
+            pods=draw(st.sampled_from(["2", "10", "110"])),
+            allocatable=extended,
+            labels=rack,
+            zone=draw(st.sampled_from(ZONES)),
+            taints=draw(taints()),
+            unschedulable=draw(st.booleans()),
+            images=draw(st.dictionaries(st.sampled_from(["app:1", "app:2"]), st.integers(1, 10**9), max_size=2)),
+        )
+    )
+
+
+@cache
+def _maybe_affinity() -> st.SearchStrategy[Object | None]:
+    return st.one_of(st.none(), pod_affinities())
+
+
+@st.composite
+def pods(draw: st.DrawFn, name: str = "p", node: str = "") -> Pod:
+    """Draw a pod of that name, on that node or waiting."""
+    requests: dict[str, Any] = draw(_requests())
+    return make_pod(
+        pod_object(
+            name,
+            namespace=draw(st.sampled_from(NAMESPACES)),
+            labels=draw(pod_labels()),
+            node=node,
+            requests=requests,
+            host_ports=draw(st.lists(st.sampled_from([80, 443]), max_size=1)),
+            tolerations=draw(tolerations()),
+            affinity=draw(_maybe_affinity()),
+            spread=draw(spread_constraints()),
+            priority=draw(st.sampled_from([0, 0, 10, 100])),
+            terminating=draw(st.sampled_from([False, False, False, True])),
+        )
+    )
+
+
+@st.composite
+def clusters(draw: st.DrawFn, max_pods: int = 6) -> tuple[list[Node], list[Pod]]:
+    """Draw nodes of different names, and pods on them."""
+    names = draw(st.lists(st.sampled_from(NODE_NAMES), min_size=1, unique=True))
+    placed = [
+        draw(pods(name=f"e{index}", node=draw(st.sampled_from(names))))
+        for index in range(draw(st.integers(0, max_pods)))
+    ]
+    return [draw(nodes(name=name)) for name in names], placed
+
+
+@st.composite
+def counted_terms(draw: st.DrawFn) -> CountedTerm:
+    """Draw a term by which placed pods are counted."""
+    clauses = draw(st.lists(_clauses(), min_size=1, max_size=2))
+    return CountedTerm(tuple(clauses), counts_terminating=draw(st.booleans()))
+
+
+@cache
+def _clauses() -> st.SearchStrategy[Clause]:
+    namespaces = st.one_of(st.none(), st.frozensets(st.sampled_from(NAMESPACES), max_size=2))
+    requirements = st.builds(
+        Requirement,
+        st.sampled_from(["app", "tier"]),
+        st.sampled_from(["In", "NotIn"]),
+        st.frozensets(st.sampled_from([*APPS, "front"]), min_size=1, max_size=2),
+    )
+    selectors = st.one_of(st.none(), st.lists(requirements, max_size=2).map(lambda each: LabelSelector(tuple(each))))
+    return st.builds(Clause, namespaces, selectors)
