@@ -70,6 +70,7 @@ async def _demo(steps: demo_report.Steps, *, keep: bool) -> int:
             with steps.step("the examples' pods, bound or refused with a reason"):
                 await _apply_pods(kubectl)
                 pods = await _settled_pods(kubectl)
+                await _told_policies(kubectl, pods)
             nodes = (await kubectl.json("get", "nodes"))["items"]
             demo_report.show(await kubectl.run("get", PLURAL), pods, nodes)
             verdict = _judge(pods)
@@ -183,6 +184,17 @@ async def _settled_pods(kubectl: Kubectl) -> list[dict[str, Any]]:
             return pods
         await asyncio.sleep(POLL_SECONDS)
     raise DemoError(f"after {SETTLE_SECONDS:.0f} s these pods neither run nor say why not: {', '.join(waiting)}")
+
+
+async def _told_policies(kubectl: Kubectl, pods: Sequence[dict[str, Any]]) -> None:
+    """Wait until the policies' statuses tell of all their pods; they are written about once a second."""
+    running = sum(1 for pod in pods if pod["spec"].get("nodeName"))
+    for _ in range(int(SETTLE_SECONDS / POLL_SECONDS)):
+        policies = (await kubectl.json("get", PLURAL))["items"]
+        if sum(policy["status"].get("pods", {}).get("bound", 0) for policy in policies) >= running:
+            return
+        await asyncio.sleep(POLL_SECONDS)
+    raise DemoError(f"after {SETTLE_SECONDS:.0f} s the policies' statuses do not tell of their {running} bound pods")
 
 
 def _is_settled(pod: dict[str, Any]) -> bool:
