@@ -1,0 +1,54 @@
+"""Runs one plugin over a snapshot and says, node by node, what it answers.
+
+rejections(plugin, pod, snapshot)    {"n1": None, "n2": (Code.UNSCHEDULABLE, ["Insufficient cpu"])}
+scores(plugin, pod, snapshot)        {"n1": 100, "n2": 0}, normalised; `raw=True` as Score returns them
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from moorage.framework.interface import FilterPlugin, PreFilterPlugin, ScorePlugin
+from moorage.framework.snapshot import Snapshot
+from moorage.framework.status import Code
+from moorage.model.pod import Pod
+
+Refusal = tuple[Code, list[str]] | None
+
+
+def rejections(plugin: FilterPlugin[Any], pod: Pod, nodes: Snapshot) -> dict[str, Refusal]:
+    """Run PreFilter, if the plugin has one, and Filter; say for each node why it was refused, None if it was not."""
+    state = None
+    if isinstance(plugin, PreFilterPlugin):
+        result = plugin.pre_filter(pod, nodes.cluster)
+        if result.status.code is Code.SKIP:
+            return dict.fromkeys(nodes.names)
+        assert result.status.is_success, result.status
+        state = result.state
+    verdict = plugin.filter(state, pod, nodes)
+    refused: dict[str, Refusal] = {}
+    for position, name in enumerate(nodes.names):
+        found = [rejection for rejection in verdict.rejections() if rejection.nodes[position]]
+        assert bool(found) != bool(verdict.passed[position]), f"{name}: the mask and the reasons do not agree"
+        hopeless = any(rejection.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE for rejection in found)
+        code = Code.UNSCHEDULABLE_AND_UNRESOLVABLE if hopeless else Code.UNSCHEDULABLE
+        refused[name] = (code, [rejection.reason for rejection in found]) if found else None
+    return refused
+
+
+def passes(plugin: FilterPlugin[Any], pod: Pod, nodes: Snapshot) -> set[str]:
+    """Return the names of the nodes that pass."""
+    return {name for name, refusal in rejections(plugin, pod, nodes).items() if refusal is None}
+
+
+def scores(plugin: ScorePlugin[Any], pod: Pod, nodes: Snapshot, *, raw: bool = False) -> dict[str, int]:
+    """Run PreScore, Score and, unless `raw`, NormalizeScore."""
+    result = plugin.pre_score(pod, nodes)
+    assert result.status.is_success, result.status
+    found = plugin.score(result.state, pod, nodes)
+    assert found.dtype == np.int64
+    if not raw:
+        found = plugin.normalize(result.state, pod, nodes, found)
+    return dict(zip(nodes.names, found.tolist(), strict=True))

@@ -1,0 +1,31 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders import pod
+from moorage.model.pod import Pod
+from moorage.plugins.priority_sort import PrioritySort
+
+
+def test_higher_priority_goes_first_and_then_who_waited_longer() -> None:
+    waiting = [(pod("late"), 9.0), (pod("early"), 1.0), (pod("urgent", priority=100), 20.0)]
+
+    ordered = sorted(waiting, key=lambda entry: PrioritySort().sort_key(*entry))
+
+    assert [entry[0].name for entry in ordered] == ["urgent", "early", "late"]
+
+
+def _is_less(one: tuple[Pod, float], other: tuple[Pod, float]) -> bool:
+    """Compare as upstream's Less does."""
+    if one[0].priority != other[0].priority:
+        return one[0].priority > other[0].priority
+    return one[1] < other[1]
+
+
+entries = st.tuples(st.integers(-10, 10).map(lambda priority: pod(priority=priority)), st.floats(0, 100))
+
+
+@given(entries, entries)
+def test_keys_order_as_upstream_compares(one: tuple[Pod, float], other: tuple[Pod, float]) -> None:
+    plugin = PrioritySort()
+
+    assert (plugin.sort_key(*one) < plugin.sort_key(*other)) == _is_less(one, other)

@@ -1,0 +1,27 @@
+from builders import pod
+from moorage.framework.events import updated
+from moorage.framework.status import Code
+from moorage.plugins.scheduling_gates import SchedulingGates
+
+GATED = {"schedulingGates": [{"name": "quota"}, {"name": "image-scan"}]}
+
+
+def test_pod_without_gates_enters_the_queue() -> None:
+    assert SchedulingGates().pre_enqueue(pod()).is_success
+
+
+def test_pod_with_gates_is_held_back_and_says_which_ones() -> None:
+    status = SchedulingGates().pre_enqueue(pod(spec=GATED))
+
+    assert status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE
+    assert status.reasons == ("waiting for scheduling gates: [quota image-scan]",)
+
+
+def test_only_the_end_of_its_own_gates_queues_a_pod() -> None:
+    gated, ungated = pod(spec=GATED), pod()
+    fewer = pod(spec={"schedulingGates": [{"name": "quota"}]})
+    plugin = SchedulingGates()
+
+    assert plugin.queueing_hint(gated, updated("Pod", gated, ungated))
+    assert not plugin.queueing_hint(gated, updated("Pod", gated, fewer))
+    assert not plugin.queueing_hint(gated, updated("Pod", pod("other", spec=GATED), pod("other")))
