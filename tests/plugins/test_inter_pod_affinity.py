@@ -1,0 +1,408 @@
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from builders import ZONE, Object, node, pod, snapshot_of
+from moorage.framework.events import ClusterEvent, added, deleted, updated
+from moorage.framework.interface import Verdict
+from moorage.framework.snapshot import Snapshot
+from moorage.framework.status import Code
+from moorage.model.affinity import AffinityTerm
+from moorage.model.node import Node
+from moorage.model.pod import Pod
+from moorage.plugins.inter_pod_affinity import (
+    AFFINITY_REASON,
+    ANTI_AFFINITY_REASON,
+    EXISTING_ANTI_AFFINITY_REASON,
+    InterPodAffinity,
+)
+from strategies import NAMESPACE_LABELS, clusters, pods
+
+DB = {"app": "db"}
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def term(app: str = "db", key: str = ZONE, **more: object) -> Object:
+    return {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}, **more}
+
+
+def near(*terms: Object) -> Object:
+    return {"podAffinity": {REQUIRED: list(terms)}}
+
+
+def away(*terms: Object) -> Object:
+    return {"podAntiAffinity": {REQUIRED: list(terms)}}
+
+
+def prefers(kind: str, weight: int, wanted: Object) -> Object:
+    return {kind: {PREFERRED: [{"weight": weight, "podAffinityTerm": wanted}]}}
+
+
+def answers(verdict: Verdict, nodes: Snapshot) -> dict[str, str]:
+    """What each node answers: ok, or the reason."""
+    found = dict.fromkeys(nodes.names, "ok")
+    for rejection in verdict.rejections():
+        found |= {name: rejection.reason for name, hit in zip(nodes.names, rejection.nodes, strict=True) if hit}
+    assert [answer == "ok" for answer in found.values()] == verdict.passed.tolist()
+    return found
+
+
+def filtered(incoming: Pod, nodes: Snapshot) -> dict[str, str] | None:
+    """The answers, None where the filter is skipped."""
+    plugin = InterPodAffinity()
+    result = plugin.pre_filter(incoming, nodes)
+    if result.state is None:
+        assert result.status.code is Code.SKIP
+        return None
+    return answers(plugin.filter(result.state, incoming, nodes), nodes)
+
+
+def scored(plugin: InterPodAffinity, incoming: Pod, nodes: Snapshot) -> tuple[list[int], list[int]] | None:
+    """Raw and normalised scores, None where the score is skipped."""
+    result = plugin.pre_score(incoming, nodes)
+    if result.state is None:
+        assert result.status.code is Code.SKIP
+        return None
+    raw = plugin.score(result.state, incoming, nodes)
+    return raw.tolist(), plugin.normalize(result.state, incoming, nodes, raw).tolist()
+
+
+NODES = (node("a", zone="z1"), node("b", zone="z1"), node("c", zone="z2"), node("d"))
+
+
+class TestFilter:
+    def test_pod_goes_to_the_zone_of_the_pod_that_it_wants(self) -> None:
+        snapshot = snapshot_of(NODES, [pod("e", labels=DB, node="a")])
+
+        found = filtered(pod("p", affinity=near(term())), snapshot)
+
+        assert found == {"a": "ok", "b": "ok", "c": AFFINITY_REASON, "d": AFFINITY_REASON}
+
+    def test_first_pod_of_a_group_may_go_to_any_node_with_the_label(self) -> None:
+        found = filtered(pod("p", labels=DB, affinity=near(term())), snapshot_of(NODES))
+
+        assert found == {"a": "ok", "b": "ok", "c": "ok", "d": AFFINITY_REASON}
+
+    def test_one_pod_has_to_match_all_terms(self) -> None:
+        placed = [pod("e0", labels=DB, node="a"), pod("e1", labels={"tier": "back"}, node="a")]
+        back = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"tier": "back"}}}
+
+        found = filtered(pod("p", affinity=near(term(), back)), snapshot_of(NODES, placed))
+
+        assert found is not None
+        assert set(found.values()) == {AFFINITY_REASON}
+
+    def test_pod_keeps_out_of_the_zone_of_the_pod_that_it_avoids(self) -> None:
+        snapshot = snapshot_of(NODES, [pod("e", labels=DB, node="a")])
+
+        found = filtered(pod("p", affinity=away(term())), snapshot)
+
+        assert found == {"a": ANTI_AFFINITY_REASON, "b": ANTI_AFFINITY_REASON, "c": "ok", "d": "ok"}
+
+    def test_placed_pod_keeps_others_out(self) -> None:
+        snapshot = snapshot_of(NODES, [pod("e", node="c", affinity=away(term()))])
+
+        found = filtered(pod("p", labels=DB), snapshot)
+
+        assert found == {"a": "ok", "b": "ok", "c": EXISTING_ANTI_AFFINITY_REASON, "d": "ok"}
+
+    def test_only_missing_affinity_is_beyond_preemption(self) -> None:
+        snapshot = snapshot_of(NODES, [pod("e", labels=DB, node="a")])
+        plugin, incoming = InterPodAffinity(), pod("p", affinity=near(term()) | away(term("web")))
+        state = plugin.pre_filter(incoming, snapshot).state
+        assert state is not None
+
+        codes = {each.reason: each.code for each in plugin.filter(state, incoming, snapshot).rejections()}
+
+        assert codes == {
+            AFFINITY_REASON: Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
+            ANTI_AFFINITY_REASON: Code.UNSCHEDULABLE,
+            EXISTING_ANTI_AFFINITY_REASON: Code.UNSCHEDULABLE,
+        }
+
+    def test_term_without_namespaces_speaks_of_the_pods_own(self) -> None:
+        snapshot = snapshot_of(NODES, [pod("e", namespace="team-a", labels=DB, node="a")])
+
+        assert filtered(pod("p", namespace="team-b", affinity=away(term())), snapshot) == dict.fromkeys("abcd", "ok")
+
+    def test_terminating_pods_count(self) -> None:
+        snapshot = snapshot_of(NODES, [pod("e", labels=DB, node="c", terminating=True)])
+
+        found = filtered(pod("p", affinity=away(term())), snapshot)
+
+        assert found is not None
+        assert found["c"] == ANTI_AFFINITY_REASON
+
+    def test_pods_without_terms_cost_nothing(self) -> None:
+        assert filtered(pod("p"), snapshot_of(NODES, [pod("e", labels=DB, node="a")])) is None
+
+
+class TestNamespaceSelector:
+    namespaces: Mapping[str, Mapping[str, str]] = {"default": {}, "blue": {"colour": "blue"}, "plain": {}}
+
+    def found(self, selector: Object, namespace: str) -> dict[str, str] | None:
+        placed = pod("e", namespace=namespace, labels=DB, node="c")
+        snapshot = snapshot_of(NODES, [placed], namespaces=self.namespaces)
+        return filtered(pod("p", affinity=away(term(namespaceSelector=selector))), snapshot)
+
+    def test_selector_picks_namespaces_by_their_labels(self) -> None:
+        blue = {"matchLabels": {"colour": "blue"}}
+
+        assert self.found(blue, "blue") == {"a": "ok", "b": "ok", "c": ANTI_AFFINITY_REASON, "d": "ok"}
+        assert self.found(blue, "plain") == dict.fromkeys("abcd", "ok")
+
+    def test_empty_selector_means_all_namespaces(self) -> None:
+        found = self.found({}, "plain")
+
+        assert found is not None
+        assert found["c"] == ANTI_AFFINITY_REASON
+
+    def test_selector_of_negations_means_all_namespaces(self) -> None:
+        """compat: kube-1.36, which upstream repaired in PR #138198: a namespace with the label is not left out."""
+        found = self.found({"matchExpressions": [{"key": "colour", "operator": "DoesNotExist"}]}, "blue")
+
+        assert found is not None
+        assert found["c"] == ANTI_AFFINITY_REASON
+
+    def test_negations_that_placed_pods_carry_are_read_as_they_are_written(self) -> None:
+        selector = {"matchExpressions": [{"key": "colour", "operator": "DoesNotExist"}]}
+        placed = pod("e", node="c", affinity=away(term(namespaceSelector=selector)))
+        snapshot = snapshot_of(NODES, [placed], namespaces=self.namespaces)
+
+        assert filtered(pod("p", namespace="blue", labels=DB), snapshot) is None
+        assert filtered(pod("p", namespace="plain", labels=DB), snapshot) is not None
+
+
+class TestScore:
+    def test_preferences_of_the_pod_attract_and_repel(self) -> None:
+        snapshot = snapshot_of(NODES, [pod("e0", labels=DB, node="a"), pod("e1", labels={"app": "web"}, node="c")])
+        wishes = prefers("podAffinity", 10, term()) | prefers("podAntiAffinity", 30, term("web"))
+
+        assert scored(InterPodAffinity(), pod("p", affinity=wishes), snapshot) == ([10, 10, -30, 0], [100, 100, 0, 75])
+
+    def test_required_affinity_of_placed_pods_attracts_by_its_weight(self) -> None:
+        snapshot = snapshot_of(NODES, [pod("e", node="a", affinity=near(term()))])
+
+        assert scored(InterPodAffinity(), pod("p", labels=DB), snapshot) == ([1, 1, 0, 0], [100, 100, 0, 0])
+        assert scored(InterPodAffinity(hard_pod_affinity_weight=0), pod("p", labels=DB), snapshot) is None
+
+    def test_preferences_of_placed_pods_can_be_ignored(self) -> None:
+        snapshot = snapshot_of(NODES, [pod("e", node="a", affinity=prefers("podAffinity", 5, term()))])
+        ignoring = InterPodAffinity(ignore_preferred_terms_of_existing_pods=True)
+        choosy = pod("p", labels=DB, affinity=prefers("podAffinity", 1, term("web")))
+
+        assert scored(InterPodAffinity(), pod("p", labels=DB), snapshot) == ([5, 5, 0, 0], [100, 100, 0, 0])
+        assert scored(ignoring, pod("p", labels=DB), snapshot) is None
+        assert scored(ignoring, choosy, snapshot) is not None
+
+    def test_equal_scores_are_all_nothing(self) -> None:
+        snapshot = snapshot_of(NODES[:2], [pod("e", labels=DB, node="a")])
+
+        assert scored(InterPodAffinity(), pod("p", affinity=prefers("podAffinity", 7, term())), snapshot) == (
+            [7, 7],
+            [0, 0],
+        )
+
+
+@pytest.mark.parametrize("weight", [-1, 101])
+def test_weight_beyond_bounds_is_refused(weight: int) -> None:
+    with pytest.raises(ValidationError, match="hardPodAffinityWeight"):
+        InterPodAffinity.model_validate_json(f'{{"hardPodAffinityWeight": {weight}}}', strict=True)
+
+
+class TestHints:
+    plugin = InterPodAffinity()
+
+    def hints(self, waiting: Pod, event: ClusterEvent) -> bool:
+        return self.plugin.queueing_hint(waiting, event)
+
+    def test_pod_that_is_wanted_helps_when_it_comes(self) -> None:
+        waiting = pod("p", affinity=near(term()))
+
+        assert self.hints(waiting, added("Pod", pod("e", labels=DB, node="a")))
+        assert not self.hints(waiting, added("Pod", pod("e", labels=DB)))
+        assert not self.hints(waiting, added("Pod", pod("e", node="a")))
+        assert not self.hints(waiting, deleted("Pod", pod("e", labels=DB, node="a")))
+
+    def test_pod_that_is_avoided_helps_when_it_goes(self) -> None:
+        waiting = pod("p", affinity=away(term()))
+
+        assert self.hints(waiting, deleted("Pod", pod("e", labels=DB, node="a")))
+        assert self.hints(waiting, updated("Pod", pod("e", labels=DB, node="a"), pod("e", node="a")))
+        assert not self.hints(waiting, added("Pod", pod("e", labels=DB, node="a")))
+
+    def test_pod_that_avoids_the_pod_helps_when_it_goes(self) -> None:
+        avoiding = pod("e", node="a", affinity=away(term()))
+
+        assert self.hints(pod("p", labels=DB), deleted("Pod", avoiding))
+        assert not self.hints(pod("p"), deleted("Pod", avoiding))
+
+    def test_node_helps_by_its_topology(self) -> None:
+        wanting, avoiding = pod("p", affinity=near(term())), pod("p", affinity=away(term()))
+        here, there, nowhere = node("n", zone="z1"), node("n", zone="z2"), node("n")
+
+        assert self.hints(wanting, added("Node", here))
+        assert not self.hints(wanting, added("Node", nowhere))
+        assert self.hints(avoiding, added("Node", nowhere))
+        assert self.hints(wanting, updated("Node", here, there))
+        assert not self.hints(wanting, updated("Node", here, here))
+        assert not self.hints(avoiding, deleted("Node", here))
+
+
+@dataclass
+class Oracle:
+    """kube-scheduler's rules, pod by pod."""
+
+    incoming: Pod
+    nodes: Sequence[Node]
+    placed: Sequence[Pod]
+
+    def __post_init__(self) -> None:
+        affinity = self.incoming.shape.pod_affinity
+        self.near, self.away = affinity.required_affinity, affinity.required_anti_affinity
+        self.labels = {each.name: each.labels for each in self.nodes}
+
+    def own_matches(self, term: AffinityTerm, other: Pod) -> bool:
+        namespaces, selector = set(term.namespaces), term.namespace_selector
+        if selector is not None:
+            namespaces |= {name for name, labels in NAMESPACE_LABELS.items() if selector.matches(labels)}
+        anywhere = selector is not None and selector.matches({})
+        return (anywhere or other.namespace in namespaces) and self.selects(term, other)
+
+    def carried_matches(self, term: AffinityTerm) -> bool:
+        namespace, selector = self.incoming.namespace, term.namespace_selector
+        chosen = selector is not None and selector.matches(NAMESPACE_LABELS.get(namespace, {}))
+        return (chosen or namespace in term.namespaces) and self.selects(term, self.incoming)
+
+    @staticmethod
+    def selects(term: AffinityTerm, other: Pod) -> bool:
+        return term.selector is not None and term.selector.matches(other.labels)
+
+    def pairs(self, term: AffinityTerm, at: str) -> Iterable[tuple[str, str]]:
+        value = self.labels[at].get(term.topology_key)
+        return () if value is None else ((term.topology_key, value),)
+
+    def answer(self, at: Node) -> str:
+        if not self.is_near(at):
+            return AFFINITY_REASON
+        avoided = {
+            pair
+            for term in self.away
+            for other in self.placed
+            if self.own_matches(term, other)
+            for pair in self.pairs(term, other.node_name)
+        }
+        if avoided & set(at.labels.items()):
+            return ANTI_AFFINITY_REASON
+        refused = {
+            pair
+            for other in self.placed
+            for term in other.shape.pod_affinity.required_anti_affinity
+            if self.carried_matches(term)
+            for pair in self.pairs(term, other.node_name)
+        }
+        return EXISTING_ANTI_AFFINITY_REASON if refused & set(at.labels.items()) else "ok"
+
+    def is_near(self, at: Node) -> bool:
+        if not all(term.topology_key in at.labels for term in self.near):
+            return False
+        wanted = [other for other in self.placed if all(self.own_matches(term, other) for term in self.near)]
+        pairs = {pair for other in wanted for term in self.near for pair in self.pairs(term, other.node_name)}
+        if all((term.topology_key, at.labels[term.topology_key]) in pairs for term in self.near):
+            return True
+        return not pairs and all(self.own_matches(term, self.incoming) for term in self.near)
+
+    def scores(self) -> Counter[tuple[str, str]] | None:
+        """The weight of each key and value; None if no placed pod has a say."""
+        affinity, weights = self.incoming.shape.pod_affinity, Counter[tuple[str, str]]()
+        for other in self.placed:
+            theirs = other.shape.pod_affinity
+            for sign, own in ((1, affinity.preferred_affinity), (-1, affinity.preferred_anti_affinity)):
+                for each in own:
+                    if self.own_matches(each.term, other):
+                        self.add(weights, each.term, other, sign * each.weight)
+            for term in theirs.required_affinity:
+                if self.carried_matches(term):
+                    self.add(weights, term, other, 1)
+            for sign, carried in ((1, theirs.preferred_affinity), (-1, theirs.preferred_anti_affinity)):
+                for each in carried:
+                    if self.carried_matches(each.term):
+                        self.add(weights, each.term, other, sign * each.weight)
+        return weights or None
+
+    def add(self, weights: Counter[tuple[str, str]], term: AffinityTerm, other: Pod, weight: int) -> None:
+        for pair in self.pairs(term, other.node_name):
+            weights[pair] += weight
+
+
+@settings(max_examples=60)
+@given(clusters(max_pods=6), pods())
+def test_filter_agrees_with_the_rules_pod_by_pod(cluster: tuple[list[Node], list[Pod]], incoming: Pod) -> None:
+    nodes, placed = cluster
+    oracle = Oracle(incoming, nodes, placed)
+
+    found = filtered(incoming, snapshot_of(nodes, placed, namespaces=NAMESPACE_LABELS))
+
+    expected = {each.name: oracle.answer(each) for each in nodes}
+    if found is None:
+        assert not oracle.near
+        assert not oracle.away
+        assert set(expected.values()) == {"ok"}
+    else:
+        assert found == expected
+
+
+@settings(max_examples=40)
+@given(clusters(max_pods=6), pods(), st.data())
+def test_score_agrees_with_the_rules_pod_by_pod(
+    cluster: tuple[list[Node], list[Pod]], incoming: Pod, data: st.DataObject
+) -> None:
+    nodes, placed = cluster
+    snapshot = snapshot_of(nodes, placed, namespaces=NAMESPACE_LABELS)
+    positions = data.draw(st.lists(st.integers(0, len(nodes) - 1), min_size=1, unique=True))
+
+    found = scored(InterPodAffinity(), incoming, snapshot.take(np.array(positions)))
+
+    weights = Oracle(incoming, nodes, placed).scores()
+    if weights is None:
+        assert found is None
+        return
+    raw = [sum(weights[pair] for pair in nodes[each].labels.items()) for each in positions]
+    low, high = min(raw), max(raw)
+    normal = [int(100.0 * ((each - low) / (high - low))) if high > low else 0 for each in raw]
+    assert found == (raw, normal)
+
+
+@settings(max_examples=40)
+@given(clusters(max_pods=6), pods(), st.data())
+def test_what_ifs_agree_with_a_cluster_that_is_so(
+    cluster: tuple[list[Node], list[Pod]], incoming: Pod, data: st.DataObject
+) -> None:
+    nodes, placed = cluster
+    snapshot = snapshot_of(nodes, placed, namespaces=NAMESPACE_LABELS)
+    position = data.draw(st.integers(0, len(nodes) - 1))
+    here = nodes[position]
+    leaving = [each for each in placed if each.node_name == here.name and data.draw(st.booleans())]
+    coming = data.draw(pods(name="q", node=here.name))
+    plugin, what_if = InterPodAffinity(), snapshot.what_if(position)
+    state = plugin.pre_filter(incoming, snapshot).state
+    if state is None:
+        return
+
+    for other in leaving:
+        state = plugin.remove_pod(state, incoming, other, what_if)
+    state = plugin.add_pod(state, incoming, coming, what_if)
+
+    then = [each for each in placed if each not in leaving] + [coming]
+    assert answers(plugin.filter(state, incoming, what_if), what_if) == {
+        here.name: Oracle(incoming, nodes, then).answer(here)
+    }

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from builders import ZONE, Object, columns_of, node, pod, snapshot_of
+from moorage.framework.snapshot import Snapshot
+from moorage.framework.status import Code
+from moorage.model.node import Node
+from moorage.model.pod import Pod
+from moorage.plugins.pod_topology_spread import MISSING_LABEL_REASON, SKEW_REASON
+from moorage.plugins.zone_spread import ZoneSpread
+from strategies import clusters
+
+NODES = (node("a", zone="z1"), node("b", zone="z2"), node("c", zone="z3"), node("d"))
+
+
+def owner(uid: str = "u1") -> Object:
+    return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": uid, "controller": True}
+
+
+def member(name: str, node_name: str = "", uid: str = "u1", **fields: object) -> Pod:
+    return pod(name, node=node_name, owner=owner(uid), **fields)
+
+
+def scored(plugin: ZoneSpread, incoming: Pod, nodes: Snapshot) -> list[int] | None:
+    """The scores, None where the score is skipped."""
+    result = plugin.pre_score(incoming, nodes)
+    if result.state is None:
+        assert result.status.code is Code.SKIP
+        return None
+    scores: list[int] = plugin.score(result.state, incoming, nodes).tolist()
+    return scores
+
+
+def filtered(plugin: ZoneSpread, incoming: Pod, nodes: Snapshot) -> dict[str, str] | None:
+    """What each node answers: ok, or the reason; None where the filter is skipped."""
+    result = plugin.pre_filter(incoming, nodes)
+    if result.state is None:
+        assert result.status.code is Code.SKIP
+        return None
+    verdict = plugin.filter(result.state, incoming, nodes)
+    found = dict.fromkeys(nodes.names, "ok")
+    for rejection in verdict.rejections():
+        found |= {name: rejection.reason for name, hit in zip(nodes.names, rejection.nodes, strict=True) if hit}
+    assert [answer == "ok" for answer in found.values()] == verdict.passed.tolist()
+    return found
+
+
+class TestPrefer:
+    def test_zones_are_graded_by_how_far_they_are_ahead(self) -> None:
+        snapshot = snapshot_of(NODES, [member("e0", "b"), member("e1", "c"), member("e2", "c")])
+
+        assert scored(ZoneSpread(), member("p"), snapshot) == [100, 50, 33, 0]
+
+    def test_only_zones_of_nodes_that_fit_are_compared(self) -> None:
+        snapshot = snapshot_of(NODES, [member("e0", "b"), member("e1", "c"), member("e2", "c")])
+
+        assert scored(ZoneSpread(), member("p"), snapshot.take(np.array([1, 2]))) == [100, 50]
+
+    def test_other_owners_and_revisions_do_not_count(self) -> None:
+        old = member("e0", "a", labels={"pod-template-hash": "old"})
+        snapshot = snapshot_of(NODES, [old, member("e1", "a", uid="u2"), pod("e2", node="a")])
+
+        assert scored(ZoneSpread(), member("p", labels={"pod-template-hash": "new"}), snapshot) == [100, 100, 100, 0]
+
+    def test_pod_without_an_owner_is_not_spread(self) -> None:
+        assert scored(ZoneSpread(), pod("p"), snapshot_of(NODES)) is None
+
+    def test_namespace_scope_counts_all_its_pods(self) -> None:
+        snapshot = snapshot_of(NODES, [pod("e0", node="a"), pod("e1", node="b", namespace="team-a")])
+
+        assert scored(ZoneSpread(scope="Namespace"), pod("p"), snapshot) == [50, 100, 100, 0]
+
+    def test_burst_is_spread_evenly(self) -> None:
+        """Each pod is placed where the score is highest before the next one is scored, as assumed pods are."""
+        columns = columns_of(NODES)
+        snapshot = Snapshot(columns)
+        zones = Counter[str]()
+
+        for index in range(9):
+            incoming = member(f"p{index}")
+            scores = scored(ZoneSpread(), incoming, snapshot)
+            assert scores is not None
+            best = snapshot.names[int(np.argmax(scores))]
+            columns.add_pod(incoming, best)
+            zones[snapshot.node(int(np.argmax(scores))).labels[ZONE]] += 1
+
+        assert zones == {"z1": 3, "z2": 3, "z3": 3}
+
+
+class TestZonePreference:
+    def test_table_alone_scores_zones_tenfold(self) -> None:
+        plugin = ZoneSpread(spread="Ignore", prefer={"z1": 10, "z2": 4})
+
+        assert scored(plugin, pod("p"), snapshot_of(NODES)) == [100, 40, 0, 0]
+
+    def test_table_and_spreading_are_balanced(self) -> None:
+        snapshot = snapshot_of(NODES, [member("e0", "a")])
+
+        assert scored(ZoneSpread(prefer={"z1": 10, "z2": 4}), member("p"), snapshot) == [75, 70, 50, 0]
+
+    def test_nothing_to_say_is_skipped(self) -> None:
+        assert scored(ZoneSpread(spread="Ignore"), member("p"), snapshot_of(NODES)) is None
+
+
+class TestRequire:
+    plugin = ZoneSpread(spread="Require")
+
+    def test_zone_beyond_max_skew_is_refused(self) -> None:
+        found = filtered(self.plugin, member("p"), snapshot_of(NODES, [member("e0", "a")]))
+
+        assert found == {"a": SKEW_REASON, "b": "ok", "c": "ok", "d": MISSING_LABEL_REASON}
+
+    def test_prefer_refuses_nothing(self) -> None:
+        assert filtered(ZoneSpread(), member("p"), snapshot_of(NODES)) is None
+
+    def test_max_skew_gives_room(self) -> None:
+        snapshot = snapshot_of(NODES, [member("e0", "a"), member("e1", "a")])
+
+        found = filtered(ZoneSpread(spread="Require", max_skew=3), member("p"), snapshot)
+
+        assert found is not None
+        assert found["a"] == "ok"
+
+    @pytest.mark.parametrize("bounds", [{"allow": ("z1", "z2")}, {"deny": ("z3",)}])
+    def test_zone_that_the_policy_excludes_need_not_keep_up(self, bounds: dict[str, tuple[str, ...]]) -> None:
+        snapshot = snapshot_of(NODES, [member("e0", "a"), member("e1", "b")])
+
+        found = filtered(self.plugin.model_copy(update=bounds), member("p"), snapshot)
+
+        assert found is not None
+        assert found["a"] == found["b"] == "ok"
+
+    def test_zone_of_tainted_nodes_need_not_keep_up(self) -> None:
+        taint = {"key": "dedicated", "effect": "NoSchedule"}
+        nodes = [node("a", zone="z1"), node("b", zone="z2", taints=[taint])]
+
+        found = filtered(self.plugin, member("p"), snapshot_of(nodes, [member("e0", "a")]))
+
+        assert found is not None
+        assert found["a"] == "ok"
+
+    def test_what_if_without_a_pod_makes_room(self) -> None:
+        leaving = member("e0", "a")
+        snapshot = snapshot_of(NODES, [leaving])
+        incoming, what_if = member("p"), snapshot.what_if(0)
+        state = self.plugin.pre_filter(incoming, snapshot).state
+        assert state is not None
+
+        changed = self.plugin.remove_pod(state, incoming, leaving, what_if)
+        undone = self.plugin.add_pod(changed, incoming, leaving, what_if)
+
+        assert self.plugin.filter(state, incoming, what_if).passed.tolist() == [False]
+        assert self.plugin.filter(changed, incoming, what_if).passed.tolist() == [True]
+        assert self.plugin.filter(undone, incoming, what_if).passed.tolist() == [False]
+
+    def test_pod_of_another_workload_makes_no_difference(self) -> None:
+        snapshot = snapshot_of(NODES, [member("e0", "a")])
+        incoming, what_if = member("p"), snapshot.what_if(0)
+        state = self.plugin.pre_filter(incoming, snapshot).state
+        assert state is not None
+
+        assert self.plugin.remove_pod(state, incoming, member("x", "a", uid="u2"), what_if) is state
+
+
+@pytest.mark.parametrize("arguments", ['{"maxSkew": 0}', '{"prefer": {"z1": 11}}', '{"spread": "On"}'])
+def test_arguments_out_of_bounds_are_refused(arguments: str) -> None:
+    with pytest.raises(ValidationError):
+        ZoneSpread.model_validate_json(arguments, strict=True)
+
+
+@settings(max_examples=40)
+@given(clusters(max_pods=8), st.integers(1, 3))
+def test_namespace_scope_agrees_with_counting_pods(cluster: tuple[list[Node], list[Pod]], skew: int) -> None:
+    nodes, placed = cluster
+    incoming = pod("p", tolerations=[{"operator": "Exists"}])
+    zone_of = {each.name: each.labels.get(ZONE) for each in nodes}
+    counts = Counter({zone: 0 for zone in zone_of.values() if zone is not None})
+    counts.update(
+        zone
+        for each in placed
+        if each.namespace == "default" and not each.terminating and (zone := zone_of[each.node_name]) is not None
+    )
+    fewest = min(counts.values(), default=0)
+    plugin = ZoneSpread(spread="Require", scope="Namespace", max_skew=skew)
+    snapshot = snapshot_of(nodes, placed)
+
+    assert scored(plugin, incoming, snapshot) == [
+        0 if zone is None else 100 // (1 + counts[zone] - fewest) for zone in zone_of.values()
+    ]
+    assert filtered(plugin, incoming, snapshot) == {
+        name: MISSING_LABEL_REASON if zone is None else SKEW_REASON if counts[zone] + 1 - fewest > skew else "ok"
+        for name, zone in zone_of.items()
+    }
