@@ -13,15 +13,34 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 import strategies
 from builders import HOSTNAME, ZONE, columns_of, node, pod
+from moorage.framework.column import Slots
 from moorage.framework.columns import NodeColumns
+from moorage.framework.placed_shapes import PlacedShapes
 from moorage.framework.port_columns import conflicts
 from moorage.framework.snapshot import Snapshot
-from moorage.framework.terms import CarriedKind, CountedTerm, carried_by
+from moorage.framework.terms import CarriedKind, CarriedTerm, Clause, CountedTerm, carried_by
 from moorage.model.node import Node
 from moorage.model.pod import HostPort, Pod
+from moorage.model.selectors import LabelSelector, Requirement
 
 RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods", strategies.EXTENDED, "example.com/none")
 PORTS = tuple(HostPort(ip, "TCP", port) for ip in ("0.0.0.0", "10.0.0.1") for port in (80, 443, 8080))
+
+
+def requesting(resource: str) -> Callable[[Pod], int]:
+    return lambda each: each.requests.get(resource)
+
+
+def requesting_non_zero(resource: str) -> Callable[[Pod], int]:
+    return lambda each: each.non_zero_requests.get(resource)
+
+
+def carrying(term: CarriedTerm) -> Callable[[Pod], int]:
+    return lambda each: carried_by(each.shape).count(term)
+
+
+def conflicting(port: HostPort) -> Callable[[Pod], int]:
+    return lambda each: any(conflicts(port, other) for other in each.shape.host_ports)
 
 
 class ColumnsMachine(RuleBasedStateMachine):
@@ -74,7 +93,7 @@ class ColumnsMachine(RuleBasedStateMachine):
     @rule(term=strategies.counted_terms())
     def ask_for_a_term(self, term: CountedTerm) -> None:
         self.terms.append(term)
-        assert self.by_node(self.snapshot.counted(term)) == self.recount(lambda each: int(term.matches(each)))
+        assert self.by_node(self.snapshot.counted(term)) == self.recount(term.matches)
 
     @rule(incoming=strategies.pods(name="incoming"))
     def ask_for_carried_terms(self, incoming: Pod) -> None:
@@ -84,7 +103,7 @@ class ColumnsMachine(RuleBasedStateMachine):
                 for each in self.snapshot.carried(kind, incoming.shape)
             }
             expected = {
-                (term.term, term.weight): self.recount(lambda each, term=term: carried_by(each.shape).count(term))
+                (term.term, term.weight): self.recount(carrying(term))
                 for placed, _ in self.pods.values()
                 for term in carried_by(placed.shape)
                 if term.kind is kind and term.matches(incoming.shape, self.snapshot.namespaces)
@@ -108,14 +127,12 @@ class ColumnsMachine(RuleBasedStateMachine):
         snapshot = self.snapshot
         assert self.by_node(snapshot.pod_count) == self.recount(lambda _: 1)
         for name in RESOURCES:
-            assert self.by_node(snapshot.requested(name)) == self.recount(lambda each, n=name: each.requests.get(n))
+            assert self.by_node(snapshot.requested(name)) == self.recount(requesting(name))
             assert self.by_node(snapshot.allocatable(name)) == {
                 on: each.allocatable.get(name) for on, each in self.nodes.items()
             }
         for name in ("cpu", "memory"):
-            assert self.by_node(snapshot.non_zero_requested(name)) == self.recount(
-                lambda each, n=name: each.non_zero_requests.get(n)
-            )
+            assert self.by_node(snapshot.non_zero_requested(name)) == self.recount(requesting_non_zero(name))
 
     @invariant()
     def properties_are_those_of_the_nodes(self) -> None:
@@ -138,15 +155,13 @@ class ColumnsMachine(RuleBasedStateMachine):
     @invariant()
     def ports_are_taken_by_pods_in_conflict(self) -> None:
         for port in PORTS:
-            used = self.recount(
-                lambda each, port=port: int(any(conflicts(port, other) for other in each.shape.host_ports))
-            )
+            used = self.recount(conflicting(port))
             assert self.by_node(self.snapshot.port_in_use(port)) == {on: count > 0 for on, count in used.items()}
 
     @invariant()
     def terms_stay_counted(self) -> None:
         for term in self.terms[-5:]:
-            assert self.by_node(self.snapshot.counted(term)) == self.recount(lambda each, t=term: int(t.matches(each)))
+            assert self.by_node(self.snapshot.counted(term)) == self.recount(term.matches)
 
     def by_node(self, array: Any) -> dict[str, Any]:
         assert len(array) == len(self.nodes)
@@ -260,11 +275,6 @@ def test_label_values_that_no_node_has_any_more_are_forgotten() -> None:
 
 
 def test_terms_that_are_not_asked_for_any_more_are_dropped_and_counted_anew() -> None:
-    from moorage.framework.column import Slots
-    from moorage.framework.placed_shapes import PlacedShapes
-    from moorage.framework.terms import Clause
-    from moorage.model.selectors import LabelSelector, Requirement
-
     def term(app: str) -> CountedTerm:
         selector = LabelSelector((Requirement("app", "In", frozenset({app})),))
         return CountedTerm((Clause(None, selector),), counts_terminating=True)

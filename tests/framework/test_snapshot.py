@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -28,25 +31,26 @@ def test_a_view_has_the_entries_of_the_whole(
     view = whole.take(np.array(positions, dtype=np.int64))
     inner = data.draw(st.lists(st.integers(0, len(positions) - 1), unique=True)) if positions else []
     nested = view.take(np.array(inner, dtype=np.int64))
+    readers: list[Callable[[Snapshot], Any]] = [
+        lambda each: each.allocatable("cpu"),
+        lambda each: each.requested("memory"),
+        lambda each: each.non_zero_requested("cpu"),
+        lambda each: each.allowed_pods,
+        lambda each: each.pod_count,
+        lambda each: each.unschedulable,
+        lambda each: each.taints.ids,
+        lambda each: each.declared_features.ids,
+        lambda each: each.label(ZONE).ids,
+        lambda each: each.counted(term),
+        lambda each: each.port_in_use(HostPort("0.0.0.0", "TCP", 80)),
+    ]
     for part, slots in ((view, positions), (nested, [positions[each] for each in inner])):
         assert part.cluster is whole
         assert (part.size, part.total_nodes) == (len(slots), whole.size)
         assert list(part.names) == [whole.names[slot] for slot in slots]
         assert [part.position(name) for name in part.names] == list(range(len(slots)))
         assert all(part.position(name) is None for name in set(whole.names) - set(part.names))
-        for read in (
-            lambda view: view.allocatable("cpu"),
-            lambda view: view.requested("memory"),
-            lambda view: view.non_zero_requested("cpu"),
-            lambda view: view.allowed_pods,
-            lambda view: view.pod_count,
-            lambda view: view.unschedulable,
-            lambda view: view.taints.ids,
-            lambda view: view.declared_features.ids,
-            lambda view: view.label(ZONE).ids,
-            lambda view: view.counted(term),
-            lambda view: view.port_in_use(HostPort("0.0.0.0", "TCP", 80)),
-        ):
+        for read in readers:
             assert read(part).tolist() == [read(whole).tolist()[slot] for slot in slots]
         for kind in CarriedKind:
             for one, other in zip(part.carried(kind, incoming.shape), whole.carried(kind, incoming.shape), strict=True):
@@ -89,12 +93,12 @@ def test_a_what_if_view_says_what_the_changed_cluster_would(
     for each in added:
         view.add_pod(each)
         on_node[each.uid] = each
-    for each in data.draw(st.lists(st.sampled_from(sorted(on_node)), unique=True)) if on_node else ():
-        removed = on_node.pop(each)
+    for uid in data.draw(st.lists(st.sampled_from(sorted(on_node)), unique=True)) if on_node else ():
+        removed = on_node.pop(uid)
         view.remove_pod(removed)
         if data.draw(st.booleans()):
             view.add_pod(removed)
-            on_node[each] = removed
+            on_node[uid] = removed
     real = snapshot_of(
         nodes,
         [*(each for each in placed if each.node_name != name), *on_node.values()],

@@ -178,8 +178,8 @@ def test_terms_name_the_namespaces_they_speak_of() -> None:
         (read,) = make_pod(pod_object(namespace="own", affinity=affinity)).shape.pod_affinity.required_affinity
         return read.namespaces, read.namespace_selector
 
-    assert namespaces_of() == ({"own"}, None)
-    assert namespaces_of(namespaces=["a"]) == ({"a"}, None)
+    assert namespaces_of() == (frozenset({"own"}), None)
+    assert namespaces_of(namespaces=["a"]) == (frozenset({"a"}), None)
     assert namespaces_of(namespaceSelector={}) == (frozenset(), LabelSelector())
 
 
