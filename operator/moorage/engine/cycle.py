@@ -133,10 +133,11 @@ def _decide(attempt: Attempt, nodes: Snapshot, positions: IntArray, evaluated: i
     """Score the nodes and take one of the best; one alone is taken unseen."""
     if len(positions) == 1 or (not attempt.profile.score and attempt.answer is None):
         return Decision(nodes.names[int(positions[0])], evaluated, len(positions), attempt.cycle)
-    fitting = nodes if len(positions) == nodes.size else nodes.take(positions)
+    fitting = nodes.take(positions) if len(positions) < nodes.size else nodes
     table = run_scores(attempt.profile, attempt.pod, fitting)
     total = add_extender_scores(table, attempt.answer.scores) if attempt.answer else table.total
-    host = fitting.names[select_host(total, attempt.seed, attempt.cycle)]
+    best = select_host(total, attempt.seed, attempt.cycle)
+    host = nodes.names[best if fitting is nodes else int(positions[best])]
     return Decision(host, evaluated, len(positions), attempt.cycle, table if attempt.explain else None)
 
 

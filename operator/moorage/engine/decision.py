@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from moorage.framework.arrays import IntArray
+from moorage.framework.snapshot import Snapshot
 from moorage.framework.status import SUCCESS, Status
 
 
@@ -30,11 +31,17 @@ class PluginScores:
 class ScoreTable:
     """All scores of a cycle: what a decision is explained with."""
 
-    node_names: Sequence[str]
+    nodes: Snapshot
+    """The nodes that fit, as they were in the cycle: a view that is valid until something is written."""
     plugins: Sequence[PluginScores]
     skipped: Sequence[str]
     """Score plugins that PreScore left out."""
     total: IntArray
+
+    @property
+    def node_names(self) -> Sequence[str]:
+        """The nodes' names, in the order of all arrays here."""
+        return self.nodes.names
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,15 @@ def sample(feasible: BoolArray, order: IntArray, start: int, wanted: int) -> Sam
     size = len(order)
     if wanted >= size:
         return Sample(np.flatnonzero(feasible), size)
-    turned = np.roll(order, -(start % size))
-    hits = np.flatnonzero(feasible[turned])[:wanted]
-    evaluated = int(hits[-1]) + 1 if len(hits) == wanted else size
-    return Sample(turned[hits], evaluated)
+    start %= size
+    stretches = (order[start : start + 2 * wanted], order[start + 2 * wanted :], order[:start])
+    found: list[IntArray] = []
+    evaluated = 0
+    for stretch in stretches:
+        hits = np.flatnonzero(feasible[stretch])[:wanted]
+        wanted -= len(hits)
+        found.append(stretch[hits])
+        if not wanted:
+            return Sample(np.concatenate(found), evaluated + int(hits[-1]) + 1)
+        evaluated += len(stretch)
+    return Sample(np.concatenate(found), size)

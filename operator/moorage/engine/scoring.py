@@ -21,7 +21,7 @@ from moorage.model.pod import Pod
 def run_scores(profile: Profile, pod: Pod, nodes: Snapshot) -> ScoreTable:
     """Score every node of the view; CycleError where a plugin fails or leaves its range."""
     if not profile.score:
-        return ScoreTable(nodes.names, (), (), np.ones(nodes.size, np.int64))
+        return ScoreTable(nodes, (), (), np.ones(nodes.size, np.int64))
     states, skipped = _run_pre_score(profile, pod, nodes)
     total = np.zeros(nodes.size, np.int64)
     scores: list[PluginScores] = []
@@ -33,10 +33,10 @@ def run_scores(profile: Profile, pod: Pod, nodes: Snapshot) -> ScoreTable:
         raw = plugin.score(state, pod, nodes)
         normalized = plugin.normalize(state, pod, nodes, raw)
         _check_range(plugin, normalized)
-        total += normalized * entry.weight
+        total += normalized if entry.weight == 1 else normalized * entry.weight
         scores.append(PluginScores(plugin.name, entry.weight, raw, normalized))
     left_out = [entry.plugin.name for entry in profile.score if entry.plugin in skipped]
-    return ScoreTable(nodes.names, scores, left_out, total)
+    return ScoreTable(nodes, scores, left_out, total)
 
 
 def _run_pre_score(profile: Profile, pod: Pod, nodes: Snapshot) -> tuple[States, set[ScorePlugin[object]]]:
@@ -54,9 +54,8 @@ def _run_pre_score(profile: Profile, pod: Pod, nodes: Snapshot) -> tuple[States,
 
 
 def _check_range(plugin: ScorePlugin[object], scores: IntArray) -> None:
-    lowest, highest = int(scores.min()), int(scores.max())
-    if lowest < 0 or highest > MAX_NODE_SCORE:
-        wrong = lowest if lowest < 0 else highest
+    if scores.view(np.uint64).max() > MAX_NODE_SCORE:  # read as unsigned, a negative score is a huge one
+        wrong = int(scores[(scores < 0) | (scores > MAX_NODE_SCORE)][0])
         raise CycleError(
             f'applying score defaultWeights on Score plugins: plugin "{plugin.name}" returns an invalid score {wrong}, '
             f"it should in the range of [0, {MAX_NODE_SCORE}] after normalizing"
