@@ -11,12 +11,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import strategies
-from builders import HOSTNAME, ZONE, columns_of, node, pod, snapshot_of
+from builders import HOSTNAME, ZONE, Object, columns_of, make, node, pod, snapshot_of
+from moorage.framework.attachable_volumes import VolumeKey
 from moorage.framework.memo import Memo
 from moorage.framework.snapshot import Snapshot
 from moorage.framework.terms import CarriedKind, CountedTerm
 from moorage.model.node import Node
 from moorage.model.pod import HostPort, Pod
+from moorage.model.workloads import Controller
 
 Cluster = tuple[list[Node], list[Pod]]
 
@@ -163,17 +165,60 @@ def test_users_of_claims_and_disks_follow_a_what_if() -> None:
 
 
 def test_objects_are_found_by_kind_and_key() -> None:
-    service = {"metadata": {"name": "s", "namespace": "x"}, "spec": {"selector": {"app": "web"}}}
+    service = make("Service", {"metadata": {"name": "s", "namespace": "x"}, "spec": {"selector": {"app": "web"}}})
     columns = columns_of()
     snapshot = Snapshot(columns)
     generation = columns.generations.objects
     columns.objects.set("Service", "x/s", service)
     assert snapshot.objects("Service") == {"x/s": service}
+    assert snapshot.object_generation("Service", "StatefulSet") == (1, 0)
     assert snapshot.objects("StatefulSet") == {}
     columns.objects.remove("Service", "x/s")
     columns.objects.remove("Service", "x/s")
     assert snapshot.objects("Service") == {}
     assert columns.generations.objects == generation + 2
+
+
+def test_an_object_that_means_the_same_as_before_is_no_change() -> None:
+    def replica_set(replicas: int) -> Controller:
+        status = {"replicas": replicas}
+        made: Controller = make("ReplicaSet", {"metadata": {"name": "r", "namespace": "x"}, "status": status})
+        return made
+
+    columns = columns_of()
+    for replicas in (1, 2, 3):
+        columns.objects.set("ReplicaSet", "x/r", replica_set(replicas))
+    assert columns.generations.objects == 1
+
+
+def test_volumes_to_attach_follow_pods_and_storage_objects() -> None:
+    def claim(name: str) -> Object:
+        return {"metadata": {"name": name, "namespace": "default"}, "spec": {"volumeName": f"pv-{name}"}}
+
+    def volume(name: str) -> Object:
+        csi = {"driver": "csi.example.com", "volumeHandle": name}
+        return {"metadata": {"name": f"pv-{name}"}, "spec": {"csi": csi}}
+
+    def using(name: str, on: str) -> Pod:
+        source = {"name": "v", "persistentVolumeClaim": {"claimName": name}}
+        return pod(f"{on}-{name}", node=on, spec={"volumes": [source]})
+
+    columns = columns_of([node("a"), node("b")], [using("x", "a"), using("y", "a"), using("x", "b")])
+    snapshot = Snapshot(columns)
+    assert snapshot.attached_volumes("csi.example.com").tolist() == [0, 0]
+    for name in ("x", "y"):
+        columns.objects.set("PersistentVolumeClaim", f"default/{name}", make("PersistentVolumeClaim", claim(name)))
+        columns.objects.set("PersistentVolume", f"pv-{name}", make("PersistentVolume", volume(name)))
+    assert snapshot.attached_volumes("csi.example.com").tolist() == [2, 1]
+    handle = VolumeKey("csi.example.com", "y")
+    assert snapshot.volume_in_use(handle).tolist() == [True, False]
+    view = snapshot.what_if(0)
+    assert view.volume_in_use(handle).tolist() == [True]
+    view.remove_pod(next(each for each in view.pods_on(0) if each.name == "a-y"))
+    assert view.attached_volumes("csi.example.com").tolist() == [1]
+    assert view.volume_in_use(handle).tolist() == [False]
+    columns.remove_pod(using("x", "b"))
+    assert snapshot.attached_volumes("csi.example.com").tolist() == [2, 0]
 
 
 def test_namespaces_have_a_generation_that_only_a_change_raises() -> None:

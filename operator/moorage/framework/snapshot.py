@@ -23,6 +23,7 @@ from moorage.framework.vocabulary import ClassColumn, LabelColumn
 
 if TYPE_CHECKING:
     from moorage.framework.arrays import BoolArray, IntArray
+    from moorage.framework.attachable_volumes import VolumeKey
     from moorage.framework.columns import NodeColumns
     from moorage.framework.generations import Generations
     from moorage.framework.what_if import NodeWhatIf
@@ -44,6 +45,9 @@ class NominatedPods(Protocol):
     def pods_on(self, node_name: str) -> Collection[Pod]:
         """Return the pods that are nominated to a node."""
 
+
+_STORAGE_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "VolumeAttachment")
+"""Objects that say which volume a claim stands for, and where it is attached."""
 
 Sources = tuple["NodeColumns", NominatedPods | None, Memo]
 
@@ -182,6 +186,14 @@ class Snapshot:
         """Return the placed pods of the cluster that mount a legacy disk, by node."""
         return self._columns.volume_users.disk_users(disk)
 
+    def attached_volumes(self, driver: str) -> IntArray:
+        """Return how many volumes of a CSI driver each node has attached, or will have for its pods."""
+        return self.gather(self._columns.attachable_volumes.counts(driver, self._storage_generation))
+
+    def volume_in_use(self, volume: VolumeKey) -> BoolArray:
+        """Return the nodes with a pod that uses a volume."""
+        return self.gather(self._columns.attachable_volumes.in_use(volume, self._storage_generation))
+
     def nominated(self, name: str) -> Collection[Pod]:
         """Return the pods that are nominated to a node."""
         return self._nominated.pods_on(name) if self._nominated else ()
@@ -202,6 +214,10 @@ class Snapshot:
         """Return all objects of a kind by key (`namespace/name`, or `name`)."""
         return self._columns.objects.of_kind(kind)
 
+    def object_generation(self, *kinds: str) -> tuple[int, ...]:
+        """Return counters that say whether objects of these kinds changed."""
+        return self._columns.objects.generation_of(*kinds)
+
     @property
     def generations(self) -> Generations:
         """Counters that say what changed."""
@@ -213,6 +229,10 @@ class Snapshot:
         Views share the cluster's: compute node-shaped values on `cluster` and `gather` them.
         """
         return self._memo.get(subject, shape, generation, compute)
+
+    @property
+    def _storage_generation(self) -> tuple[int, ...]:
+        return (self.generations.nodes, *self.object_generation(*_STORAGE_KINDS))
 
     @property
     def _sources(self) -> Sources:

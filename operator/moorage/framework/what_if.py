@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from moorage.framework.attachable_volumes import attachable_volumes
 from moorage.framework.port_columns import conflicts
 from moorage.framework.snapshot import D, Snapshot, Sources
 from moorage.framework.terms import Carried, CarriedKind, CarriedTerm, CountedTerm, carried_by
@@ -16,6 +17,7 @@ from moorage.model.resources import CPU, MEMORY
 
 if TYPE_CHECKING:
     from moorage.framework.arrays import BoolArray, IntArray
+    from moorage.framework.attachable_volumes import VolumeKey
     from moorage.model.pod import HostPort, Pod, PodShape
     from moorage.model.resources import Resources
 
@@ -125,6 +127,20 @@ class NodeWhatIf(Snapshot):
         own = [pod for pod in self._pods.values() if any(volume.disk == disk for volume in pod.shape.volumes)]
         users.pop(self._name, None)
         return {**users, self._name: own} if own else users
+
+    def attached_volumes(self, driver: str) -> IntArray:
+        """Return how many volumes of a CSI driver the node would have attached."""
+        if not self._changes:
+            return super().attached_volumes(driver)
+        count = self._columns.attachable_volumes.count_for(
+            self._pods.values(), self._name, driver, self._storage_generation
+        )
+        return np.array((count,), dtype=np.int64)
+
+    def volume_in_use(self, volume: VolumeKey) -> BoolArray:
+        """Whether one of the pods uses a volume."""
+        used = any(volume in attachable_volumes(pod, self.objects) for pod in self._pods.values())
+        return np.array((used,), dtype=np.bool_)
 
     def _slot(self, position: int) -> int:
         del position
