@@ -10,7 +10,22 @@ from controlplane.ports import Ports
 
 
 def moorage(kubeconfig: Path, directory: Path, ports: Ports, *flags: str, name: str = "moorage") -> Component:
-    """Return an operator that is yet to be started; its log is `NAME.log` in `directory`."""
+    """Start an operator and return it once it is ready; its log is `NAME.log` in `directory`."""
     port = ports.take()
     command = [sys.executable, "-m", "moorage", "run", f"--kubeconfig={kubeconfig}", f"--port={port}", *flags]
-    return Component(command, directory / f"{name}.log", Endpoint(f"http://127.0.0.1:{port}", ("/readyz",)))
+    endpoint = Endpoint(f"http://127.0.0.1:{port}", ("/readyz",))
+    return started(Component(command, directory / f"{name}.log", endpoint))
+
+
+def sandbox(kubeconfig: Path, ports: Ports) -> Component:
+    """Start the embedded API server with its default nodes; it writes `kubeconfig` before it is ready."""
+    port = ports.take()
+    command = [sys.executable, "-m", "moorage", "sandbox", f"--port={port}", f"--kubeconfig={kubeconfig}"]
+    endpoint = Endpoint(f"http://127.0.0.1:{port}", ("/readyz",))
+    return started(Component(command, kubeconfig.with_suffix(".log"), endpoint))
+
+
+def started(component: Component) -> Component:
+    """Start a component, and return it."""
+    component.start()
+    return component

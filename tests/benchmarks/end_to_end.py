@@ -11,7 +11,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,10 +75,11 @@ def _moorage(control_plane: ControlPlane) -> Iterator[Component]:
     control_plane.kubectl("apply", "-f", "-", input=render())
     control_plane.kubectl("wait", "--for=condition=Established", "crd", "--all")
     control_plane.kubectl("apply", "-f", "-", input=POLICY)
-    ports = Ports()
-    with moorage(control_plane.kubeconfig, control_plane.directory, ports, "--no-leader-elect") as process:
+    with (
+        closing(Ports()) as ports,
+        moorage(control_plane.kubeconfig, control_plane.directory, ports, "--no-leader-elect") as process,
+    ):
         yield process
-    ports.close()
 
 
 def _kube_scheduler(control_plane: ControlPlane) -> Iterator[Component]:

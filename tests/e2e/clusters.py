@@ -9,21 +9,20 @@ import asyncio
 import json
 import os
 import subprocess
-import sys
 import sysconfig
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from controlplane.component import Component, Endpoint
 from controlplane.launcher import ControlPlane
 from controlplane.objects import create_nodes
 from controlplane.ports import Ports
 from moorage.api.crd import render
 from moorage.sandbox.nodes import load_node_groups
+from processes import sandbox
 
 WAIT_SECONDS = 30.0
 POLL_SECONDS = 0.1
@@ -72,27 +71,22 @@ class Cluster:
 @contextmanager
 def sandbox_cluster(directory: Path) -> Iterator[Cluster]:
     """Run `moorage sandbox` with its default nodes."""
-    ports = Ports()
-    port, kubeconfig = ports.take(), directory / "sandbox.kubeconfig"
-    command = [sys.executable, "-m", "moorage", "sandbox", f"--port={port}", f"--kubeconfig={kubeconfig}"]
-    endpoint = Endpoint(f"http://127.0.0.1:{port}", ("/readyz",))
-    with Component(command, directory / "sandbox.log", endpoint):
-        eventually(kubeconfig.exists)
-        yield Cluster(kubeconfig, directory, ports)
-    ports.close()
+    with closing(Ports()) as ports:
+        kubeconfig = directory / "sandbox.kubeconfig"
+        with sandbox(kubeconfig, ports):
+            eventually(kubeconfig.exists)
+            yield Cluster(kubeconfig, directory, ports)
 
 
 @contextmanager
 def real_cluster(directory: Path) -> Iterator[Cluster]:
     """Run a kube-apiserver with the sandbox's default nodes, and nothing that makes pods run."""
-    ports = Ports()
-    with ControlPlane() as control_plane:
+    with closing(Ports()) as ports, ControlPlane() as control_plane:
         asyncio.run(create_nodes(control_plane, (node for group in load_node_groups() for node in group.nodes())))
         cluster = Cluster(control_plane.kubeconfig, directory, ports)
         cluster.apply(render())
         cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
         yield cluster
-    ports.close()
 
 
 def eventually(holds: Callable[[], object], seconds: float = WAIT_SECONDS) -> None:

@@ -47,7 +47,9 @@ class Applied:
         }
 
     def remove(self) -> None:
-        self.cluster.kubectl("delete", f"--filename={self.folder}", "--force", "--grace-period=0", "--wait=false")
+        self.cluster.kubectl(
+            "delete", f"--filename={self.folder}", "--force", "--grace-period=0", "--wait=false", "--ignore-not-found"
+        )
 
 
 @pytest.fixture
