@@ -21,7 +21,14 @@ from moorage.model.decode_volumes import (
     ebs_volume_id,
     gce_volume_handle,
 )
-from moorage.model.volumes import PersistentVolume, PersistentVolumeClaim, PodVolume, StorageClass, VolumeAttachment
+from moorage.model.volumes import (
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    PodVolume,
+    StorageClass,
+    VolumeAttachment,
+)
 
 if TYPE_CHECKING:
     from moorage.framework.arrays import BoolArray, IntArray
@@ -39,6 +46,10 @@ MIGRATED_PROVISIONERS = {
     "kubernetes.io/portworx-volume": "pxd.portworx.com",
 }
 """The CSI drivers that serve what in-tree provisioners made (upstream: csi-translation-lib)."""
+
+
+UNLIMITED = int(np.iinfo(np.int64).max)
+"""The limit of a node that states none."""
 
 
 class VolumeKey(NamedTuple):
@@ -61,6 +72,7 @@ class AttachableVolumes:
         self._users: dict[VolumeKey, dict[str, int]] = {}
         self._attached: dict[str, set[VolumeKey]] = {}
         self._columns: dict[str, Column[np.int64]] = {}
+        self._limits: dict[str, IntArray] = {}
 
     def add(self, pod: Pod, node_name: str) -> None:
         """Count a placed pod's volumes in."""
@@ -84,6 +96,18 @@ class AttachableVolumes:
         self._refresh(generation)
         return self._column(driver).view
 
+    def limits(self, driver: str, generation: Hashable) -> IntArray:
+        """Return how many of a driver's volumes each node takes, UNLIMITED where its CSINode does not say."""
+        self._refresh(generation)
+        if driver not in self._limits:
+            limits = np.full(self._slots.size, UNLIMITED, np.int64)
+            for csi_node in cast("Iterable[CSINode]", self._objects("CSINode").values()):
+                slot = self._slot_of.get(csi_node.name)
+                if slot is not None:
+                    limits[slot] = csi_node.limits.get(driver, UNLIMITED)
+            self._limits[driver] = limits
+        return self._limits[driver]
+
     def in_use(self, key: VolumeKey, generation: Hashable) -> BoolArray:
         """Return the nodes whose pods use the volume."""
         self._refresh(generation)
@@ -103,7 +127,8 @@ class AttachableVolumes:
         self._generation = generation
         for column in self._columns.values():
             self._slots.discard(column)
-        self._columns, self._keys, self._users, self._attached = {}, {}, {}, {}
+        self._columns, self._limits = {}, {}
+        self._keys, self._users, self._attached = {}, {}, {}
         for key, node_name in self._attachments():
             attached = self._attached.setdefault(node_name, set())
             if key not in attached:

@@ -46,8 +46,8 @@ class NominatedPods(Protocol):
         """Return the pods that are nominated to a node."""
 
 
-_STORAGE_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "VolumeAttachment")
-"""Objects that say which volume a claim stands for, and where it is attached."""
+_STORAGE_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "VolumeAttachment", "CSINode")
+"""Objects that say which volume a claim stands for, where it is attached, and how many a node takes."""
 
 Sources = tuple["NodeColumns", NominatedPods | None, Memo]
 
@@ -185,6 +185,10 @@ class Snapshot:
     def disk_users(self, disk: tuple[str, ...]) -> Mapping[str, Collection[Pod]]:
         """Return the placed pods of the cluster that mount a legacy disk, by node."""
         return self._columns.volume_users.disk_users(disk)
+
+    def volume_limit(self, driver: str) -> IntArray:
+        """Return how many volumes of a CSI driver each node can attach, UNLIMITED where its CSINode does not say."""
+        return self.gather(self._columns.attachable_volumes.limits(driver, self._storage_generation))
 
     def attached_volumes(self, driver: str) -> IntArray:
         """Return how many volumes of a CSI driver each node has attached, or will have for its pods."""
