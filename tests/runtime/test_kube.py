@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
@@ -12,11 +12,14 @@ from aiohttp.test_utils import TestServer
 from fakes import FakeApi, FakeClock, FakeObserver, Sent
 from moorage.errors import ApiUnreachable, Conflict, NotFound, NotLeader, TooManyRequests
 from moorage.runtime.credentials import Credentials, StaticToken, Tokens
-from moorage.runtime.kube import STRATEGIC_MERGE_PATCH, KubeClient
+from moorage.runtime.kube import STRATEGIC_MERGE_PATCH, KubeClient, Transport
+from moorage.runtime.pooled_transport import open_transport
 from moorage.runtime.rate_limiter import RateLimiter
+from moorage.runtime.tls import TlsContexts
 from moorage.runtime.transport import HttpTransport, open_session
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+OpenTransport = Callable[..., AbstractAsyncContextManager[Transport]]
 
 
 @dataclass
@@ -30,8 +33,22 @@ class Peer:
     bodies: list[bytes] = field(default_factory=list)
 
 
+@pytest.fixture(params=["pool", "session"])
+def transport(request: pytest.FixtureRequest) -> OpenTransport:
+    """Both ways to the API server behave alike; a proxy's is the session."""
+    return open_transport if request.param == "pool" else over_session
+
+
 @asynccontextmanager
-async def serving(handler: Handler, tokens: Tokens | None = None) -> AsyncIterator[Peer]:
+async def over_session(
+    credentials: Credentials, connection_limit: int, tls: TlsContexts | None = None
+) -> AsyncIterator[Transport]:
+    async with open_session(credentials.tokens, connection_limit) as session:
+        yield HttpTransport(session, credentials, tls)
+
+
+@asynccontextmanager
+async def serving(handler: Handler, opened: OpenTransport, tokens: Tokens | None = None) -> AsyncIterator[Peer]:
     clock, observer = FakeClock(auto=True), FakeObserver()
     app = web.Application()
 
@@ -43,8 +60,7 @@ async def serving(handler: Handler, tokens: Tokens | None = None) -> AsyncIterat
     app.router.add_route("*", "/{path:.*}", handle)
     async with TestServer(app) as server:
         credentials = Credentials(str(server.make_url("")).rstrip("/"), tokens or StaticToken("Bearer t"))
-        async with open_session(credentials.tokens, 4) as session:
-            transport = HttpTransport(session, credentials)
+        async with opened(credentials, 4) as transport:
             peer = Peer(KubeClient(transport, clock, RateLimiter(0, 0, clock), observer), clock, observer)
             yield peer
 
@@ -76,8 +92,8 @@ class RotatingToken:
         return f"Bearer {self.renewed}"
 
 
-async def test_requests_are_authenticated_named_and_uncompressed() -> None:
-    async with serving(answering(ok)) as peer:
+async def test_requests_are_authenticated_named_and_uncompressed(transport: OpenTransport) -> None:
+    async with serving(answering(ok), transport) as peer:
         assert await peer.client.get("/api/v1/pods/p") == b'{"ok": true}'
     headers = peer.requests[0].headers
     assert headers["Authorization"] == "Bearer t"
@@ -85,8 +101,8 @@ async def test_requests_are_authenticated_named_and_uncompressed() -> None:
     assert headers["Accept-Encoding"] == "identity"
 
 
-async def test_writes_carry_their_content_type_and_their_query_as_it_is() -> None:
-    async with serving(answering(ok)) as peer:
+async def test_writes_carry_their_content_type_and_their_query_as_it_is(transport: OpenTransport) -> None:
+    async with serving(answering(ok), transport) as peer:
         await peer.client.patch("/x", b"{}", STRATEGIC_MERGE_PATCH)
         await peer.client.apply("/y", b"{}", "moorage")
     patched, applied = peer.requests
@@ -96,71 +112,72 @@ async def test_writes_carry_their_content_type_and_their_query_as_it_is() -> Non
     assert peer.bodies == [b"{}", b"{}"]
 
 
-async def test_after_a_401_the_token_is_renewed_and_the_request_sent_once_more() -> None:
+async def test_after_a_401_the_token_is_renewed_and_the_request_sent_once_more(transport: OpenTransport) -> None:
     tokens = RotatingToken()
-    async with serving(answering(lambda: web.json_response({}, status=401), ok), tokens) as peer:
+    async with serving(answering(lambda: web.json_response({}, status=401), ok), transport, tokens) as peer:
         assert await peer.client.create("/x", b'{"a":1}') == b'{"ok": true}'
     assert [request.headers["Authorization"] for request in peer.requests] == ["Bearer 0", "Bearer 1"]
     assert peer.bodies == [b'{"a":1}'] * 2
 
 
-async def test_refusals_are_typed() -> None:
+async def test_refusals_are_typed(transport: OpenTransport) -> None:
     conflict = lambda: web.json_response({"reason": "Conflict", "message": "no"}, status=409)  # noqa: E731
-    async with serving(answering(conflict)) as peer:
+    async with serving(answering(conflict), transport) as peer:
         with pytest.raises(Conflict, match="no"):
             await peer.client.create("/x", b"{}")
     assert peer.observer.named("request")[0][:2] == ("POST", 409)
 
 
-async def test_429_with_retry_after_is_waited_for_and_repeated() -> None:
+async def test_429_with_retry_after_is_waited_for_and_repeated(transport: OpenTransport) -> None:
     busy = lambda: web.json_response({}, status=429, headers={"Retry-After": "3"})  # noqa: E731
-    async with serving(answering(busy, busy, ok)) as peer:
+    async with serving(answering(busy, busy, ok), transport) as peer:
         assert await peer.client.create("/x", b"{}")
     assert peer.clock.slept == [3, 3]
 
 
-async def test_429_without_retry_after_is_the_callers_to_handle() -> None:
-    async with serving(answering(lambda: web.json_response({}, status=429))) as peer:
+async def test_429_without_retry_after_is_the_callers_to_handle(transport: OpenTransport) -> None:
+    async with serving(answering(lambda: web.json_response({}, status=429)), transport) as peer:
         with pytest.raises(TooManyRequests):
             await peer.client.create("/x", b"{}")
     assert len(peer.requests) == 1
 
 
-async def test_a_lost_answer_is_unreachable_and_the_write_not_repeated() -> None:
+async def test_a_lost_answer_is_unreachable_and_the_write_not_repeated(transport: OpenTransport) -> None:
     async def drop(request: web.Request) -> web.StreamResponse:
         assert request.transport
         request.transport.abort()
         return web.Response()
 
-    async with serving(drop) as peer:
+    async with serving(drop, transport) as peer:
         with pytest.raises(ApiUnreachable, match="POST /x"):
             await peer.client.create("/x", b"{}")
     assert len(peer.requests) == 1
 
 
-async def test_an_answer_that_takes_too_long_is_unreachable() -> None:
+async def test_an_answer_that_takes_too_long_is_unreachable(transport: OpenTransport) -> None:
     async def hang(request: web.Request) -> web.StreamResponse:
         del request
         await asyncio.sleep(30)
         return web.Response()
 
-    async with serving(hang) as peer:
+    async with serving(hang, transport) as peer:
         with pytest.raises(ApiUnreachable, match="no answer in time"):
             await peer.client.get("/x", timeout_seconds=0.05)
 
 
-async def test_nobody_listening_is_unreachable() -> None:
-    async with serving(answering(ok)) as peer:
+async def test_nobody_listening_is_unreachable(transport: OpenTransport) -> None:
+    async with serving(answering(ok), transport) as peer:
         pass
-    async with open_session(StaticToken(None), 1) as session:
-        transport = HttpTransport(session, Credentials("http://127.0.0.1:9", StaticToken(None)))
-        client = KubeClient(transport, peer.clock, RateLimiter(0, 0, peer.clock), peer.observer)
+    async with transport(Credentials("http://127.0.0.1:9", StaticToken(None)), 1) as nowhere:
+        client = KubeClient(nowhere, peer.clock, RateLimiter(0, 0, peer.clock), peer.observer)
         with pytest.raises(ApiUnreachable):
             await client.get("/x")
     assert peer.observer.named("request")[-1][1] == 0
 
 
-async def test_a_watch_yields_the_lines_of_each_read_together_and_ends_with_the_stream() -> None:
+async def test_a_watch_yields_the_lines_of_a_read_together_and_ends_with_it(
+    transport: OpenTransport,
+) -> None:
     async def stream(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
@@ -169,13 +186,13 @@ async def test_a_watch_yields_the_lines_of_each_read_together_and_ends_with_the_
         await response.write(b"ree\n")
         return response
 
-    async with serving(stream) as peer:
+    async with serving(stream, transport) as peer:
         batches = [lines async for lines in peer.client.watch("/pods", {"watch": "true"}, 5)]
     assert [line for lines in batches for line in lines] == [b"one", b"two", b"three"]
     assert peer.requests[0].query["watch"] == "true"
 
 
-async def test_a_silent_watch_is_given_up_after_its_inactivity() -> None:
+async def test_a_silent_watch_is_given_up_after_its_inactivity(transport: OpenTransport) -> None:
     async def stall(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
@@ -183,15 +200,15 @@ async def test_a_silent_watch_is_given_up_after_its_inactivity() -> None:
         await asyncio.sleep(30)
         return response
 
-    async with serving(stall) as peer:
+    async with serving(stall, transport) as peer:
         watch = peer.client.watch("/pods", {}, 0.05)
         assert await anext(watch) == [b"one"]
         with pytest.raises(ApiUnreachable, match="no answer in time"):
             await anext(watch)
 
 
-async def test_a_refused_watch_is_typed() -> None:
-    async with serving(answering(lambda: web.json_response({"message": "gone"}, status=404))) as peer:
+async def test_a_refused_watch_is_typed(transport: OpenTransport) -> None:
+    async with serving(answering(lambda: web.json_response({"message": "gone"}, status=404)), transport) as peer:
         with pytest.raises(NotFound, match="gone"):
             _ = [lines async for lines in peer.client.watch("/pods", {}, 5)]
 

@@ -148,7 +148,8 @@ class KubeClient:
         timeout_seconds: float = REQUEST_SECONDS,
     ) -> bytes:
         waited = await self._limiter.acquire()
-        self._observer.observe_throttling(method, waited)
+        if self._limiter.is_on:
+            self._observer.observe_throttling(method, waited)
         return await self._request(method, path, body, content_type=content_type, timeout_seconds=timeout_seconds)
 
     async def _request(

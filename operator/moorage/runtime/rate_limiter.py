@@ -24,9 +24,14 @@ class RateLimiter:
         self._filled_at = clock.monotonic()
         self._silent_until = 0.0
 
+    @property
+    def is_on(self) -> bool:
+        """Whether there is a limit."""
+        return self._qps > 0
+
     async def acquire(self) -> float:
         """Take a token, waiting for it if there is none; return the seconds waited."""
-        if self._qps <= 0:
+        if not self.is_on:
             return 0.0
         wait_seconds = self._reserve()
         if wait_seconds > 0:

@@ -5,9 +5,13 @@ from datetime import UTC, datetime
 
 def micro_time(seconds: float) -> str:
     """Return a `metav1.MicroTime`: UTC with six digits, as events and leases have it."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return f"{_naive(seconds).isoformat(timespec='microseconds')}Z"
 
 
 def whole_time(seconds: float) -> str:
     """Return a `metav1.Time`: UTC in whole seconds, as conditions have it."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{_naive(seconds).isoformat(timespec='seconds')}Z"
+
+
+def _naive(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)

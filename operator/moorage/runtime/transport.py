@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from typing import TYPE_CHECKING
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
@@ -11,27 +10,26 @@ from yarl import URL
 import moorage
 from moorage.errors import ApiUnreachable
 from moorage.runtime.kube import FIRST_REFUSAL, Answer
+from moorage.runtime.sockets import CONNECT_SECONDS, IDLE_CONNECTION_SECONDS, keepalive_socket
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from ssl import SSLContext
 
     from aiohttp import ClientHandlerType, ClientRequest, ClientResponse
-    from aiohttp.typedefs import LooseHeaders
 
     from moorage.runtime.credentials import Credentials, Tokens
     from moorage.runtime.tls import TlsContexts
 
+HEADERS = {
+    "User-Agent": f"moorage/{moorage.__version__}",
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",
+}
+"""Of every request. Answers come uncompressed: inside a cluster compression costs both sides more than it saves."""
 UNAUTHORIZED = 401
-CONNECT_SECONDS = 5.0
 STREAM_BUFFER_BYTES = 1 << 20
 """What may wait to be read of a watch; larger reads are larger batches."""
-IDLE_CONNECTION_SECONDS = 75.0
-"""Shorter than the idle limit of any cloud's load balancer (AWS 350 s, Azure 240 s, GCP 600 s)."""
-KEEPALIVE_IDLE_SECONDS, KEEPALIVE_INTERVAL_SECONDS, KEEPALIVE_PROBES = 30, 10, 3
-"""TCP keep-alive: a dead peer is noticed after a minute, even on a silent watch."""
-UNACKNOWLEDGED_MILLISECONDS = 30_000
-"""TCP_USER_TIMEOUT: what was sent and not acknowledged for this long breaks the connection."""
 
 
 def open_session(tokens: Tokens, connection_limit: int, tls: SSLContext | None = None) -> ClientSession:
@@ -39,22 +37,16 @@ def open_session(tokens: Tokens, connection_limit: int, tls: SSLContext | None =
 
     `tls` is for requests that bring no context of their own, as those through a `Transport` do.
 
-    Proxy variables of the environment are ignored, and answers come uncompressed: inside a cluster compression costs
-    both sides more than it saves.
+    Proxy variables of the environment are ignored.
     """
-    headers: LooseHeaders = {
-        "User-Agent": f"moorage/{moorage.__version__}",
-        "Accept": "application/json",
-        "Accept-Encoding": "identity",
-    }
     return ClientSession(
         connector=TCPConnector(
             limit=connection_limit,
             keepalive_timeout=IDLE_CONNECTION_SECONDS,
-            socket_factory=_keepalive_socket,
+            socket_factory=keepalive_socket,
             ssl=tls or True,
         ),
-        headers=headers,
+        headers=HEADERS,
         cookie_jar=DummyCookieJar(),
         middlewares=(Authentication(tokens),),
         trust_env=False,
@@ -87,7 +79,7 @@ class HttpTransport:
             ) as response:
                 return Answer(response.status, await response.read(), response.headers.get("Retry-After"))
         except (ClientError, TimeoutError, OSError) as error:
-            raise _unreachable(method, path, error) from error
+            raise unreachable(method, path, error) from error
 
     async def stream(self, path: str, inactivity_seconds: float) -> AsyncGenerator[Answer, None]:
         """GET something that has no end, a read at a time; each bears the answer's status."""
@@ -107,7 +99,7 @@ class HttpTransport:
                 async for chunk in response.content.iter_any():
                     yield Answer(response.status, chunk, retry_after)
         except (ClientError, TimeoutError, OSError) as error:
-            raise _unreachable("WATCH", path, error) from error
+            raise unreachable("WATCH", path, error) from error
 
     def _url(self, path: str) -> URL:
         return URL(f"{self._server}{path}", encoded=True)
@@ -139,19 +131,7 @@ class Authentication:
         return await send(request)
 
 
-def _unreachable(method: str, path: str, error: Exception) -> ApiUnreachable:
+def unreachable(method: str, path: str, error: Exception) -> ApiUnreachable:
+    """Say in one sentence that no answer came to a request, and why."""
     words = "no answer in time" if isinstance(error, TimeoutError) else str(error)
     return ApiUnreachable(f"{method} {path.partition('?')[0]}: {words or type(error).__name__}")
-
-
-def _keepalive_socket(address: tuple[int, int, int, str, tuple[object, ...]]) -> socket.socket:
-    family, kind, protocol, _, _ = address
-    made = socket.socket(family, kind, protocol)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    if hasattr(socket, "TCP_KEEPIDLE"):  # Linux; elsewhere the system's own timing has to do
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, KEEPALIVE_IDLE_SECONDS)
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, KEEPALIVE_INTERVAL_SECONDS)
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, KEEPALIVE_PROBES)
-    if hasattr(socket, "TCP_USER_TIMEOUT"):
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNACKNOWLEDGED_MILLISECONDS)
-    return made

@@ -1,0 +1,47 @@
+"""Sockets that notice a dead peer: TCP keep-alive and a limit on unacknowledged data."""
+
+import asyncio
+import socket
+
+CONNECT_SECONDS = 5.0
+IDLE_CONNECTION_SECONDS = 75.0
+"""Shorter than the idle limit of any cloud's load balancer (AWS 350 s, Azure 240 s, GCP 600 s)."""
+KEEPALIVE_IDLE_SECONDS, KEEPALIVE_INTERVAL_SECONDS, KEEPALIVE_PROBES = 30, 10, 3
+"""A dead peer is noticed after a minute, even on a silent watch."""
+UNACKNOWLEDGED_MILLISECONDS = 30_000
+"""TCP_USER_TIMEOUT: what was sent and not acknowledged for this long breaks the connection."""
+
+
+def keepalive_socket(address: tuple[int, int, int, str, tuple[object, ...]]) -> socket.socket:
+    """Make a socket for an entry of `getaddrinfo`."""
+    family, kind, protocol, _, _ = address
+    made = socket.socket(family, kind, protocol)
+    made.setblocking(False)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if hasattr(socket, "TCP_KEEPIDLE"):  # Linux; elsewhere the system's own timing has to do
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, KEEPALIVE_IDLE_SECONDS)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, KEEPALIVE_INTERVAL_SECONDS)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, KEEPALIVE_PROBES)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNACKNOWLEDGED_MILLISECONDS)
+    return made
+
+
+async def connected_socket(host: str, port: int) -> socket.socket:
+    """Connect to the first address of a host that takes the connection; raises OSError if none does."""
+    loop = asyncio.get_running_loop()
+    fault: OSError = OSError(f"{host} has no address")
+    for address in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+        made = keepalive_socket(address)
+        try:
+            await loop.sock_connect(made, address[4])
+        except OSError as error:
+            made.close()
+            fault = error
+        except BaseException:
+            made.close()
+            raise
+        else:
+            return made
+    raise fault

@@ -1,0 +1,242 @@
+"""The lean pool against a peer that speaks HTTP byte by byte, rightly and wrongly."""
+
+import asyncio
+import os
+import shutil
+import ssl
+import subprocess
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from fakes import FakeClock
+from moorage.errors import ApiUnreachable, CredentialsError
+from moorage.runtime.connection_pool import ConnectionPool
+from moorage.runtime.credentials import Credentials, StaticToken, TlsFiles
+from moorage.runtime.pooled_transport import open_transport
+from moorage.runtime.tls import TlsContexts
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+CLOSE = b""
+"""In a script: close the connection instead of answering."""
+
+
+class Peer:
+    """Answers the requests of each connection by the script, one string of bytes a request."""
+
+    def __init__(self, script: Sequence[bytes]) -> None:
+        self.script = list(script)
+        self.connections = 0
+        self.requests: list[bytes] = []
+        self.server: asyncio.Server
+
+    async def start(self, tls: ssl.SSLContext | None = None) -> int:
+        self.server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=tls)
+        return int(self.server.sockets[0].getsockname()[1])
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            while self.script:
+                head = await reader.readuntil(b"\r\n\r\n")
+                length = next(
+                    (int(line[16:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length: ")), 0
+                )
+                self.requests.append(head + await reader.readexactly(length))
+                answer = self.script.pop(0)
+                if answer == CLOSE:
+                    break
+                for piece in answer.split(b"|"):
+                    writer.write(piece)
+                    await writer.drain()
+                    await asyncio.sleep(0.001)
+                if not answer.startswith(b"HTTP/1.1") or b"half" in answer or b"until the end" in answer:
+                    break
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+
+@asynccontextmanager
+async def pool_to(*script: bytes) -> AsyncIterator[tuple[ConnectionPool, Peer]]:
+    peer = Peer(script)
+    pool = ConnectionPool(f"http://127.0.0.1:{await peer.start()}/base", {"User-Agent": "test"})
+    try:
+        yield pool, peer
+    finally:
+        await pool.close()
+        peer.server.close()
+        await peer.server.wait_closed()
+
+
+async def exchange(pool: ConnectionPool, method: str = "POST", path: str = "/x", timeout_seconds: float = 5) -> bytes:
+    body = b"{}" if method == "POST" else b""
+    return (await pool.exchange(method, path, "X: y\r\n", body, timeout_seconds)).body
+
+
+async def test_a_request_is_whole_and_goes_below_the_servers_path() -> None:
+    async with pool_to(OK) as (pool, peer):
+        assert await exchange(pool) == b"ok"
+    head, _, body = peer.requests[0].partition(b"\r\n\r\n")
+    first, *fields = head.decode().split("\r\n")
+    assert first == "POST /base/x HTTP/1.1"
+    assert fields[0].startswith("Host: 127.0.0.1:")
+    assert fields[1:] == ["User-Agent: test", "X: y", "Content-Length: 2"]
+    assert body == b"{}"
+
+
+async def test_requests_one_after_the_other_share_a_connection_and_those_at_once_do_not() -> None:
+    async with pool_to(*[OK] * 6) as (pool, peer):
+        for _ in range(3):
+            await exchange(pool)
+        assert peer.connections == 1
+        await asyncio.gather(*(exchange(pool) for _ in range(3)))
+        assert peer.connections == 3
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r|\n3\r\ntwo\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-|Length: 6\r\n\r\non|etwo",
+        b"HTTP/1.1 100 Continue\r\n\r\n|HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nonetwo",
+    ],
+    ids=["chunked", "in-pieces", "after-100-continue"],
+)
+async def test_answers_are_read_in_every_form(answer: bytes) -> None:
+    async with pool_to(answer, OK) as (pool, _):
+        assert await exchange(pool) == b"onetwo"
+        assert await exchange(pool) == b"ok"
+
+
+async def test_an_answer_without_a_length_ends_with_the_connection() -> None:
+    async with pool_to(b"HTTP/1.1 200 OK\r\n\r\nuntil |the end", OK) as (pool, peer):
+        assert await exchange(pool) == b"until the end"
+        assert await exchange(pool) == b"ok"
+        assert peer.connections == 2
+
+
+async def test_a_connection_that_the_server_wants_closed_is_not_used_again() -> None:
+    closing = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"
+    async with pool_to(closing, OK) as (pool, peer):
+        await exchange(pool)
+        await exchange(pool)
+        assert peer.connections == 2
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [CLOSE, b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", b"<html>nonsense</html>\r\n\r\n"],
+    ids=["closed", "half-a-body", "not-http"],
+)
+async def test_a_broken_answer_to_a_write_is_an_error_and_the_write_is_not_repeated(answer: bytes) -> None:
+    async with pool_to(OK, answer, OK) as (pool, peer):
+        await exchange(pool)
+        with pytest.raises(ConnectionError):
+            await exchange(pool)
+        assert len(peer.requests) == 2
+        assert await exchange(pool) == b"ok"
+
+
+async def test_a_read_on_a_connection_that_was_closed_meanwhile_is_repeated_on_a_new_one() -> None:
+    async with pool_to(OK, CLOSE, OK) as (pool, peer):
+        await exchange(pool, "GET")
+        assert await exchange(pool, "GET") == b"ok"
+        assert peer.connections == 2
+
+
+async def test_no_answer_in_time_costs_the_connection() -> None:
+    async with pool_to(b"HTTP/1.1 ", OK) as (pool, peer):
+        with pytest.raises(TimeoutError):
+            await exchange(pool, timeout_seconds=0.05)
+        assert await exchange(pool) == b"ok"
+        assert peer.connections == 2
+
+
+@pytest.mark.parametrize("path", ["/x HTTP/1.1\r\nEvil: yes", "/x\n", "/a b"])
+async def test_a_path_cannot_end_the_request_line(path: str) -> None:
+    async with pool_to(OK) as (pool, peer):
+        with pytest.raises(ValueError, match="not a path"):
+            await exchange(pool, path=path)
+        assert not peer.connections
+
+
+# -- TLS --------------------------------------------------------------------------------------------------------------
+
+needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates")
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A self-signed authority for localhost without key identifiers, as some clouds have theirs."""
+    folder = tmp_path_factory.mktemp("certificates")
+    subprocess.run(
+        [
+            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+            "-keyout", "key.pem", "-out", "cert.pem", "-days", "2", "-subj", "/CN=localhost",
+            "-addext", "subjectAltName=DNS:kubernetes.test",
+        ],
+        cwd=folder, check=True, capture_output=True,
+    )  # fmt: skip
+    return folder
+
+
+async def exchange_over_tls(files: TlsFiles, certificates: Path, server_name: str | None) -> int:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificates / "cert.pem", certificates / "key.pem")
+    peer = Peer([OK])
+    port = await peer.start(context)
+    credentials = Credentials(
+        f"https://127.0.0.1:{port}", StaticToken("Bearer t"), tls=files, tls_server_name=server_name
+    )
+    tls = TlsContexts(files, FakeClock(), strict=False)
+    try:
+        async with open_transport(credentials, 2, tls) as transport:
+            answer = await transport.exchange("GET", "/x", b"", "application/json", 5)
+    finally:
+        peer.server.close()
+        await peer.server.wait_closed()
+    return answer.status
+
+
+@needs_openssl
+async def test_tls_verifies_against_the_clusters_authority_and_the_name_that_the_kubeconfig_gives(
+    certificates: Path,
+) -> None:
+    files = TlsFiles(ca_file=str(certificates / "cert.pem"))
+    assert await exchange_over_tls(files, certificates, "kubernetes.test") == 200
+
+
+@needs_openssl
+async def test_a_certificate_for_another_name_is_refused(certificates: Path) -> None:
+    files = TlsFiles(ca_file=str(certificates / "cert.pem"))
+    with pytest.raises(ApiUnreachable, match="certificate"):
+        await exchange_over_tls(files, certificates, None)
+
+
+@needs_openssl
+async def test_verification_can_be_switched_off_by_the_kubeconfig(certificates: Path) -> None:
+    assert await exchange_over_tls(TlsFiles(verify=False), certificates, None) == 200
+
+
+def test_an_authority_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    broken = tmp_path / "ca.crt"
+    broken.write_text("rubbish")
+    with pytest.raises(CredentialsError, match=r"ca\.crt"):
+        TlsContexts(TlsFiles(ca_file=str(broken)), FakeClock(), strict=False)
+
+
+@needs_openssl
+def test_a_rotated_authority_gives_a_new_context_within_a_minute(certificates: Path, tmp_path: Path) -> None:
+    authority = tmp_path / "ca.crt"
+    authority.write_bytes((certificates / "cert.pem").read_bytes())
+    clock = FakeClock()
+    contexts = TlsContexts(TlsFiles(ca_file=str(authority)), clock, strict=False)
+    first = contexts.current()
+    os.utime(authority, (1, 1))
+    assert contexts.current() is first
+    clock.now += 60
+    assert contexts.current() is not first
