@@ -1,0 +1,151 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from builders import Object, node, pod, snapshot_of
+from moorage.framework.events import added, updated
+from moorage.framework.plugin_arguments import build_plugin
+from moorage.framework.snapshot import Snapshot
+from moorage.framework.status import Code
+from moorage.plugins.lifecycle import Lifecycle
+from plugin_runs import passes, rejections, scores
+
+KARPENTER = "karpenter.sh/capacity-type"
+
+
+def lifecycle(args: Object) -> Lifecycle:
+    plugin = build_plugin(Lifecycle, args, {})
+    assert isinstance(plugin, Lifecycle)
+    return plugin
+
+
+def cluster_of_each() -> Snapshot:
+    return snapshot_of(
+        [
+            node("spot", labels={KARPENTER: "spot"}),
+            node("on-demand", labels={KARPENTER: "on-demand"}),
+            node("reserved", labels={KARPENTER: "reserved"}),
+            node("unknown"),
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("args", "asked", "expected"),
+    [
+        ({}, "", {"spot": 80, "on-demand": 50, "reserved": 50, "unknown": 50}),
+        ({"prefer": "on-demand"}, "", {"spot": 50, "on-demand": 80, "reserved": 50, "unknown": 50}),
+        ({"prefer": "none"}, "", {"spot": 50, "on-demand": 50, "reserved": 50, "unknown": 50}),
+        ({}, "on-demand", {"spot": 10, "on-demand": 100, "reserved": 10, "unknown": 50}),
+        ({}, "SPOT", {"spot": 100, "on-demand": 10, "reserved": 10, "unknown": 50}),
+        ({"prefer": "none"}, "Reserved", {"spot": 10, "on-demand": 10, "reserved": 100, "unknown": 50}),
+        ({}, "cheap", {"spot": 80, "on-demand": 50, "reserved": 50, "unknown": 50}),
+    ],
+)
+def test_scores_are_the_tutorials(args: Object, asked: str, expected: dict[str, int]) -> None:
+    incoming = pod(labels={"lifecycle-preference": asked} if asked else {})
+
+    assert scores(lifecycle(args), incoming, cluster_of_each()) == expected
+
+
+def test_pod_label_has_the_name_that_the_policy_gives_it() -> None:
+    incoming = pod(labels={"capacity": "on-demand"})
+
+    assert scores(lifecycle({"podLabel": "capacity"}), incoming, cluster_of_each())["on-demand"] == 100
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        ({"eks.amazonaws.com/capacityType": "SPOT"}, "spot"),
+        ({"eks.amazonaws.com/capacityType": "ON_DEMAND"}, "on-demand"),
+        ({"eks.amazonaws.com/capacityType": "CAPACITY_BLOCK"}, "reserved"),
+        ({KARPENTER: "spot"}, "spot"),
+        ({KARPENTER: "reserved"}, "reserved"),
+        ({"cloud.google.com/gke-spot": "true"}, "spot"),
+        ({"cloud.google.com/gke-preemptible": "true"}, "spot"),
+        ({"cloud.google.com/gke-provisioning": "standard"}, "on-demand"),
+        ({"kubernetes.azure.com/scalesetpriority": "spot"}, "spot"),
+        ({"node.kubernetes.io/lifecycle": "Spot"}, "spot"),
+        ({"node.kubernetes.io/lifecycle": "normal"}, "on-demand"),
+        ({"node.kubernetes.io/lifecycle": "eternal"}, "unknown"),
+        ({"node.kubernetes.io/lifecycle": "eternal", KARPENTER: "spot"}, "spot"),
+        ({KARPENTER: "on-demand", "node.kubernetes.io/lifecycle": "spot"}, "on-demand"),
+    ],
+)
+def test_labels_of_the_providers_are_known(labels: dict[str, str], told: str) -> None:
+    cluster = snapshot_of([node("n", labels=labels)])
+
+    allowing = {each for each in ("spot", "on-demand", "reserved", "unknown") if _allows(each, cluster)}
+
+    assert allowing == {told}
+
+
+def _allows(lifecycle_class: str, cluster: Snapshot) -> bool:
+    return passes(lifecycle({"allow": [lifecycle_class]}), pod(), cluster) == {"n"}
+
+
+def test_own_sources_replace_the_known_ones() -> None:
+    plugin = lifecycle({"allow": ["spot"], "sources": [{"key": "pool-kind", "spot": ["Cheap"], "onDemand": ["dear"]}]})
+    cluster = snapshot_of([node("cheap", labels={"pool-kind": "CHEAP"}), node("spot", labels={KARPENTER: "spot"})])
+
+    assert passes(plugin, pod(), cluster) == {"cheap"}
+
+
+def test_classes_that_are_not_allowed_are_refused() -> None:
+    excluded = (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ["node(s) had a lifecycle that the policy excludes"])
+
+    assert rejections(lifecycle({"allow": ["on-demand", "unknown"]}), pod(), cluster_of_each()) == {
+        "spot": excluded,
+        "on-demand": None,
+        "reserved": excluded,
+        "unknown": None,
+    }
+
+
+@pytest.mark.parametrize("args", [{"prefer": "cheap"}, {"allow": ["Spot"]}, {"sources": [{"key": "k"}]}])
+def test_arguments_that_mean_nothing_are_refused(args: Object) -> None:
+    with pytest.raises(ValidationError):
+        lifecycle(args)
+
+
+def test_node_of_an_allowed_class_queues_the_pod() -> None:
+    plugin = lifecycle({"allow": ["spot"]})
+    spot, other = node(labels={KARPENTER: "spot"}), node(labels={KARPENTER: "on-demand"})
+
+    assert plugin.queueing_hint(pod(), added("Node", spot))
+    assert plugin.queueing_hint(pod(), updated("Node", other, spot))
+    assert not plugin.queueing_hint(pod(), updated("Node", spot, other))
+    assert not plugin.queueing_hint(pod(), updated("Node", spot, spot))
+
+
+values = st.sampled_from(["cheap", "Dear", "kept", "odd"])
+
+
+@given(
+    st.lists(st.fixed_dictionaries({}, optional={"one": values, "two": values}), min_size=1, max_size=5),
+    st.sampled_from(["", "spot", "on-demand", "reserved", "nothing"]),
+    st.sampled_from(["spot", "on-demand", "none"]),
+)
+def test_score_agrees_with_looking_at_each_node(labels: list[dict[str, str]], asked: str, prefer: str) -> None:
+    meanings = [("one", {"cheap": "spot", "kept": "reserved"}), ("two", {"cheap": "spot", "dear": "on-demand"})]
+    sources = [
+        {"key": "one", "spot": ["Cheap"], "reserved": ["kept"]},
+        {"key": "two", "spot": ["cheap"], "onDemand": ["dear"]},
+    ]
+
+    def score(on: dict[str, str]) -> int:
+        told = [known[on[key].lower()] for key, known in meanings if key in on and on[key].lower() in known]
+        if not told:
+            return 50
+        if asked in {"spot", "on-demand", "reserved"}:
+            return 100 if told[0] == asked else 10
+        return 80 if told[0] == prefer else 50
+
+    cluster = snapshot_of(node(f"n{index}", labels=each) for index, each in enumerate(labels))
+    incoming = pod(labels={"lifecycle-preference": asked} if asked else {})
+
+    found = scores(lifecycle({"prefer": prefer, "sources": sources}), incoming, cluster)
+
+    assert found == {f"n{index}": score(each) for index, each in enumerate(labels)}

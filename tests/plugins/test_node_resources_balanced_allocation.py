@@ -1,0 +1,128 @@
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from builders import Object, node, pod, snapshot_of
+from moorage.framework.plugin_arguments import build_plugin
+from moorage.framework.status import Code
+from moorage.model.node import Node
+from moorage.model.pod import Pod
+from moorage.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from plugin_runs import scores
+from strategies import EXTENDED, clusters, pods
+
+
+def balanced(*names: str) -> NodeResourcesBalancedAllocation:
+    args: Object = {"resources": [{"name": name, "weight": 1} for name in names]} if names else {}
+    plugin = build_plugin(NodeResourcesBalancedAllocation, args, {})
+    assert isinstance(plugin, NodeResourcesBalancedAllocation)
+    return plugin
+
+
+def gpus(count: int) -> dict[str, str]:
+    return {EXTENDED: str(count)}
+
+
+@pytest.mark.parametrize(
+    ("used_gpus", "expected"),
+    [(3, 75), (0, 76)],
+)
+def test_third_resource_counts_when_the_pod_requests_it(used_gpus: int, expected: int) -> None:
+    machine = node("n", cpu="3500m", memory="40000", allocatable=gpus(8))
+    placed = pod("e", cpu="3", memory="5000", requests=gpus(used_gpus), node="n")
+
+    found = scores(balanced("cpu", "memory", EXTENDED), pod(requests=gpus(1)), snapshot_of([machine], [placed]))
+
+    assert found == {"n": expected}
+
+
+def test_pod_that_unbalances_an_empty_node_scores_below_75() -> None:
+    cluster = snapshot_of([node("n", cpu="3500m", memory="40000")])
+
+    assert scores(balanced(), pod(cpu="3", memory="5000"), cluster) == {"n": 56}
+
+
+@pytest.mark.parametrize(("used_memory", "expected"), [("0", 73), ("2500", 74)])
+def test_the_change_counts_and_not_the_state(used_memory: str, expected: int) -> None:
+    cluster = snapshot_of([node("n", cpu="10", memory="10000")], [pod("e", cpu="3", memory=used_memory, node="n")])
+
+    assert scores(balanced(), pod(cpu="3", memory="2500"), cluster) == {"n": expected}
+
+
+def test_pod_that_requests_none_of_the_resources_is_skipped() -> None:
+    cluster = snapshot_of([node()])
+
+    assert balanced().pre_score(pod(), cluster).status.code is Code.SKIP
+    assert balanced().pre_score(pod(requests=gpus(1)), cluster).status.code is Code.SKIP
+
+
+@pytest.mark.parametrize(
+    "resources",
+    [
+        [{"name": "cpu", "weight": 2}],
+        [{"name": "cpu", "weight": 1}, {"name": "cpu", "weight": 1}],
+        [{"weight": 1}],
+        [{"name": "cpu", "factor": 1}],
+    ],
+)
+def test_resources_that_kube_scheduler_refuses_are_refused(resources: list[Object]) -> None:
+    with pytest.raises(ValidationError, match="resources"):
+        build_plugin(NodeResourcesBalancedAllocation, {"resources": resources}, {})
+
+
+def test_no_resources_are_the_default_ones_and_no_weight_is_one() -> None:
+    plugin = build_plugin(NodeResourcesBalancedAllocation, {"resources": []}, {})
+    assert isinstance(plugin, NodeResourcesBalancedAllocation)
+
+    assert plugin.resources == balanced().resources
+    args: Any = {"resources": [{"name": "cpu", "weight": 0}]}
+    assert build_plugin(NodeResourcesBalancedAllocation, args, {})
+
+
+def slow_evenness(fractions: Sequence[float]) -> int:
+    """Compute one node's evenness, in upstream's order of operations."""
+    deviation = 0.0
+    if len(fractions) == 2:
+        deviation = abs((fractions[0] - fractions[1]) / 2)
+    elif len(fractions) > 2:
+        total = 0.0
+        for fraction in fractions:
+            total += fraction
+        mean, squares = total / len(fractions), 0.0
+        for fraction in fractions:
+            squares += (fraction - mean) * (fraction - mean)
+        deviation = math.sqrt(squares / len(fractions))
+    return int((1 - deviation) * 100)
+
+
+RESOURCES = ("cpu", "memory", EXTENDED, "ephemeral-storage")
+
+
+@given(clusters(), pods(), st.lists(st.sampled_from(RESOURCES), min_size=1, unique=True))
+def test_score_agrees_with_computing_each_node(
+    cluster: tuple[list[Node], list[Pod]], incoming: Pod, names: list[str]
+) -> None:
+    nodes, placed = cluster
+    plugin, snapshot = balanced(*names), snapshot_of(nodes, placed)
+    requests = incoming.shape.requests
+
+    def score(each: Node) -> int:
+        without, with_pod = [], []
+        for name in names:
+            capacity = each.allocatable.get(name)
+            if not capacity or (name == EXTENDED and not requests.get(name)):
+                continue
+            used = sum(other.requests.get(name) for other in placed if other.node_name == each.name)
+            without.append(min(used / capacity, 1))
+            with_pod.append(min((used + requests.get(name)) / capacity, 1))
+        return 50 + (50 + slow_evenness(with_pod) - slow_evenness(without)) // 2
+
+    if plugin.pre_score(incoming, snapshot).status.code is Code.SKIP:
+        assert not any(requests.get(name) for name in names)
+    else:
+        assert scores(plugin, incoming, snapshot) == {each.name: score(each) for each in nodes}
