@@ -111,7 +111,7 @@ def test_terms_that_all_name_nodes_narrow_the_search() -> None:
     conflict = affine(required(named("ssd-a", "hdd-a")))
     open_end = affine(required(named("ssd-a"), term(expression("disk", "Exists"))))
 
-    assert NodeAffinity().pre_filter(both, cluster).node_names == {"ssd-a", "gone"}
+    assert NodeAffinity().pre_filter(both, cluster).node_names == frozenset({"ssd-a", "gone"})
     assert passes(NodeAffinity(), both, cluster) == {"ssd-a"}
     assert NodeAffinity().pre_filter(open_end, cluster).node_names is None
     status = NodeAffinity().pre_filter(conflict, cluster).status

@@ -1,6 +1,5 @@
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -76,12 +75,13 @@ def test_resources_that_kube_scheduler_refuses_are_refused(resources: list[Objec
 
 
 def test_no_resources_are_the_default_ones_and_no_weight_is_one() -> None:
-    plugin = build_plugin(NodeResourcesBalancedAllocation, {"resources": []}, {})
-    assert isinstance(plugin, NodeResourcesBalancedAllocation)
+    empty = build_plugin(NodeResourcesBalancedAllocation, {"resources": []}, {})
+    unweighed = build_plugin(NodeResourcesBalancedAllocation, {"resources": [{"name": "cpu", "weight": 0}]}, {})
 
-    assert plugin.resources == balanced().resources
-    args: Any = {"resources": [{"name": "cpu", "weight": 0}]}
-    assert build_plugin(NodeResourcesBalancedAllocation, args, {})
+    assert isinstance(empty, NodeResourcesBalancedAllocation)
+    assert empty.resources == balanced().resources
+    assert isinstance(unweighed, NodeResourcesBalancedAllocation)
+    assert unweighed.resources == balanced("cpu").resources
 
 
 def slow_evenness(fractions: Sequence[float]) -> int:
