@@ -52,7 +52,7 @@ class Peer:
                     writer.write(piece)
                     await writer.drain()
                     await asyncio.sleep(0.001)
-                if not answer.startswith(b"HTTP/1.1") or b"half" in answer or b"until the end" in answer:
+                if not answer.startswith(b"HTTP/1.1") or b"half" in answer or b"until " in answer:
                     break
         except (asyncio.IncompleteReadError, ConnectionError):
             pass

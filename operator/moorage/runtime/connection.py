@@ -47,7 +47,8 @@ class Connection(BaseProtocol):
         """Send a request and return its answer; raises TimeoutError or ConnectionError, and is closed then."""
         if self.transport is None:
             raise ConnectionResetError("the connection was closed")
-        waiter = self._waiter = self._loop.create_future()
+        waiter: asyncio.Future[Answer] = self._loop.create_future()
+        self._waiter = waiter
         timer = self._loop.call_later(timeout_seconds, self._fail, TimeoutError())
         self.transport.write(request)
         try:
