@@ -1,0 +1,28 @@
+"""A time limit by an injected clock."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from typing import Any
+
+    from moorage.runtime.clock import Clock
+
+T = TypeVar("T")
+
+
+async def within(seconds: float, clock: Clock, work: Coroutine[Any, Any, T]) -> T:
+    """Return what `work` returns, or cancel it and raise TimeoutError once the time has passed."""
+    task, timer = asyncio.create_task(work), asyncio.create_task(clock.sleep(seconds))
+    try:
+        await asyncio.wait((task, timer), return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise TimeoutError
+        return task.result()
+    finally:
+        task.cancel()
+        timer.cancel()
+        await asyncio.gather(task, timer, return_exceptions=True)

@@ -1,0 +1,157 @@
+"""An extender for tests: it keeps the nodes it is told to keep, and misbehaves on demand.
+
+    async with FakeExtender() as extender:
+        extender.verdicts["n1"] = "is not mine"
+        extender.scores["n2"] = 7
+        ...  # call extender.url
+
+Answers take the protocol's form for what was asked. `misbehave` replaces them by something else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+Misbehaviour = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A call that arrived."""
+
+    path: str
+    body: Any
+    headers: dict[str, str]
+
+
+@dataclass
+class FakeExtender:
+    """An extender on loopback; use it as `async with`."""
+
+    verdicts: dict[str, str] = field(default_factory=dict)
+    """Why nodes are turned down, though preemption may help."""
+    unresolvable: dict[str, str] = field(default_factory=dict)
+    """The same where it cannot help."""
+    scores: dict[str, int] = field(default_factory=dict)
+    bind_error: str = ""
+    spared: set[str] = field(default_factory=set)
+    """Nodes on which it lets nobody be preempted."""
+    misbehave: Misbehaviour | None = None
+    tls: ssl.SSLContext | None = None
+    url: str = ""
+    asked: list[Asked] = field(default_factory=list)
+    bound: list[Any] = field(default_factory=list)
+    released: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def __aenter__(self) -> Self:
+        application = web.Application(client_max_size=1 << 26)
+        application.router.add_post("/{prefix:.*}", self._handle)
+        self._server = TestServer(application, scheme="https" if self.tls else "http")
+        await self._server.start_server(ssl=self.tls)
+        self.url = f"{self._server.scheme}://localhost:{self._server.port}/scheduler"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.released.set()
+        await self._server.close()
+
+    @property
+    def verbs(self) -> list[str]:
+        return [asked.path.rpartition("/")[2] for asked in self.asked]
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        self.asked.append(Asked(request.path, body, dict(request.headers)))
+        if self.misbehave:
+            return await self.misbehave(request)
+        answer = getattr(self, f"_{request.path.rpartition('/')[2]}")
+        return web.json_response(answer(body))
+
+    def _filter(self, body: Any) -> Any:
+        kept = [name for name in _names(body) if name not in self.verdicts and name not in self.unresolvable]
+        nodes = None
+        if body["Nodes"] is not None:
+            nodes = {"items": [node for node in body["Nodes"]["items"] if node["metadata"]["name"] in kept]}
+        return {
+            "Nodes": nodes,
+            "NodeNames": kept if nodes is None else None,
+            "FailedNodes": self.verdicts,
+            "FailedAndUnresolvableNodes": self.unresolvable,
+            "Error": "",
+        }
+
+    def _prioritize(self, body: Any) -> Any:
+        return [{"Host": name, "Score": self.scores.get(name, 0)} for name in _names(body)]
+
+    def _bind(self, body: Any) -> Any:
+        if not self.bind_error:
+            self.bound.append(body)
+        return {"Error": self.bind_error}
+
+    def _preempt(self, body: Any) -> Any:
+        kept = {}
+        for name, victims in (body["NodeNameToMetaVictims"] or body["NodeNameToVictims"]).items():
+            uids = [pod.get("UID") or pod["metadata"]["uid"] for pod in victims["Pods"]]
+            if name not in self.spared:
+                pods = [{"UID": uid} for uid in uids]
+                kept[name] = {"Pods": pods, "NumPDBViolations": victims["NumPDBViolations"]}
+        return {"NodeNameToMetaVictims": kept}
+
+    async def never(self, _: web.Request) -> web.StreamResponse:
+        """Give no answer before the test is over."""
+        await self.released.wait()
+        return web.Response()
+
+
+def answering(answer: Any, status: int = 200) -> Misbehaviour:
+    """Answer with this: text as it is, anything else as JSON."""
+
+    async def handle(_: web.Request) -> web.StreamResponse:
+        text = answer if isinstance(answer, str) else json.dumps(answer)
+        return web.Response(text=text, status=status, headers={"Location": "/elsewhere"})
+
+    return handle
+
+
+async def half_a_body(request: web.Request) -> web.StreamResponse:
+    """Begin an answer, and hang up."""
+    response = web.StreamResponse(headers={"Content-Length": "1000"})
+    await response.prepare(request)
+    await response.write(b'{"NodeNames": ["n1"')
+    _hang_up(request)
+    return response
+
+
+async def hang_up(request: web.Request) -> web.StreamResponse:
+    """Hang up without a word."""
+    _hang_up(request)
+    return web.Response()
+
+
+def hanging_up_once(extender: FakeExtender) -> Misbehaviour:
+    """Hang up on the first call, as on an idle connection that was closed in the same moment, and then behave."""
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        extender.misbehave = None
+        return await hang_up(request)
+
+    return handle
+
+
+def _hang_up(request: web.Request) -> None:
+    if request.transport is not None:
+        request.transport.abort()
+
+
+def _names(body: Any) -> list[str]:
+    if body["NodeNames"] is not None:
+        return list(body["NodeNames"])
+    return [node["metadata"]["name"] for node in body["Nodes"]["items"]]

@@ -1,0 +1,111 @@
+"""The extender protocol's bytes, as Go's structs of k8s.io/kube-scheduler/extender/v1 write and read them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from extenders.calling import whole_nodes, whole_pod
+from moorage.runtime.extender_wire import (
+    Victims,
+    binding_arguments,
+    nodes_arguments,
+    preemption_arguments,
+    read_binding,
+    read_filter,
+    read_preemption,
+    read_scores,
+)
+
+ASKED = whole_nodes("n1", "n2")
+
+
+def filtered(answer: Any, *, names_only: bool = True) -> Any:
+    return read_filter(json.dumps(answer).encode(), ASKED, names_only=names_only)
+
+
+def test_questions_have_go_s_keys() -> None:
+    pod = whole_pod()
+    names = json.loads(nodes_arguments(pod, ASKED, names_only=True))
+    nodes = json.loads(nodes_arguments(pod, ASKED, names_only=False))
+    binding = json.loads(binding_arguments(pod, "n1"))
+    victims = {"n1": Victims((whole_pod("v"),), 2)}
+    meta = json.loads(preemption_arguments(pod, victims, None))
+    whole = json.loads(preemption_arguments(pod, victims, {"default/v": b'{"kind": "Pod"}'}))
+
+    assert names == {"Pod": json.loads(pod.raw), "Nodes": None, "NodeNames": ["n1", "n2"]}
+    items = [json.loads(node.raw) for node in ASKED.values()]
+    assert nodes == {"Pod": json.loads(pod.raw), "Nodes": {"items": items, "metadata": {}}, "NodeNames": None}
+    assert binding == {"PodName": "p", "PodNamespace": "default", "PodUID": "default/p", "Node": "n1"}
+    assert meta == {
+        "Pod": json.loads(pod.raw),
+        "NodeNameToVictims": None,
+        "NodeNameToMetaVictims": {"n1": {"Pods": [{"UID": "default/v"}], "NumPDBViolations": 2}},
+    }
+    assert whole["NodeNameToVictims"] == {"n1": {"Pods": [{"kind": "Pod"}], "NumPDBViolations": 2}}
+    assert whole["NodeNameToMetaVictims"] is None
+
+
+def test_keys_are_read_in_any_case_and_unknown_ones_left_alone() -> None:
+    answer = filtered({"nodenames": ["n2"], "failedNodes": {"n1": "no"}, "more": [1]})
+
+    assert answer.kept == ("n2",)
+    assert answer.failed == {"n1": "no"}
+
+
+def test_names_win_over_nodes_where_names_were_asked_for() -> None:
+    both = {"NodeNames": ["n1"], "Nodes": {"items": [{"metadata": {"name": "n2"}}]}}
+
+    assert filtered(both).kept == ("n1",)
+    assert filtered(both, names_only=False).kept == ("n2",)
+    assert filtered(both | {"NodeNames": None}).kept == ("n2",)
+
+
+@pytest.mark.parametrize("names_only", [True, False])
+def test_an_answer_with_neither_list_keeps_no_node(*, names_only: bool) -> None:
+    assert filtered({}, names_only=names_only).kept == ()
+    assert filtered({"Nodes": {"items": None}}, names_only=names_only).kept == ()
+
+
+def test_names_where_nodes_were_asked_for_are_a_mistake_in_the_configuration() -> None:
+    with pytest.raises(ValueError, match="nodeCacheCapable"):
+        filtered({"NodeNames": ["n1"]}, names_only=False)
+
+
+def test_unresolvable_wins_over_failed_and_kept_over_both() -> None:
+    answer = filtered(
+        {
+            "NodeNames": ["n2"],
+            "FailedNodes": {"n1": "perhaps", "n2": "really", "elsewhere": "who cares"},
+            "FailedAndUnresolvableNodes": {"n1": "never"},
+        }
+    )
+
+    assert answer.kept == ("n2",)
+    assert answer.failed == {}
+    assert answer.unresolvable == {"n1": "never"}
+
+
+@pytest.mark.parametrize("score", ["5.0", '"5"', "true", "9223372036854775808", "[]"])
+def test_only_whole_numbers_are_scores(score: str) -> None:
+    with pytest.raises(ValueError, match="of node 'n1' is no whole number"):
+        read_scores(b'[{"Host": "n1", "Score": %s}]' % score.encode())
+
+
+def test_scores_add_up_and_nulls_are_zero() -> None:
+    answer = b'[{"Host": "n1", "Score": 3}, {"host": "n1", "score": 4}, {"Host": "n2", "Score": null}, {"Host": "n3"}]'
+
+    assert read_scores(answer) == {"n1": 7, "n2": 0, "n3": 0}
+    assert read_scores(b"null") == {}
+
+
+def test_a_binding_s_error_is_read() -> None:
+    assert read_binding(b'{"Error": ""}') == ""
+    assert read_binding(b"{}") == ""
+    assert read_binding(b'{"error": "full"}') == "full"
+    with pytest.raises(ValueError, match="the answer cannot be read"):
+        read_binding(b"null")
+
+
+def test_no_candidates_are_left_where_the_answer_holds_none() -> None:
+    assert read_preemption(b'{"NodeNameToMetaVictims": null}', {}, lambda _: ()) == {}
