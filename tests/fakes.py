@@ -15,9 +15,9 @@ from moorage.runtime.clock import SystemClock
 from moorage.runtime.credentials import Credentials, StaticToken
 from moorage.runtime.event import Event
 from moorage.runtime.kube import MERGE_PATCH, Answer, KubeClient
+from moorage.runtime.pooled_transport import open_transport
 from moorage.runtime.rate_limiter import RateLimiter
 from moorage.runtime.resources import Resource
-from moorage.runtime.transport import HttpTransport, open_session
 from moorage.sandbox.server import SandboxServer
 
 
@@ -160,13 +160,12 @@ class Client:
         self.observer = observer or FakeObserver()
 
     async def __aenter__(self) -> KubeClient:
-        self._session = open_session(self._credentials.tokens, connection_limit=32)
+        self._open = open_transport(self._credentials, connection_limit=32)
         clock = SystemClock()
-        transport = HttpTransport(self._session, self._credentials)
-        return KubeClient(transport, clock, RateLimiter(0, 0, clock), self.observer)
+        return KubeClient(await self._open.__aenter__(), clock, RateLimiter(0, 0, clock), self.observer)
 
     async def __aexit__(self, *_: object) -> None:
-        await self._session.close()
+        await self._open.__aexit__(None, None, None)
 
 
 class FakeRecorder:

@@ -9,10 +9,11 @@ from typing import Any
 
 from moorage.runtime.clock import Clock, SystemClock
 from moorage.runtime.credentials import Credentials, load_credentials
-from moorage.runtime.kube import KubeClient, RequestObserver
+from moorage.runtime.kube import KubeClient, RequestObserver, Transport
+from moorage.runtime.pooled_transport import open_transport
 from moorage.runtime.rate_limiter import RateLimiter
 from moorage.runtime.tls import TlsContexts
-from moorage.runtime.transport import HttpTransport, open_session
+from moorage.runtime.transport import open_session
 from moorage.settings import Settings
 
 WATCHES = 20
@@ -51,9 +52,9 @@ class Connections:
             await self._transport(LEASE_CONNECTIONS), self.clock, RateLimiter(0, 0, self.clock), self.observer
         )
 
-    async def _transport(self, connection_limit: int) -> HttpTransport:
-        session = await self.stack.enter_async_context(open_session(self.credentials.tokens, connection_limit))
-        return HttpTransport(session, self.credentials, tls_of(self.settings, self.credentials, self.clock))
+    async def _transport(self, connection_limit: int) -> Transport:
+        tls = tls_of(self.settings, self.credentials, self.clock)
+        return await self.stack.enter_async_context(open_transport(self.credentials, connection_limit, tls))
 
 
 def tls_of(settings: Settings, credentials: Credentials, clock: Clock) -> TlsContexts | None:
