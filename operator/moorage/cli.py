@@ -11,7 +11,7 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -38,6 +38,16 @@ class Output(StrEnum):
     JSON = "json"
 
 
+class ConfigOutput(StrEnum):
+    """How objects are printed."""
+
+    YAML = "yaml"
+    JSON = "json"
+
+
+AllowDefaultOption = Annotated[
+    bool, typer.Option("--allow-default-scheduler", help="Let a profile take the name default-scheduler.")
+]
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="Print a table, or JSON for machines.")]
 KubeconfigOption = Annotated[
     Path | None, typer.Option(help="The kubeconfig file. Default: $KUBECONFIG, the service account, ~/.kube/config.")
@@ -74,9 +84,7 @@ def run(  # noqa: PLR0913 - one parameter a flag
     serve_plain_http: Annotated[
         bool, typer.Option("--serve-plain-http", help="Serve plain HTTP on an address that is not loopback too.")
     ] = False,
-    allow_default_scheduler: Annotated[
-        bool, typer.Option("--allow-default-scheduler", help="Let a profile take the name default-scheduler.")
-    ] = False,
+    allow_default_scheduler: AllowDefaultOption = False,
     leader_elect: Annotated[
         bool, typer.Option(help="Bind only while holding the Lease, so that several replicas can run.")
     ] = True,
@@ -156,6 +164,42 @@ def plugins(*, output: OutputOption = Output.TABLE) -> None:
     Console(highlight=False).print(table)
 
 
+@config_app.command("view")
+def config_view(
+    *,
+    config: Annotated[Path, typer.Option(help="A KubeSchedulerConfiguration (v1).")],
+    allow_default_scheduler: AllowDefaultOption = False,
+    output: Annotated[ConfigOutput, typer.Option("--output", "-o", help="yaml or json.")] = ConfigOutput.YAML,
+) -> None:
+    """Check a configuration file and print what is in force; every fault is named where it is refused."""
+    from moorage.app import load_configuration
+
+    loaded = load_configuration(config, allow_default_scheduler=allow_default_scheduler)
+    for warning in loaded.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    _print_documents([loaded.configuration.model_dump(mode="json", by_alias=True)], output)
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="A KubeSchedulerConfiguration (v1).")],
+    *,
+    values: Annotated[bool, typer.Option("--values", help="Print the Helm chart's values instead.")] = False,
+    output: Annotated[ConfigOutput, typer.Option("--output", "-o", help="yaml or json.")] = ConfigOutput.YAML,
+) -> None:
+    """Print a configuration file's profiles as SchedulingPolicy objects, and the rest as the chart's values."""
+    from moorage.app import load_configuration
+    from moorage.controller.importing import chart_values_of, policies_of
+
+    loaded = load_configuration(file, allow_default_scheduler=True)
+    for warning in loaded.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    chosen = [chart_values_of(loaded.configuration)] if values else policies_of(loaded.configuration)
+    _print_documents(chosen, output)
+    if not values:
+        print("the chart's values for the rest of the file: moorage import --values", file=sys.stderr)
+
+
 @app.command()
 def parity(
     files: Annotated[list[Path], typer.Argument(help="Vector files, .jsonl or .jsonl.gz.", exists=True)],
@@ -172,3 +216,13 @@ def parity(
 def version(*, output: OutputOption = Output.TABLE) -> None:
     """Print the version."""
     print(json.dumps({"version": __version__}) if output is Output.JSON else f"moorage {__version__}")
+
+
+def _print_documents(documents: list[dict[str, Any]], output: ConfigOutput) -> None:
+    """Print objects: one after the other as YAML, or a list as JSON where there are several."""
+    if output is ConfigOutput.JSON:
+        print(json.dumps(documents[0] if len(documents) == 1 else documents, indent=2))
+        return
+    import yaml
+
+    print(yaml.safe_dump_all(documents, sort_keys=False), end="")

@@ -6,28 +6,30 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from moorage.api.component_config import LoadedConfiguration, load
 from moorage.controller.configuration import ProcessConfiguration, check_profile, configure
 from moorage.framework.defaults import DEFAULT_PLUGINS
 from moorage.framework.registry import Registry
 from moorage.settings import Settings
 
-__all__ = ["PluginRow", "list_plugins", "load_process_configuration", "run_operator"]
+__all__ = ["PluginRow", "list_plugins", "load_configuration", "load_process_configuration", "run_operator"]
 
 
 def load_process_configuration(flags: Settings, file: Path | None) -> ProcessConfiguration:
     """Read the configuration file, if there is one; ConfigurationError names all its faults, OSError the file."""
-    from moorage.api.component_config import load
+    loaded = load_configuration(file, allow_default_scheduler=flags.allow_default_scheduler) if file else None
+    return configure(flags, loaded, Registry.discover())
 
+
+def load_configuration(file: Path, *, allow_default_scheduler: bool) -> LoadedConfiguration:
+    """Read a configuration file and check it with all plugins; raises as `load_process_configuration`."""
     registry = Registry.discover()
-    loaded = None
-    if file is not None:
-        loaded = load(
-            file.read_text(encoding="utf-8"),
-            known_plugins=registry.classes,
-            check_profile=partial(check_profile, registry),
-            allow_default_scheduler=flags.allow_default_scheduler,
-        )
-    return configure(flags, loaded, registry)
+    return load(
+        file.read_text(encoding="utf-8"),
+        known_plugins=registry.classes,
+        check_profile=partial(check_profile, registry),
+        allow_default_scheduler=allow_default_scheduler,
+    )
 
 
 def run_operator(configuration: ProcessConfiguration, log_level: str, log_format: str) -> int:
