@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 _API_VERSIONS = {"ReplicationController": "v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1"}
 
+SELECTING_KINDS = ("Service", *_API_VERSIONS)
+"""Kinds of the objects on which the selector depends."""
+
 
 def default_selector(shape: PodShape, snapshot: Snapshot) -> LabelSelector:
     """Return a selector of the pod's peers; it is empty where nothing selects or owns the pod."""

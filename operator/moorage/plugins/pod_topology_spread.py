@@ -29,7 +29,7 @@ from moorage.framework.interface import (
     Verdict,
 )
 from moorage.framework.status import SKIP, Code
-from moorage.plugins.default_selector import default_selector
+from moorage.plugins.default_selector import SELECTING_KINDS, default_selector
 from moorage.plugins.spread_defaults import HOSTNAME, SYSTEM_DEFAULTS, DefaultConstraint
 from moorage.plugins.spread_domains import SpreadCounts, SpreadDomains, having_keys, may_be_used, resolve, resolve_one
 from moorage.plugins.spread_hints import node_may_help, pod_may_help
@@ -168,8 +168,8 @@ class PodTopologySpread(PreFilterPlugin[_FilterState], FilterPlugin[_FilterState
         return pod_may_help(pod, hard, event.old, event.new)
 
     def _constraints(self, shape: PodShape, cluster: Snapshot) -> _Constraints:
-        generations = cluster.generations
-        generation = (generations.nodes, 0 if shape.spread_constraints else generations.objects)
+        sources = () if shape.spread_constraints else cluster.object_generation(*SELECTING_KINDS)
+        generation = (cluster.generations.nodes, sources)
         return cluster.memo(self, shape, generation, lambda: self._resolved(shape, cluster))
 
     def _resolved(self, shape: PodShape, cluster: Snapshot) -> _Constraints:
