@@ -208,8 +208,14 @@ def parity(
 ) -> None:
     """Compare decisions with those that kube-scheduler took, case by case."""
     from moorage.simulator.parity import run_parity
+    from moorage.simulator.parity_report import report_json, report_lines
 
-    raise typer.Exit(run_parity(files, as_json=output is Output.JSON))
+    report = run_parity(files)
+    if output is Output.JSON:
+        print(json.dumps(report_json(report), indent=2))
+    else:
+        print("\n".join(report_lines(report)))
+    raise typer.Exit(1 if report.mismatches else 0)
 
 
 @app.command()
