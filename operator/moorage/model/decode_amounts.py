@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from msgspec import json
+from msgspec import Raw, json
 
 from moorage.model.quantity import nano_value
+from moorage.model.raw import NULL, read
 from moorage.model.requests import ContainerAmounts, NanoAmounts, PodAmounts, is_pod_level, largest, resized
 from moorage.model.wire import (
-    NULL,
     Amounts,
     ContainerStatusWire,
     ContainerWire,
@@ -25,7 +25,7 @@ def pod_amounts(spec: PodSpecWire) -> PodAmounts:
         containers=_containers(spec.containers, "spec.containers"),
         init_containers=_containers(spec.init_containers, "spec.initContainers"),
         pod_level=_pod_level(requests_of(spec.resources, "spec.resources.requests")),
-        overhead=amounts(json.decode(spec.overhead, type=Amounts | None), "spec.overhead") or None,
+        overhead=amounts(read(spec.overhead, Amounts), "spec.overhead") or None,
     )
 
 
@@ -52,15 +52,15 @@ def resize_key(spec: PodSpecWire, status: PodStatusWire) -> bytes | None:
     return json.encode(parts)
 
 
-def resource_names(raw: bytes) -> set[str]:
+def resource_names(raw: Raw) -> set[str]:
     """Return the names of what a container requests or limits."""
-    wire = json.decode(raw, type=ResourcesWire | None) or ResourcesWire()
+    wire = read(raw, ResourcesWire) or ResourcesWire()
     return {*(wire.requests or ()), *(wire.limits or ())}
 
 
-def requests_of(raw: bytes, path: str) -> NanoAmounts:
+def requests_of(raw: Raw, path: str) -> NanoAmounts:
     """Read the requests of a `ResourceRequirements`."""
-    wire = json.decode(raw, type=ResourcesWire | None)
+    wire = read(raw, ResourcesWire)
     return amounts(wire.requests if wire else None, path)
 
 
@@ -97,7 +97,7 @@ def _is_infeasible(status: PodStatusWire) -> bool:
 
 def _actual(status: ContainerStatusWire | PodStatusWire, path: str) -> NanoAmounts:
     """Return the larger of the amounts in force and the amounts that the kubelet has set aside."""
-    allocated = json.decode(status.allocated_resources, type=Amounts | None)
+    allocated = read(status.allocated_resources, Amounts)
     return largest(
         requests_of(status.resources, f"{path}.resources.requests"), amounts(allocated, f"{path}.allocatedResources")
     )

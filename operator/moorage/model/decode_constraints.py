@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from msgspec import json
+from msgspec import Raw
 
 from moorage.model.affinity import (
     NO_POD_AFFINITY,
@@ -22,6 +22,7 @@ from moorage.model.decode_selectors import (
     ordered,
 )
 from moorage.model.pod import Toleration
+from moorage.model.raw import read
 from moorage.model.selectors import LabelSelector, PreferredSchedulingTerm
 from moorage.model.wire import TolerationWire
 from moorage.model.wire_constraints import (
@@ -34,9 +35,9 @@ from moorage.model.wire_constraints import (
 )
 
 
-def affinity(raw: bytes, namespace: str) -> tuple[NodeAffinity | None, PodAffinity]:
+def affinity(raw: Raw, namespace: str) -> tuple[NodeAffinity | None, PodAffinity]:
     """Digest `spec.affinity` of a pod in `namespace`."""
-    wire = json.decode(raw, type=AffinityWire | None)
+    wire = read(raw, AffinityWire)
     if wire is None:
         return None, NO_POD_AFFINITY
     return (
@@ -45,9 +46,9 @@ def affinity(raw: bytes, namespace: str) -> tuple[NodeAffinity | None, PodAffini
     )
 
 
-def spread_constraints(raw: bytes, labels: Mapping[str, str]) -> tuple[TopologySpreadConstraint, ...]:
+def spread_constraints(raw: Raw, labels: Mapping[str, str]) -> tuple[TopologySpreadConstraint, ...]:
     """Digest `spec.topologySpreadConstraints` of a pod with these labels."""
-    wires = json.decode(raw, type=list[SpreadConstraintWire] | None)
+    wires = read(raw, list[SpreadConstraintWire])
     return tuple(
         TopologySpreadConstraint(
             max_skew=wire.max_skew,
@@ -62,9 +63,9 @@ def spread_constraints(raw: bytes, labels: Mapping[str, str]) -> tuple[TopologyS
     )
 
 
-def tolerations(raw: bytes) -> tuple[Toleration, ...]:
+def tolerations(raw: Raw) -> tuple[Toleration, ...]:
     """Digest `spec.tolerations`; for how long an eviction is tolerated does not matter here."""
-    wires = json.decode(raw, type=list[TolerationWire] | None)
+    wires = read(raw, list[TolerationWire])
     return tuple(Toleration(wire.key, wire.operator, wire.value, wire.effect) for wire in wires or ())
 
 

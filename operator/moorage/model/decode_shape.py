@@ -14,6 +14,7 @@ from msgspec import Raw, json
 from moorage.model.decode_amounts import pod_amounts, resource_names
 from moorage.model.decode_constraints import affinity, spread_constraints, tolerations
 from moorage.model.pod import HostPort, OwnerReference, PodShape
+from moorage.model.raw import read
 from moorage.model.requests import DEFAULT_REQUESTS, non_zero_requests, pod_requests, to_resources
 from moorage.model.volumes import PodVolume
 from moorage.model.wire import (
@@ -67,7 +68,7 @@ def digest_shape(pod: PodWire, namespace: str) -> PodShape:
         requests=to_resources(pod_requests(stated)),
         score_requests=to_resources(pod_requests(stated, DEFAULT_REQUESTS, pod_level=False)),
         non_zero_requests=to_resources(non_zero_requests(stated)),
-        node_selector=json.decode(spec.node_selector, type=dict[str, str] | None),
+        node_selector=read(spec.node_selector, dict[str, str]),
         node_affinity=node_affinity,
         pod_affinity=pod_affinity,
         spread_constraints=spread_constraints(spec.topology_spread_constraints, labels),
@@ -76,9 +77,7 @@ def digest_shape(pod: PodWire, namespace: str) -> PodShape:
         images=_images(containers, spec.volumes or ()),
         container_count=len(containers),
         volumes=tuple(volume for each in spec.volumes or () if (volume := _volume(each)) is not None),
-        resource_claims=tuple(
-            claim.name for claim in json.decode(spec.resource_claims, type=list[NamedWire] | None) or ()
-        ),
+        resource_claims=tuple(claim.name for claim in read(spec.resource_claims, list[NamedWire]) or ()),
         required_features=_required_features(spec, containers),
         limit_names=frozenset(name for each in containers for name in resource_names(each.resources)),
     )
@@ -126,7 +125,7 @@ def _host_ports(spec: PodSpecWire) -> tuple[HostPort, ...]:
     return tuple(
         HostPort(port.host_ip or "0.0.0.0", port.protocol or "TCP", port.host_port)  # noqa: S104 - the API's wildcard
         for container in (*(spec.containers or ()), *sidecars)
-        for port in json.decode(container.ports, type=list[PortWire] | None) or ()
+        for port in read(container.ports, list[PortWire]) or ()
         if port.host_port > 0
     )
 
@@ -171,6 +170,4 @@ def _required_features(spec: PodSpecWire, containers: Sequence[ContainerWire]) -
 
 
 def _restarts_all(rules: Raw) -> bool:
-    return any(
-        rule.action == "RestartAllContainers" for rule in json.decode(rules, type=list[RestartRuleWire] | None) or ()
-    )
+    return any(rule.action == "RestartAllContainers" for rule in read(rules, list[RestartRuleWire]) or ())

@@ -48,6 +48,7 @@ class Requirement:
 
 
 _INT64_MAX = 2**63 - 1
+_INT64_DIGITS = 19
 _DECIMAL = frozenset("0123456789")
 
 
@@ -56,7 +57,10 @@ def parse_int64(text: str) -> int | None:
     digits = text[1:] if text[:1] in {"+", "-"} else text
     if not digits or not _DECIMAL.issuperset(digits):
         return None
-    number = int(text)
+    significant = digits.lstrip("0") or "0"
+    if len(significant) > _INT64_DIGITS:  # Python refuses to read numbers of thousands of digits
+        return None
+    number = -int(significant) if text[0] == "-" else int(significant)
     return number if -_INT64_MAX - 1 <= number <= _INT64_MAX else None
 
 

@@ -11,8 +11,7 @@ from datetime import datetime
 from msgspec import Raw, Struct, field
 
 from moorage.model.quantity import Amount
-
-NULL = Raw(b"null")
+from moorage.model.raw import NULL
 
 Amounts = dict[str, Amount]
 
