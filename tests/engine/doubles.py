@@ -1,0 +1,108 @@
+"""Plugins and profiles that do just what a test says."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from moorage.framework.arrays import IntArray
+from moorage.framework.events import ClusterEvent
+from moorage.framework.interface import (
+    FilterPlugin,
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    Rejection,
+    ScorePlugin,
+    Verdict,
+)
+from moorage.framework.profile import Profile, ProfileSettings, WeightedScore
+from moorage.framework.snapshot import Snapshot
+from moorage.framework.status import SUCCESS, Code, Status, unresolvable
+from moorage.model.pod import Pod
+from moorage.plugins.priority_sort import PrioritySort
+
+SCHEDULER = "default-scheduler"
+
+
+class NameFilter(FilterPlugin[None]):
+    """Rejects nodes by name, and is interested in the kinds of events that it is told to be interested in."""
+
+    interests = frozenset({"Node", "Pod", "Service"})
+
+    rejected: Mapping[str, Code] = {}
+    wakes_on: frozenset[str] = frozenset()
+    reason: str = "node(s) had the wrong name"
+
+    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> Verdict:
+        del state, pod
+        codes = [self.rejected.get(name) for name in nodes.names]
+        passed = np.array([code is None for code in codes], np.bool_)
+        return Verdict(passed, lambda: [self._rejection(codes, code) for code in set(codes) - {None} if code])
+
+    def _rejection(self, codes: Sequence[Code | None], code: Code) -> Rejection:
+        return Rejection(np.array([each is code for each in codes], np.bool_), self.reason, code)
+
+    def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
+        del pod
+        return event.kind in self.wakes_on
+
+
+class OtherFilter(NameFilter):
+    """A second one, by another name."""
+
+
+class BrokenFilter(FilterPlugin[None]):
+    """Has a fault that shows for pods of one name."""
+
+    victim: str = "broken"
+
+    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> Verdict:
+        del state
+        if pod.name == self.victim:
+            raise ZeroDivisionError("somebody's plugin")
+        return Verdict(np.ones(nodes.size, np.bool_), tuple)
+
+
+class Narrower(PreFilterPlugin[None]):
+    """Leaves only some nodes, or answers with a status."""
+
+    names: frozenset[str] | None = None
+    answer: Status = SUCCESS
+
+    def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[None]:
+        del pod, snapshot
+        return PreFilterResult(self.answer, node_names=self.names)
+
+
+class OtherNarrower(Narrower):
+    """A second one, by another name."""
+
+
+class Gate(PreEnqueuePlugin):
+    """Holds back pods that carry the label `held`."""
+
+    interests = frozenset({"Pod"})
+
+    def pre_enqueue(self, pod: Pod) -> Status:
+        return unresolvable("held") if "held" in pod.labels else SUCCESS
+
+    def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
+        return event.new is not None and event.new.uid == pod.uid and "held" not in event.new.labels
+
+
+class NameScore(ScorePlugin[None]):
+    """Scores nodes by name."""
+
+    scores: Mapping[str, int] = {}
+
+    def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
+        del state, pod
+        return np.array([self.scores.get(name, 0) for name in nodes.names], np.int64)
+
+
+def profile(name: str = SCHEDULER, **points: Any) -> Profile:
+    """Make a profile of plugins; scores have weight 1, settings are keywords of ProfileSettings."""
+    settings = ProfileSettings(**points.pop("settings", {}))
+    scores = tuple(WeightedScore(plugin, 1) for plugin in points.pop("score", ()))
+    return Profile(name=name, queue_sort=PrioritySort(), score=scores, settings=settings, **points)

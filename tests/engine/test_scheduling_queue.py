@@ -1,0 +1,238 @@
+from typing import Any
+
+import pytest
+
+from builders import node, pod
+from engine.doubles import SCHEDULER, Gate, NameFilter, OtherFilter, profile
+from moorage.engine.queued_pod import Place, QueuedPod
+from moorage.engine.scheduling_queue import MAX_PARKED_SECONDS, SchedulingQueue
+from moorage.framework.events import added, updated
+from moorage.framework.profile import Profile
+from moorage.model.pod import Pod
+
+NODES = frozenset({"NameFilter"})
+SERVICES = frozenset({"OtherFilter"})
+NOBODY: frozenset[str] = frozenset()
+NODE_ADDED = added("Node", node("n1"))
+SERVICE_ADDED = added("Service", object())
+
+
+def default_profile(**settings: Any) -> Profile:
+    filters = (NameFilter(wakes_on=frozenset({"Node"})), OtherFilter(wakes_on=frozenset({"Service"})))
+    return profile(filter=filters, pre_enqueue=(Gate(),), settings=settings)
+
+
+def queue_of(*pods: Pod, now: float = 0.0, **settings: Any) -> SchedulingQueue:
+    queue = SchedulingQueue({SCHEDULER: default_profile(**settings)})
+    for each in pods:
+        queue.add(each, now)
+    return queue
+
+
+def popped(queue: SchedulingQueue, now: float) -> QueuedPod:
+    queued = queue.pop(now)
+    assert queued is not None
+    return queued
+
+
+def names(queue: SchedulingQueue, now: float) -> list[str]:
+    found = []
+    while (queued := queue.pop(now)) is not None:
+        found.append(queued.pod.name)
+    return found
+
+
+def place_of(queue: SchedulingQueue, each: Pod) -> Place:
+    queued = queue.find(each.uid)
+    assert queued is not None
+    return queued.place
+
+
+def test_higher_priority_comes_first_and_equals_in_the_order_of_their_arrival() -> None:
+    queue = queue_of()
+    for second, (name, priority) in enumerate([("a", 0), ("b", 5), ("c", 0), ("d", 5)]):
+        queue.add(pod(name, priority=priority), float(second))
+    assert names(queue, 9.0) == ["b", "d", "a", "c"]
+
+
+def test_rejected_pod_waits_for_an_event_that_its_rejecter_is_interested_in() -> None:
+    waiting = pod("a")
+    queue = queue_of(waiting)
+    queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
+    queue.move_on_event(SERVICE_ADDED, 20.0)
+    assert place_of(queue, waiting) is Place.UNSCHEDULABLE
+    assert queue.pop(20.0) is None
+    queue.move_on_event(NODE_ADDED, 20.0)
+    assert names(queue, 20.0) == ["a"]
+
+
+def test_event_during_the_attempt_is_not_lost() -> None:
+    queue = queue_of(pod("a"))
+    queued = popped(queue, 0.0)
+    queue.move_on_event(NODE_ADDED, 0.1)
+    queue.reject(queued, NODES, NOBODY, 0.2)
+    assert queued.place is Place.BACKOFF
+
+
+def test_event_before_the_attempt_does_not_count() -> None:
+    queue = queue_of(pod("a"), pod("b"))
+    first = popped(queue, 0.0)
+    queue.move_on_event(NODE_ADDED, 0.1)
+    second = popped(queue, 0.2)
+    queue.reject(second, NODES, NOBODY, 0.3)
+    assert second.place is Place.UNSCHEDULABLE
+    queue.reject(first, NODES, NOBODY, 0.3)
+    assert first.place is Place.BACKOFF
+
+
+def test_woken_pod_waits_for_the_end_of_its_backoff_while_others_are_active() -> None:
+    queue = queue_of(pod("a"))
+    queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
+    queue.move_on_event(NODE_ADDED, 0.5)
+    queue.add(pod("b"), 0.5)
+    queue.add(pod("c"), 0.5)
+    assert popped(queue, 1.9).pod.name == "b"
+    assert popped(queue, 2.0).pod.name == "a"
+
+
+def test_idle_queue_cuts_the_backoff_of_a_rejected_pod_short() -> None:
+    queue = queue_of(pod("a"))
+    queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
+    queue.move_on_event(NODE_ADDED, 0.1)
+    assert popped(queue, 0.1).pod.name == "a"
+
+
+def test_backoff_after_an_error_is_never_cut_short() -> None:
+    queue = queue_of(pod("a"))
+    queue.fail(popped(queue, 0.0), 0.0)
+    assert queue.pop(1.9) is None
+    assert queue.next_backoff_expiry() == 2.0
+    assert popped(queue, 2.0).pod.name == "a"
+
+
+@pytest.mark.parametrize(("attempts", "seconds"), [(1, 1), (2, 2), (3, 4), (4, 8), (5, 10), (9, 10)])
+def test_backoff_doubles_up_to_its_maximum(attempts: int, seconds: int) -> None:
+    queue = queue_of(pod("a"))
+    now = 0.0
+    for _ in range(attempts):
+        queue.fail(popped(queue, now), now)
+        expiry = queue.next_backoff_expiry()
+        assert expiry is not None
+        started, now = now, expiry
+    assert now == started + seconds + 1  # over when the second after has begun
+
+
+def test_profile_sets_the_length_of_the_backoff() -> None:
+    queue = queue_of(pod("a"), initial_backoff_seconds=3.0, max_backoff_seconds=4.0)
+    queue.fail(popped(queue, 0.0), 0.0)
+    assert queue.next_backoff_expiry() == 4.0
+    queue.fail(popped(queue, 4.0), 4.0)
+    assert queue.next_backoff_expiry() == 9.0
+
+
+def test_rejection_ends_a_row_of_errors() -> None:
+    queue = queue_of(pod("a"))
+    now = 0.0
+    for _ in range(4):
+        queue.fail(popped(queue, now), now)
+        now += 20.0
+    queue.reject(popped(queue, now), NODES, NOBODY, now)
+    queue.move_on_event(NODE_ADDED, now)
+    assert queue.next_backoff_expiry() == now + 2.0
+
+
+def test_pending_plugin_wakes_without_backoff() -> None:
+    waiting = pod("a")
+    queue = queue_of(waiting)
+    queue.reject(popped(queue, 0.0), NODES, NODES, 0.0)
+    queue.move_on_event(NODE_ADDED, 0.1)
+    assert place_of(queue, waiting) is Place.ACTIVE
+
+
+def test_pod_that_waits_for_too_long_is_tried_without_an_event() -> None:
+    waiting = pod("a")
+    queue = queue_of(waiting)
+    queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
+    queue.flush_leftovers(MAX_PARKED_SECONDS)
+    assert place_of(queue, waiting) is Place.UNSCHEDULABLE
+    queue.flush_leftovers(MAX_PARKED_SECONDS + 0.1)
+    assert place_of(queue, waiting) is Place.ACTIVE
+
+
+def test_gated_pod_is_not_tried_until_its_gate_opens() -> None:
+    gated = pod("a", labels={"held": ""})
+    queue = queue_of(gated)
+    assert queue.pop(0.0) is None
+    queue.move_on_event(NODE_ADDED, 1.0)
+    queue.flush_leftovers(MAX_PARKED_SECONDS * 2)
+    assert place_of(queue, gated) is Place.GATED
+    queue.update(updated("Pod", gated, pod("a")), 700.0)
+    queued = popped(queue, 700.0)
+    assert queued.pod.name == "a"
+    assert queued.first_attempt_at == 700.0
+
+
+def test_update_of_a_waiting_pod_keeps_its_place_and_brings_the_new_version() -> None:
+    old, new = pod("a", labels={"v": "1"}), pod("a", labels={"v": "2"})
+    queue = queue_of(old)
+    queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
+    queue.update(updated("Pod", old, new), 1.0)
+    assert place_of(queue, new) is Place.UNSCHEDULABLE
+    queue.move_on_event(NODE_ADDED, 1.0)
+    assert popped(queue, 1.0).pod is new
+
+
+def test_update_during_the_attempt_is_what_comes_back() -> None:
+    old, new = pod("a"), pod("a", labels={"v": "2"})
+    queue = queue_of(old)
+    queued = popped(queue, 0.0)
+    queue.update(updated("Pod", old, new), 0.0)
+    queue.fail(queued, 0.0)
+    assert popped(queue, 5.0).pod is new
+
+
+def test_deleted_pod_is_gone_wherever_it_waits() -> None:
+    pods = [pod(name) for name in "abc"]
+    queue = queue_of(*pods, pod("d", labels={"held": ""}))
+    queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
+    queue.fail(popped(queue, 0.0), 0.0)
+    for each in (*pods, pod("d")):
+        queue.delete(each.uid)
+    queue.move_on_event(NODE_ADDED, 100.0)
+    assert queue.pop(100.0) is None
+    assert len(queue) == 0
+
+
+def test_counts_name_every_place() -> None:
+    queue = queue_of(pod("a"), pod("b"), pod("c"), pod("d", labels={"held": ""}))
+    queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
+    queue.fail(popped(queue, 0.0), 0.0)
+    assert queue.counts() == {"active": 1, "backoff": 1, "unschedulable": 1, "gated": 1, "inFlight": 0}
+    assert queue.counts("another-scheduler")["active"] == 0
+
+
+def test_change_of_the_profile_brings_all_its_pods_back_at_once() -> None:
+    queue = queue_of(pod("a"), pod("b"))
+    queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
+    queue.fail(popped(queue, 0.0), 0.0)
+    queue.retry_profile(SCHEDULER, 0.5)
+    assert sorted(names(queue, 0.5)) == ["a", "b"]
+
+
+def test_many_pods_of_one_template_are_judged_once_an_event() -> None:
+    asked: list[str] = []
+
+    class Counting(NameFilter):
+        def queueing_hint(self, pod: Pod, event: Any) -> bool:
+            asked.append(pod.name)
+            return bool(event.kind == "Service")
+
+    queue = SchedulingQueue({SCHEDULER: profile(filter=(Counting(),))})
+    for number in range(10):
+        queue.add(pod(f"p{number}"), 0.0)
+    while (queued := queue.pop(0.0)) is not None:
+        queue.reject(queued, frozenset({"Counting"}), NOBODY, 0.0)
+    queue.move_on_event(NODE_ADDED, 20.0)
+    assert len(asked) == 1
+    queue.move_on_event(SERVICE_ADDED, 20.0)
+    assert len(names(queue, 20.0)) == 10
