@@ -12,6 +12,19 @@ from moorage.sandbox.status import FieldError
 from moorage.sandbox.structural import apply_defaults, prune
 from moorage.sandbox.validation import type_errors, validate
 
+_BLOCKING = frozenset(
+    {
+        "FieldValueNotSupported",
+        "FieldValueRequired",
+        "FieldValueTooLong",
+        "FieldValueTooMany",
+        "FieldValueTypeInvalid",
+    }
+)
+_UNCHECKED = (
+    "some validation rules were not checked because the object was invalid; "
+    "correct the existing errors to complete validation"
+)
 _FORBIDDEN = ("$ref", "definitions", "dependencies", "patternProperties", "additionalItems", "id", "$schema")
 
 
@@ -25,17 +38,20 @@ class CustomKind:
     printer_columns: tuple[Mapping[str, Any], ...]
     selectable_fields: frozenset[str]
     raw_schema: Mapping[str, Any]
+    has_rules: bool
 
     def default(self, obj: Object) -> None:
         """Fill in the schema's defaults, in place."""
         apply_defaults(obj, self.schema)
 
     def errors(self, obj: Object, old: Object | None) -> Iterator[FieldError]:
-        """Find all faults; CEL rules run only on an object that is otherwise right."""
+        """Find all faults; CEL rules run only on an object whose shape is right."""
         found = list(self._schema_errors(obj))
         yield from found
-        if not found:
+        if not any(error.reason in _BLOCKING for error in found):
             yield from self.rules.check(obj, old, self.schema)
+        elif self.has_rules:
+            yield FieldError("<nil>", "FieldValueInvalid", None, _UNCHECKED)
 
     def _schema_errors(self, obj: Object) -> Iterator[FieldError]:
         meta = self.schema.field("metadata")
@@ -54,9 +70,10 @@ def served_types(crd: Object, schemas: Schemas, rules: CelRules) -> Iterator[Res
             continue
         raw = dig(version, "schema", "openAPIV3Schema") or {"type": "object"}
         paths = (field["jsonPath"].lstrip(".") for field in version.get("selectableFields") or ())
+        schema = schemas.custom(raw)
         custom = CustomKind(
-            schemas.custom(raw), rules, names["listKind"],
-            tuple(version.get("additionalPrinterColumns") or ()), frozenset(paths), raw,
+            schema, rules, names["listKind"],
+            tuple(version.get("additionalPrinterColumns") or ()), frozenset(paths), raw, rules.present_in(schema),
         )  # fmt: skip
         yield ResourceType(
             spec["group"], version["name"], names["kind"], names["plural"],

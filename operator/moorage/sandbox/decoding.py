@@ -21,6 +21,11 @@ def decode_body(schemas: Schemas, target: Target, body: Any, options: WriteOptio
     resource = target.resource
     if not isinstance(body, dict) or not isinstance(body.get("metadata", {}), dict | None):
         raise bad_request(f"the body is no {resource.kind}")
+    if resource.custom is not None and not (body.get("apiVersion") and body.get("kind")):
+        missing = "apiVersion" if body.get("kind") else "Kind"
+        raise bad_request(
+            f"the object provided is unrecognized (must be of type {resource.kind}): Object '{missing}' is missing"
+        )
     obj: Object = {"apiVersion": resource.api_version, "kind": resource.kind, **body}
     if (obj["apiVersion"], obj["kind"]) != (resource.api_version, resource.kind):
         raise bad_request(

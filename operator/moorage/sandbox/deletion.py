@@ -14,7 +14,7 @@ from moorage.sandbox import pods
 from moorage.sandbox.definitions import PLACE as DEFINITIONS
 from moorage.sandbox.objects import Object, copy, dig, timestamp
 from moorage.sandbox.registry import Registry
-from moorage.sandbox.status import bad_request, conflict, success
+from moorage.sandbox.status import ApiError, bad_request, conflict, success
 from moorage.sandbox.store import Record
 from moorage.sandbox.targets import Target
 
@@ -70,14 +70,19 @@ def delete(registry: Registry, target: Target, options: DeleteOptions) -> Object
 def _check_preconditions(target: Target, record: Record, options: DeleteOptions) -> None:
     uid = record.obj["metadata"]["uid"]
     if options.uid and options.uid != uid:
-        why = f"Precondition failed: UID in precondition: {options.uid}, UID in object meta: {uid}"
-        raise conflict(*target.qualified, why)
+        why = f"the UID in the precondition ({options.uid}) does not match the UID in record ({uid}). "
+        raise _failed_precondition(target, why + "The object might have been deleted and then recreated")
     if options.resource_version and options.resource_version != str(record.revision):
         why = (
-            f"Precondition failed: ResourceVersion in precondition: {options.resource_version}, "
-            f"ResourceVersion in object meta: {record.revision}"
+            f"the ResourceVersion in the precondition ({options.resource_version}) does not match the "
+            f"ResourceVersion in record ({record.revision}). The object might have been modified"
         )
-        raise conflict(*target.qualified, why)
+        raise _failed_precondition(target, why)
+
+
+def _failed_precondition(target: Target, why: str) -> ApiError:
+    """Complain as upstream does here alone: by kind, and without the group."""
+    return conflict(target.resource.kind, "", target.name, why)
 
 
 def _grace_period_seconds(obj: Object, options: DeleteOptions) -> int:
@@ -108,6 +113,8 @@ def _mark(registry: Registry, target: Target, record: Record, grace: int) -> Rec
 def _remove(registry: Registry, target: Target, record: Record, options: DeleteOptions) -> Record:
     if options.propagation == "Orphan":
         _orphan_dependents(registry, record)
+    if record.obj["kind"] == "Pod" and not record.obj["metadata"].get("deletionTimestamp"):
+        _mark(registry, target, record, 0)  # upstream shows even pods that go at once as being deleted first
     gone = registry.store.delete(target.resource.storage, target.key)
     if target.resource.storage == DEFINITIONS:
         registry.definitions.withdraw(record)

@@ -97,7 +97,7 @@ class Handlers:
     ) -> web.Response:
         response = json_response(lists.object_json(target.resource, record, form, self.tables), code)
         for warning in options.warnings if options else ():
-            response.headers.add("Warning", f'299 - "{warning}"')
+            response.headers.add("Warning", f"299 - {encode(warning).decode()}")
         return response
 
 

@@ -13,7 +13,6 @@ from moorage.sandbox.status import (
     FieldError,
     bad_request,
     conflict,
-    invalid,
     not_found,
     success,
     too_many_requests,
@@ -51,8 +50,8 @@ def _target_node(target: Target, binding: Any) -> str:
         errors.append(FieldError("target.kind", "FieldValueNotSupported", kind, 'supported values: "Node"'))
     if not node:
         errors.append(FieldError("target.name", "FieldValueRequired"))
-    if errors:
-        raise invalid("Binding", "", target.name, errors)
+    if errors:  # upstream returns these faults as they are, hence the odd code
+        raise ApiError(HTTPStatus.INTERNAL_SERVER_ERROR, "", ", ".join(map(str, errors)))
     return str(node)
 
 

@@ -18,6 +18,9 @@ _FIELD_REASON_TEXTS = {
     "FieldValueDuplicate": "Duplicate value",
     "FieldValueNotFound": "Not found",
 }
+OMITTED = object()
+"""The value of a fault that is printed without one."""
+
 _REASONS_WITHOUT_VALUE = {"FieldValueRequired", "FieldValueForbidden", "FieldValueTooLong"}
 
 
@@ -53,7 +56,7 @@ class FieldError:
     def body(self) -> str:
         """Everything after the field's path."""
         text = _FIELD_REASON_TEXTS[self.reason]
-        if self.reason not in _REASONS_WITHOUT_VALUE:
+        if self.reason not in _REASONS_WITHOUT_VALUE and self.value is not OMITTED:
             text += f": {encode(self.value).decode()}"
         return f"{text}: {self.detail}" if self.detail else text
 

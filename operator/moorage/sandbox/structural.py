@@ -16,10 +16,14 @@ def apply_defaults(value: Any, schema: Schema) -> None:
 
 
 def _default_fields(value: Object, schema: Schema) -> None:
+    for name in [name for name, item in value.items() if item is None]:
+        child = schema.field(name)
+        if child is not None and not child.node.get("nullable"):
+            del value[name]  # a null that cannot be stands for absence
     for name, node in schema.properties.items():
         if "default" not in node:
             continue
-        if name not in value or (value[name] is None and not node.get("nullable")):
+        if name not in value:
             value[name] = copy(node["default"])
     for name, item in value.items():
         child = schema.field(name)

@@ -57,10 +57,8 @@ def type_errors(value: Any, schema: Schema, path: str = "") -> Iterator[FieldErr
 
 def _wrong_type(value: Any, schema: Schema, path: str) -> FieldError:
     wanted = ",".join(sorted(schema.types)) if len(schema.types) > 1 else next(iter(schema.types))
-    shown = value if isinstance(value, str | int | float | bool) else _type_name(value)
-    text = shown if isinstance(shown, str) else encode(shown).decode()
     detail = f'{path or "<nil>"} in body must be of type {wanted}: "{_type_name(value)}"'
-    return FieldError(path or "<nil>", "FieldValueTypeInvalid", text if value is None else shown, detail)
+    return FieldError(path or "<nil>", "FieldValueTypeInvalid", _type_name(value), detail)
 
 
 def _type_name(value: Any) -> str:

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator
+
+import pytest
+
+from controlplane.launcher import ControlPlane
+from moorage.sandbox.server import SandboxServer
+from sandbox.kube_api import KubeApi, connect, widget_definition
+
+ESTABLISH_SECONDS = 10.0
+
+
+@pytest.fixture(params=["sandbox", pytest.param("kube-apiserver", marks=pytest.mark.controlplane)])
+async def api(request: pytest.FixtureRequest) -> AsyncIterator[KubeApi]:
+    """Both kinds of API server, with an empty namespace."""
+    namespace = f"test-{uuid.uuid4().hex[:8]}"
+    if request.param == "sandbox":
+        async with SandboxServer(kubelet=False) as server, connect(server.url, server.token, namespace) as found:
+            yield found
+    else:
+        plane: ControlPlane = request.getfixturevalue("control_plane")
+        async with connect(plane.server, plane.token, namespace, str(plane.ca_file)) as found:
+            yield found
+
+
+@pytest.fixture
+async def widgets(api: KubeApi) -> AsyncIterator[str]:
+    """The path of a custom kind's collection, in a group of the test's own."""
+    group = f"{api.namespace}.example.dev"
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    made = await api.create(path, widget_definition(group))
+    assert made.code == 201, made.message
+    collection = f"/apis/{group}/v1/widgets"
+    async with asyncio.timeout(ESTABLISH_SECONDS):
+        while not await _is_served(api, group, collection):  # noqa: ASYNC110 - a server in another process
+            await asyncio.sleep(0.05)
+    yield collection
+    await api.delete(f"{path}/widgets.{group}")
+
+
+async def _is_served(api: KubeApi, group: str, collection: str) -> bool:
+    discovered = await api.get(f"/apis/{group}/v1")
+    listed = await api.get(collection)
+    return discovered.code == 200 and listed.code == 200
+
+
+@pytest.fixture
+async def sandbox() -> AsyncIterator[SandboxServer]:
+    """A sandbox with its simulations and no nodes."""
+    async with SandboxServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def client(sandbox: SandboxServer) -> AsyncIterator[KubeApi]:
+    """A client of that sandbox, in the default namespace."""
+    async with connect(sandbox.url, sandbox.token, "default") as found:
+        yield found
