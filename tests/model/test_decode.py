@@ -228,7 +228,11 @@ def test_a_preferred_node_term_that_cannot_be_read_keeps_kube_schedulers_words()
                     }
                 ]
             ),
-            r"matchExpressions\[0\]: 'Near' with 1 values is not valid",
+            r"spec\.topologySpreadConstraints: labelSelector: matchExpressions\[0\]: 'Near' with 1 values is not valid",
+        ),
+        (
+            pod_object(spec={"nodeSelector": {"a": 1}}),
+            r"spec\.nodeSelector: Expected `str`, got `int` - at `\$\[\.\.\.\]`",
         ),
         ({"spec": {}}, "missing required field `metadata`"),
     ],

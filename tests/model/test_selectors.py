@@ -122,7 +122,8 @@ def expression(operator: str, *values: str, key: str = "rank") -> Object:
         (
             {"matchExpressions": [expression("In")], "matchFields": [expression("In", key="metadata.name")]},
             (
-                "[matchExpressions[0].values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty, "
+                "[matchExpressions[0].values: Invalid value: []: "
+                "for 'in', 'notin' operators, values set can't be empty, "
                 "matchFields[0].values: Required value: must have one element]"
             ),
         ),

@@ -22,11 +22,12 @@ from moorage.model.decode_selectors import (
     ordered,
 )
 from moorage.model.pod import Toleration
-from moorage.model.raw import read
+from moorage.model.raw import at, read
 from moorage.model.selectors import LabelSelector, PreferredSchedulingTerm
 from moorage.model.wire import TolerationWire
 from moorage.model.wire_constraints import (
     AffinityWire,
+    LabelSelectorWire,
     NodeAffinityWire,
     PodAffinityWire,
     PodTermWire,
@@ -54,7 +55,7 @@ def spread_constraints(raw: Raw, labels: Mapping[str, str]) -> tuple[TopologySpr
             max_skew=wire.max_skew,
             topology_key=wire.topology_key,
             when_unsatisfiable=wire.when_unsatisfiable,
-            selector=_with_label_keys(label_selector(wire.label_selector), wire.match_label_keys or (), labels),
+            selector=_with_label_keys(_selector(wire.label_selector), wire.match_label_keys or (), labels),
             min_domains=1 if wire.min_domains is None else wire.min_domains,
             honor_affinity=wire.node_affinity_policy in {None, "Honor"},
             honor_taints=wire.node_taints_policy == "Honor",
@@ -104,10 +105,15 @@ def _term(wire: PodTermWire, namespace: str) -> AffinityTerm:
     own = not wire.namespaces and wire.namespace_selector is None
     return AffinityTerm(
         topology_key=wire.topology_key,
-        selector=label_selector(wire.label_selector),
+        selector=_selector(wire.label_selector),
         namespaces=frozenset((namespace,)) if own else frozenset(wire.namespaces or ()),
-        namespace_selector=label_selector(wire.namespace_selector),
+        namespace_selector=_selector(wire.namespace_selector, "namespaceSelector"),
     )
+
+
+def _selector(wire: LabelSelectorWire | None, field: str = "labelSelector") -> LabelSelector | None:
+    with at(field):
+        return label_selector(wire)
 
 
 def _with_label_keys(

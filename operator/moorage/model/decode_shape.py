@@ -14,7 +14,7 @@ from msgspec import Raw, json
 from moorage.model.decode_amounts import pod_amounts, resource_names
 from moorage.model.decode_constraints import affinity, spread_constraints, tolerations
 from moorage.model.pod import HostPort, OwnerReference, PodShape
-from moorage.model.raw import read
+from moorage.model.raw import at, read
 from moorage.model.requests import DEFAULT_REQUESTS, non_zero_requests, pod_requests, to_resources
 from moorage.model.volumes import PodVolume
 from moorage.model.wire import (
@@ -59,7 +59,14 @@ def digest_shape(pod: PodWire, namespace: str) -> PodShape:
     metadata, spec = pod.metadata, pod.spec
     labels = metadata.labels or {}
     stated = pod_amounts(spec)
-    node_affinity, pod_affinity = affinity(spec.affinity, namespace)
+    with at("spec.affinity"):
+        node_affinity, pod_affinity = affinity(spec.affinity, namespace)
+    with at("spec.topologySpreadConstraints"):
+        constraints = spread_constraints(spec.topology_spread_constraints, labels)
+    with at("spec.tolerations"):
+        tolerated = tolerations(spec.tolerations)
+    with at("spec.nodeSelector"):
+        node_selector = read(spec.node_selector, dict[str, str])
     containers = (*(spec.init_containers or ()), *(spec.containers or ()))
     return PodShape(
         namespace=namespace,
@@ -68,11 +75,11 @@ def digest_shape(pod: PodWire, namespace: str) -> PodShape:
         requests=to_resources(pod_requests(stated)),
         score_requests=to_resources(pod_requests(stated, DEFAULT_REQUESTS, pod_level=False)),
         non_zero_requests=to_resources(non_zero_requests(stated)),
-        node_selector=read(spec.node_selector, dict[str, str]),
+        node_selector=node_selector,
         node_affinity=node_affinity,
         pod_affinity=pod_affinity,
-        spread_constraints=spread_constraints(spec.topology_spread_constraints, labels),
-        tolerations=tolerations(spec.tolerations),
+        spread_constraints=constraints,
+        tolerations=tolerated,
         host_ports=_host_ports(spec),
         images=_images(containers, spec.volumes or ()),
         container_count=len(containers),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Raw, Struct, json
 
 from moorage.model.decode_selectors import label_selector, labels_as_requirements, ordered
+from moorage.model.raw import at
 from moorage.model.selectors import LabelSelector
 from moorage.model.wire import MetadataWire
 from moorage.model.wire_constraints import LabelSelectorWire
@@ -63,13 +64,13 @@ def replication_controller(raw: bytes) -> Controller:
 def replica_set(raw: bytes) -> Controller:
     """Digest a ReplicaSet."""
     wire = json.decode(raw, type=_SelectorWire)
-    return _controller("ReplicaSet", wire.metadata, label_selector(wire.spec.selector))
+    return _controller("ReplicaSet", wire.metadata, _selector(wire))
 
 
 def stateful_set(raw: bytes) -> Controller:
     """Digest a StatefulSet."""
     wire = json.decode(raw, type=_SelectorWire)
-    return _controller("StatefulSet", wire.metadata, label_selector(wire.spec.selector))
+    return _controller("StatefulSet", wire.metadata, _selector(wire))
 
 
 def namespace(raw: bytes) -> Namespace:
@@ -84,7 +85,7 @@ def pod_disruption_budget(raw: bytes) -> PodDisruptionBudget:
     return PodDisruptionBudget(
         namespace=wire.metadata.namespace or "default",
         name=wire.metadata.name,
-        selector=label_selector(wire.spec.selector),
+        selector=_selector(wire),
         disruptions_allowed=wire.status.disruptions_allowed,
         disrupted_pods=frozenset(wire.status.disrupted_pods or ()),
     )
@@ -98,6 +99,11 @@ WORKLOAD_DIGESTS: Mapping[str, Callable[[bytes], object]] = {
     "Namespace": namespace,
     "PodDisruptionBudget": pod_disruption_budget,
 }
+
+
+def _selector(wire: _SelectorWire) -> LabelSelector | None:
+    with at("spec.selector"):
+        return label_selector(wire.spec.selector)
 
 
 def _controller(kind: str, metadata: MetadataWire, selector: LabelSelector | None) -> Controller:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar, cast
 
@@ -19,6 +20,15 @@ def read(raw: Raw, kind: type[T]) -> T | None:
         return None
     decoder: json.Decoder[T] = _decoder(cast("Hashable", kind))
     return decoder.decode(raw)
+
+
+@contextmanager
+def at(path: str) -> Iterator[None]:
+    """Put the path of a field before what is wrong inside it."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 @cache
