@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import msgspec
 
@@ -219,3 +220,23 @@ class Cluster:
 
     async def merge(self, path: str, patch: dict[str, Any]) -> None:
         await self.client.patch(path, msgspec.json.encode(patch), MERGE_PATCH)
+
+
+class Part(Protocol):
+    """Something of the runtime that has a life of its own."""
+
+    async def run(self) -> None: ...
+
+
+@asynccontextmanager
+async def running(*parts: Part) -> AsyncIterator[None]:
+    """Run the parts until the block ends; what one of them raises is raised there."""
+    tasks = [asyncio.create_task(part.run()) for part in parts]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        for result in await asyncio.gather(*tasks, return_exceptions=True):
+            if isinstance(result, Exception):
+                raise result

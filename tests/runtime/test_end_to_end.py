@@ -5,12 +5,12 @@ import logging
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 
 from builders import node_object, pod_object
-from fakes import Cluster, FakeObserver, fixed_random, until
+from fakes import Cluster, FakeObserver, Part, fixed_random, running, until
 from moorage.engine.inbox import Message, ProfileChanged
 from moorage.engine.outcomes import CallExtenders
 from moorage.engine.scheduler import Scheduler
@@ -36,10 +36,6 @@ from moorage.runtime.tally import Tally
 from moorage.sandbox.faults import Fail, Reset
 
 PROFILE = "tested"
-
-
-class Part(Protocol):
-    async def run(self) -> None: ...
 
 
 class NoExtenders:
@@ -131,13 +127,8 @@ async def scheduling(*nodes: dict[str, Any]) -> AsyncIterator[Stack]:
         for node in nodes:
             await cluster.create(NODE, node)
         stack = Stack(cluster)
-        tasks = [asyncio.create_task(part.run()) for part in stack.parts]
-        try:
-            yield stack
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        await exits.enter_async_context(running(*stack.parts))
+        yield stack
 
 
 async def test_pods_are_bound_and_told_so_in_an_event() -> None:
