@@ -60,6 +60,14 @@ def test_pod_that_requests_none_of_the_resources_is_skipped() -> None:
     assert balanced().pre_score(pod(requests=gpus(1)), cluster).status.code is Code.SKIP
 
 
+def test_profile_without_its_prescore_gives_skipped_pods_nothing() -> None:
+    cluster = snapshot_of([node("n")])
+    incoming = pod(cpu="1")
+
+    assert balanced().score(None, pod(), cluster).tolist() == [0]
+    assert balanced().score(None, incoming, cluster).tolist() == list(scores(balanced(), incoming, cluster).values())
+
+
 @pytest.mark.parametrize(
     "resources",
     [

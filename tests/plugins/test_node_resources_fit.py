@@ -166,6 +166,14 @@ def test_arguments_that_kube_scheduler_refuses_are_refused_with_their_path(args:
     assert ".".join(map(str, refusal.value.errors()[0]["loc"])) == path
 
 
+def test_profile_without_its_prefilter_and_prescore_decides_the_same() -> None:
+    cluster = snapshot_of([node("n1", cpu="2"), node("n2", cpu="1")])
+    incoming = pod(cpu="1500m", memory="1Gi")
+
+    assert fit().filter(None, incoming, cluster).passed.tolist() == [True, False]
+    assert fit().score(None, incoming, cluster).tolist() == list(scores(fit(), incoming, cluster).values())
+
+
 def test_weight_of_zero_is_one_and_no_resources_are_the_default_ones() -> None:
     assert [
         (each.name, each.weight) for each in fit(**strategy("MostAllocated", cpu=0)).scoring_strategy.resources

@@ -31,7 +31,7 @@ PAIR = 2
 """The deviation of two fractions is half their distance; that of fewer is 0."""
 
 
-class NodeResourcesBalancedAllocation(ScorePlugin[RememberedScores]):
+class NodeResourcesBalancedAllocation(ScorePlugin[RememberedScores | None]):
     """Compares how evenly a node's resources are used with the pod and without it: 75 is no change, 100 the best."""
 
     resources: tuple[ResourceSpec, ...] = DEFAULT_RESOURCES
@@ -47,7 +47,7 @@ class NodeResourcesBalancedAllocation(ScorePlugin[RememberedScores]):
             raise ValueError("weight must be 1")
         return resources or DEFAULT_RESOURCES
 
-    def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[RememberedScores]:
+    def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[RememberedScores | None]:
         """Skip pods that request none of the resources; else find the scores of the shape that are remembered."""
         cluster, shape = nodes.cluster, pod.shape
         if not any(shape.requests.get(resource.name) for resource in self.resources):
@@ -55,10 +55,10 @@ class NodeResourcesBalancedAllocation(ScorePlugin[RememberedScores]):
         generation = cluster.generations.nodes
         return PreScoreResult(state=cluster.memo(self, shape, generation, lambda: self._scores(shape, cluster)))
 
-    def score(self, state: RememberedScores, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Map the change of evenness, -50 to 50, to 50..100."""
-        del pod
-        return state.of(nodes)
+    def score(self, state: RememberedScores | None, pod: Pod, nodes: Snapshot) -> IntArray:
+        """Map the change of evenness, -50 to 50, to 50..100; without a PreScore, 0 for pods that it would skip."""
+        remembered = self.pre_score(pod, nodes).state if state is None else state
+        return np.zeros(nodes.size, dtype=np.int64) if remembered is None else remembered.of(nodes)
 
     def _scores(self, shape: PodShape, cluster: Snapshot) -> RememberedScores:
         resources = scored_resources(self.resources, shape.requests, cluster)

@@ -62,7 +62,7 @@ class _Demand:
 Demands = tuple[_Demand, ...]
 
 
-class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands], ScorePlugin[RememberedScores]):
+class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands | None], ScorePlugin[RememberedScores | None]):
     """Filters by free resources and free places for pods, scores by a strategy."""
 
     interests = frozenset({"Node", "Pod"})
@@ -76,29 +76,24 @@ class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands], ScorePlu
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[Demands]:
         """Work out what may be in use on each node for the pod to fit."""
-        cluster, shape = snapshot.cluster, pod.shape
-        subject = (self, "demands")
-        generation = cluster.generations.nodes
-        return PreFilterResult(state=cluster.memo(subject, shape, generation, lambda: self._demands(shape, cluster)))
+        return PreFilterResult(state=self._demands_of(pod.shape, snapshot.cluster))
 
-    def filter(self, state: Demands, pod: Pod, nodes: Snapshot) -> Verdict:
+    def filter(self, state: Demands | None, pod: Pod, nodes: Snapshot) -> Verdict:
         """Pass nodes that have a free place and enough of every resource."""
-        del pod
+        demands = self._demands_of(pod.shape, nodes.cluster) if state is None else state
         passed = nodes.pod_count < nodes.allowed_pods
-        for demand in state:
+        for demand in demands:
             passed &= nodes.requested(demand.resource) <= nodes.gather(demand.bearable)
-        return Verdict(passed, lambda: tuple(_rejections(state, nodes)))
+        return Verdict(passed, lambda: tuple(_rejections(demands, nodes)))
 
-    def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[RememberedScores]:
+    def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[RememberedScores | None]:
         """Find the scores of the shape that are remembered."""
-        cluster, shape = nodes.cluster, pod.shape
-        generation = cluster.generations.nodes
-        return PreScoreResult(state=cluster.memo(self, shape, generation, lambda: self._scores(shape, cluster)))
+        return PreScoreResult(state=self._scores_of(pod.shape, nodes.cluster))
 
-    def score(self, state: RememberedScores, pod: Pod, nodes: Snapshot) -> IntArray:
+    def score(self, state: RememberedScores | None, pod: Pod, nodes: Snapshot) -> IntArray:
         """Score by the strategy."""
-        del pod
-        return state.of(nodes)
+        remembered = self._scores_of(pod.shape, nodes.cluster) if state is None else state
+        return remembered.of(nodes)
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
         """Queue the pod when something that it requests was freed, or a node that could hold it came or grew."""
@@ -110,11 +105,19 @@ class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands], ScorePlu
             return False
         return old is None or _grew(requests, old, new)
 
+    def _demands_of(self, shape: PodShape, cluster: Snapshot) -> Demands:
+        """Look up what was worked out for a shape; whoever disables PreFilter only has it worked out by Filter."""
+        generation = cluster.generations.nodes
+        return cluster.memo((self, "demands"), shape, generation, lambda: self._demands(shape, cluster))
+
     def _demands(self, shape: PodShape, cluster: Snapshot) -> Demands:
         return tuple(
             _Demand(resource, amount, cluster.allocatable(resource) - amount)
             for resource, amount in self._requests(shape)
         )
+
+    def _scores_of(self, shape: PodShape, cluster: Snapshot) -> RememberedScores:
+        return cluster.memo(self, shape, cluster.generations.nodes, lambda: self._scores(shape, cluster))
 
     def _scores(self, shape: PodShape, cluster: Snapshot) -> RememberedScores:
         strategy = self.scoring_strategy
