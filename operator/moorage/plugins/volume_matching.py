@@ -1,0 +1,95 @@
+"""Which volume a claim that waits for its first consumer gets on each node.
+
+For every node the smallest volume that the claim can use there is chosen, smaller claims first; a volume is chosen once
+a node. A volume that somebody has kept for the claim wins, and rules out nodes that it cannot be used on.
+
+Upstream: `findMatchingVolumes` in volumebinding/binder.go; `FindMatchingVolume` in component-helpers/storage/volume.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from moorage.plugins.node_reach import NodeReach
+
+if TYPE_CHECKING:
+    from moorage.framework.arrays import BoolArray, IntArray
+    from moorage.framework.snapshot import Snapshot
+    from moorage.model.volumes import PersistentVolume, PersistentVolumeClaim
+
+NO_VOLUME = -1
+"""The choice on a node where the claim gets no volume that is there already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The volumes chosen for a claim: by node the index of one of `volumes`, or NO_VOLUME."""
+
+    claim: PersistentVolumeClaim
+    volumes: Sequence[PersistentVolume]
+    chosen: IntArray
+
+    @property
+    def found(self) -> BoolArray:
+        """Which nodes have a volume for the claim."""
+        found: BoolArray = self.chosen != NO_VOLUME
+        return found
+
+
+def match_claims(
+    claims: Iterable[PersistentVolumeClaim], volumes: Sequence[PersistentVolume], nodes: Snapshot
+) -> list[Match]:
+    """Choose volumes for the claims, which are returned in the order in which they were served.
+
+    Of volumes of one size the first one wins.
+    """
+    reach = NodeReach(nodes)
+    matches: list[Match] = []
+    for claim in sorted(claims, key=lambda each: each.request_bytes or 0):
+        chosen = np.full(nodes.size, NO_VOLUME, np.int64)
+        kept = next((index for index, volume in enumerate(volumes) if _is_kept(volume, claim)), None)
+        candidates = [kept] if kept is not None else _candidates(claim, volumes)
+        for index in candidates:
+            positions = reach.of_affinity(volumes[index].node_affinity)
+            free = chosen[positions] == NO_VOLUME
+            for earlier in matches:
+                free &= earlier.chosen[positions] != index
+            chosen[positions[free]] = index
+        matches.append(Match(claim, volumes, chosen))
+    return matches
+
+
+def _is_kept(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    reference = volume.claim_ref
+    if reference is None or (reference.namespace, reference.name) != (claim.namespace, claim.name):
+        return False
+    return reference.uid in {"", claim.uid} and _suits(volume, claim)
+
+
+def _candidates(claim: PersistentVolumeClaim, volumes: Sequence[PersistentVolume]) -> list[int]:
+    """Return the free volumes that the claim can use, smallest first."""
+    usable = [
+        index
+        for index, volume in enumerate(volumes)
+        if volume.claim_ref is None
+        and volume.phase == "Available"
+        and claim.access_modes <= volume.access_modes
+        and (claim.selector is None or claim.selector.matches(volume.labels))
+        and _suits(volume, claim)
+    ]
+    return sorted(usable, key=lambda index: volumes[index].capacity_bytes)
+
+
+def _suits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    """Whether the volume is what the claim asks for; one that is kept for it has to be that, too."""
+    return (
+        volume.class_name == claim.class_name
+        and volume.capacity_bytes >= (claim.request_bytes or 0)
+        and volume.volume_mode == claim.volume_mode
+        and volume.attributes_class == claim.attributes_class
+        and not volume.terminating
+    )
