@@ -1,7 +1,5 @@
 from typing import Any
 
-import numpy as np
-
 from builders import node, pod, snapshot_of
 from engine.doubles import NameFilter, NameScore, Narrower, OtherFilter, OtherNarrower, profile
 from moorage.engine.cycle import Attempt, Chosen, run_cycle
@@ -145,7 +143,7 @@ def test_nominated_node_outside_the_choice_gives_its_own_reason() -> None:
         "node(s) had the wrong name": 2,
         "node(s) didn't satisfy plugin(s) [Narrower]": 1,
     }
-    assert np.array_equal(refusal.hopeful(), [NODES.position("n2")])
+    assert [NODES.names[position] for position in refusal.hopeful()] == ["n2"]
 
 
 def test_reasons_are_sorted_as_strings() -> None:

@@ -8,6 +8,7 @@ Upstream: pkg/scheduler/framework/runtime/framework.go (RunFilterPluginsWithNomi
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +37,7 @@ class NodeVerdicts:
 
     nodes: Snapshot
     feasible: BoolArray
-    verdicts: Sequence[tuple[FilterPlugin[object], Verdict]]
+    verdicts: Sequence[tuple[FilterPlugin[Any], Verdict]]
     crowded: Mapping[int, Status] = field(default_factory=dict)
     """Rejections, by position, of nodes that the pod would fit on but for the pods nominated to them."""
 
@@ -114,11 +115,11 @@ def remove_pod(found: PreFiltered, states: States, other: Pod, node: NodeWhatIf)
     return changed
 
 
-def _verdicts(found: PreFiltered, states: States, nodes: Snapshot) -> list[tuple[FilterPlugin[object], Verdict]]:
+def _verdicts(found: PreFiltered, states: States, nodes: Snapshot) -> list[tuple[FilterPlugin[Any], Verdict]]:
     return [(plugin, plugin.filter(states.get(plugin), found.pod, nodes)) for plugin in found.filters]
 
 
-def _all_pass(verdicts: Sequence[tuple[FilterPlugin[object], Verdict]], size: int) -> BoolArray:
+def _all_pass(verdicts: Sequence[tuple[FilterPlugin[Any], Verdict]], size: int) -> BoolArray:
     if not verdicts:
         return np.ones(size, np.bool_)
     feasible = verdicts[0][1].passed

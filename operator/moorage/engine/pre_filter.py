@@ -4,6 +4,7 @@ Upstream: pkg/scheduler/framework/runtime/framework.go (RunPreFilterPlugins).
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from moorage.framework.interface import FilterPlugin, Plugin, PreFilterPlugin
 from moorage.framework.profile import Profile
@@ -23,9 +24,9 @@ class PreFiltered:
     status: Status = SUCCESS
     """Success, or why the cycle ends here."""
     states: States = field(default_factory=dict)
-    extensions: tuple[PreFilterPlugin[object], ...] = ()
+    extensions: tuple[PreFilterPlugin[Any], ...] = ()
     """The plugins that keep a state, which pods that are added or removed in thought change."""
-    filters: tuple[FilterPlugin[object], ...] = ()
+    filters: tuple[FilterPlugin[Any], ...] = ()
     """The Filter plugins that are left."""
     node_names: frozenset[str] | None = None
     """The only nodes worth a look; None: all."""

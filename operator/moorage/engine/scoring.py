@@ -5,6 +5,7 @@ pkg/scheduler/schedule_one.go (prioritizeNodes, selectHost).
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -39,9 +40,9 @@ def run_scores(profile: Profile, pod: Pod, nodes: Snapshot) -> ScoreTable:
     return ScoreTable(nodes, scores, left_out, total)
 
 
-def _run_pre_score(profile: Profile, pod: Pod, nodes: Snapshot) -> tuple[States, set[ScorePlugin[object]]]:
+def _run_pre_score(profile: Profile, pod: Pod, nodes: Snapshot) -> tuple[States, set[ScorePlugin[Any]]]:
     states: States = {}
-    skipped: set[ScorePlugin[object]] = set()
+    skipped: set[ScorePlugin[Any]] = set()
     for plugin in profile.pre_score:
         result = plugin.pre_score(pod, nodes)
         if result.status.code is Code.SKIP:
@@ -53,7 +54,7 @@ def _run_pre_score(profile: Profile, pod: Pod, nodes: Snapshot) -> tuple[States,
     return states, skipped
 
 
-def _check_range(plugin: ScorePlugin[object], scores: IntArray) -> None:
+def _check_range(plugin: ScorePlugin[Any], scores: IntArray) -> None:
     if scores.view(np.uint64).max() > MAX_NODE_SCORE:  # read as unsigned, a negative score is a huge one
         wrong = int(scores[(scores < 0) | (scores > MAX_NODE_SCORE)][0])
         raise CycleError(

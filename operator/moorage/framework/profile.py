@@ -5,6 +5,7 @@ what the registry made of it (`moorage.framework.registry`), with every plugin b
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from moorage.api.extender import Extender
 from moorage.api.plugins import PluginConfig, Plugins
@@ -67,7 +68,7 @@ class ProfileSpec:
 class WeightedScore:
     """A Score plugin and the weight of its score."""
 
-    plugin: ScorePlugin[object]
+    plugin: ScorePlugin[Any]
     weight: int
 
 
@@ -79,10 +80,10 @@ class Profile:
     """The schedulerName of its pods."""
     queue_sort: QueueSortPlugin
     pre_enqueue: tuple[PreEnqueuePlugin, ...] = ()
-    pre_filter: tuple[PreFilterPlugin[object], ...] = ()
-    filter: tuple[FilterPlugin[object], ...] = ()
+    pre_filter: tuple[PreFilterPlugin[Any], ...] = ()
+    filter: tuple[FilterPlugin[Any], ...] = ()
     post_filter: tuple[PostFilterPlugin, ...] = ()
-    pre_score: tuple[ScorePlugin[object], ...] = ()
+    pre_score: tuple[ScorePlugin[Any], ...] = ()
     """A list of its own, as upstream: a plugin whose Score is disabled still has its PreScore run."""
     score: tuple[WeightedScore, ...] = ()
     reserve: tuple[ReservePlugin, ...] = ()

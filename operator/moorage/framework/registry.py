@@ -9,7 +9,7 @@ import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Self, cast
+from typing import Any, Self, cast
 
 from pydantic import ValidationError
 
@@ -138,15 +138,15 @@ def _faults_of_points(points: Mapping[str, tuple[str, ...]]) -> list[Fault]:
 
 def _assemble(spec: ProfileSpec, plugins: Plugins, points: Mapping[str, tuple[Plugin, ...]]) -> Profile:
     """Put the built plugins into their points; `expand` has seen to it that each has the class of its point."""
-    scores = cast("tuple[ScorePlugin[object], ...]", points["score"])
+    scores = cast("tuple[ScorePlugin[Any], ...]", points["score"])
     return Profile(
         name=spec.scheduler_name,
         queue_sort=cast("QueueSortPlugin", points["queueSort"][0]),
         pre_enqueue=cast("tuple[PreEnqueuePlugin, ...]", points["preEnqueue"]),
-        pre_filter=cast("tuple[PreFilterPlugin[object], ...]", points["preFilter"]),
-        filter=cast("tuple[FilterPlugin[object], ...]", points["filter"]),
+        pre_filter=cast("tuple[PreFilterPlugin[Any], ...]", points["preFilter"]),
+        filter=cast("tuple[FilterPlugin[Any], ...]", points["filter"]),
         post_filter=cast("tuple[PostFilterPlugin, ...]", points["postFilter"]),
-        pre_score=cast("tuple[ScorePlugin[object], ...]", points["preScore"]),
+        pre_score=cast("tuple[ScorePlugin[Any], ...]", points["preScore"]),
         score=tuple(
             WeightedScore(plugin, plugin_sets.weight_of(plugin.name, plugins, _default_weight(plugin)))
             for plugin in scores

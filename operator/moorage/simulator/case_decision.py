@@ -71,7 +71,7 @@ class CaseDecision:
     def _pre_filter_alone(self) -> Json:
         return {plugin.name: self._one_pre_filter(plugin) for plugin in self._profile.pre_filter}
 
-    def _one_pre_filter(self, plugin: PreFilterPlugin[object]) -> Json:
+    def _one_pre_filter(self, plugin: PreFilterPlugin[Any]) -> Json:
         result = plugin.pre_filter(self._pod, self._snapshot)
         nodes = {} if result.node_names is None else {"nodes": sorted(result.node_names)}
         return status_json(result.status) | nodes
