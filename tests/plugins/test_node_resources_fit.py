@@ -248,7 +248,7 @@ def slow_score(kind: str, points: Sequence[tuple[int, int]], resources: Sequence
     return int(total / weights + 0.5) if points else total // weights
 
 
-@given(clusters(), pods())
+@given(clusters(max_pods=6), pods())
 def test_filter_agrees_with_adding_up_each_node(cluster: tuple[list[Node], list[Pod]], incoming: Pod) -> None:
     nodes, placed = cluster
     expected = {
@@ -269,7 +269,7 @@ shapes = st.lists(st.tuples(st.integers(0, 100), st.integers(0, 10)), min_size=1
 
 
 @given(
-    clusters(),
+    clusters(max_pods=6),
     pods(),
     weights,
     st.one_of(st.sampled_from(["LeastAllocated", "MostAllocated"]), shapes.map(sorted)),
