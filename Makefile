@@ -13,9 +13,10 @@ install: $(INSTALLED)  ## Make .venv with moorage and all it needs
 $(INSTALLED): requirements-dev.lock pyproject.toml
 	@$(PYTHON) -c 'import sys, ensurepip; assert (3, 11) <= sys.version_info < (3, 14)' 2>/dev/null || \
 	  { echo "moorage needs Python 3.11 to 3.13 with venv and pip; set PYTHON=..., or install python3-venv" >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@echo "making $(VENV): a minute or two, the first time"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
 demo: install  ## Schedule the examples on an embedded API server (no cluster needed)
