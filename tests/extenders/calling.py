@@ -26,6 +26,7 @@ class Caller:
     observer: FakeObserver
     objects: dict[str, bytes] = field(default_factory=dict)
     leads: bool = True
+    ports: ExtenderPorts = field(init=False)
     extenders: ExtenderCaller = field(init=False)
 
     async def read_pod(self, pod: Pod) -> bytes:
@@ -38,8 +39,8 @@ class Caller:
 async def calling(*configurations: Mapping[str, Any], **limits: Any) -> AsyncIterator[Caller]:
     """Build a caller of these extenders: dicts as in a policy."""
     caller = Caller(FakeClock(), FakeObserver())
-    async with open_extender_session(connection_limit=8) as session:
-        ports = ExtenderPorts(
+    async with open_extender_session() as session:
+        caller.ports = ExtenderPorts(
             session=session,
             clock=caller.clock,
             observer=caller.observer,
@@ -47,7 +48,7 @@ async def calling(*configurations: Mapping[str, Any], **limits: Any) -> AsyncIte
             read_pod=caller.read_pod,
         )
         extenders = [Extender.model_validate(configuration) for configuration in configurations]
-        caller.extenders = ExtenderCaller(extenders, ports, ExtenderLimits(**limits))
+        caller.extenders = ExtenderCaller(extenders, caller.ports, ExtenderLimits(**limits))
         yield caller
 
 

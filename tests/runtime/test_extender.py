@@ -9,9 +9,9 @@ from builders import pod
 from extenders.calling import Caller, calling, whole_nodes, whole_pod
 from extenders.server import FakeExtender, Misbehaviour, answering, half_a_body, hang_up, hanging_up_once
 from fakes import until
+from moorage.engine.preemption import Candidate
 from moorage.errors import ExtenderError, NotLeader
 from moorage.runtime.extender_breaker import BreakerState
-from moorage.runtime.extender_wire import Victims
 
 GPU = "example.com/gpu"
 EVERYTHING = {"filterVerb": "filter", "prioritizeVerb": "prioritize", "weight": 2, "nodeCacheCapable": True}
@@ -23,9 +23,11 @@ def configured(extender: FakeExtender, **fields: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("names_only", [True, False])
 async def test_filters_and_ranks_in_either_form(*, names_only: bool) -> None:
-    async with FakeExtender({"n1": "no"}, {"n2": "never"}, {"n3": 4, "n4": 10}) as extender:
-        async with calling(configured(extender, nodeCacheCapable=names_only)) as caller:
-            answer = await caller.extenders.ask(whole_pod(), whole_nodes("n1", "n2", "n3", "n4"))
+    async with (
+        FakeExtender({"n1": "no"}, {"n2": "never"}, {"n3": 4, "n4": 10}) as extender,
+        calling(configured(extender, nodeCacheCapable=names_only)) as caller,
+    ):
+        answer = await caller.extenders.ask(whole_pod(), whole_nodes("n1", "n2", "n3", "n4"))
 
     assert answer.error is None
     assert answer.pod_uid == "default/p"
@@ -41,9 +43,12 @@ async def test_filters_and_ranks_in_either_form(*, names_only: bool) -> None:
 
 
 async def test_each_is_asked_about_what_the_last_has_left_and_ignorable_ones_come_last() -> None:
-    async with FakeExtender({"n1": "first"}) as ignorable, FakeExtender({"n2": "second"}) as strict:
-        async with calling(configured(ignorable, ignorable=True), configured(strict)) as caller:
-            answer = await caller.extenders.ask(whole_pod(), whole_nodes("n1", "n2", "n3", "n4"))
+    async with (
+        FakeExtender({"n1": "first"}) as ignorable,
+        FakeExtender({"n2": "second"}) as strict,
+        calling(configured(ignorable, ignorable=True), configured(strict)) as caller,
+    ):
+        answer = await caller.extenders.ask(whole_pod(), whole_nodes("n1", "n2", "n3", "n4"))
 
     assert strict.asked[0].body["NodeNames"] == ["n1", "n2", "n3", "n4"]
     assert ignorable.asked[0].body["NodeNames"] == ["n1", "n3", "n4"]
@@ -65,10 +70,12 @@ async def test_nobody_is_asked_about_no_node_nor_to_rank_a_single_one() -> None:
 
 async def test_only_pods_that_name_a_managed_resource_are_asked_about() -> None:
     limited = whole_pod("b", containers=[{"name": "c", "image": "i", "resources": {"limits": {GPU: "1"}}}])
-    async with FakeExtender({"n1": "no"}) as extender:
-        async with calling(configured(extender, managedResources=[{"name": GPU}])) as caller:
-            plain = await caller.extenders.ask(whole_pod("a"), whole_nodes("n1"))
-            managed = await caller.extenders.ask(limited, whole_nodes("n1"))
+    async with (
+        FakeExtender({"n1": "no"}) as extender,
+        calling(configured(extender, managedResources=[{"name": GPU}])) as caller,
+    ):
+        plain = await caller.extenders.ask(whole_pod("a"), whole_nodes("n1"))
+        managed = await caller.extenders.ask(limited, whole_nodes("n1"))
 
     assert plain.node_names == {"n1"}
     assert managed.node_names == frozenset()
@@ -114,9 +121,12 @@ async def test_rubbish_fails_the_attempt_and_names_the_address(misbehaviour: Mis
 
 @pytest.mark.parametrize("misbehaviour", [rubbish for rubbish, _ in RUBBISH.values()], ids=RUBBISH)
 async def test_an_ignorable_extender_is_done_without(misbehaviour: Misbehaviour) -> None:
-    async with FakeExtender(misbehave=misbehaviour) as bad, FakeExtender({"n1": "no"}) as good:
-        async with calling(configured(bad, ignorable=True), configured(good)) as caller:
-            answer = await caller.extenders.ask(whole_pod(), whole_nodes("n1", "n2"))
+    async with (
+        FakeExtender(misbehave=misbehaviour) as bad,
+        FakeExtender({"n1": "no"}) as good,
+        calling(configured(bad, ignorable=True), configured(good)) as caller,
+    ):
+        answer = await caller.extenders.ask(whole_pod(), whole_nodes("n1", "n2"))
 
     assert answer.error is None
     assert answer.node_names == {"n2"}
@@ -199,35 +209,39 @@ async def test_no_extender_is_waited_for_longer_than_the_cycle() -> None:
 
 
 async def test_a_failing_extender_is_left_alone_until_a_trial_succeeds() -> None:
-    async with FakeExtender(misbehave=answering("", status=500)) as extender:
-        async with calling(configured(extender), failures_to_open=2, open_seconds=10) as caller:
-            asked = [await caller.extenders.ask(whole_pod(), whole_nodes("n1")) for _ in range(3)]
+    async with (
+        FakeExtender(misbehave=answering("", status=500)) as extender,
+        calling(configured(extender), failures_to_open=2, open_seconds=10) as caller,
+    ):
+        asked = [await caller.extenders.ask(whole_pod(), whole_nodes("n1")) for _ in range(3)]
 
-            assert len(extender.asked) == 2
-            assert "it is not called for a while" in (asked[2].error or "")
-            assert "it answered 500" in (asked[2].error or "")
-            health = caller.extenders.health()[extender.url]
-            assert (health.state, health.error) == (BreakerState.OPEN, "it answered 500 where only 200 counts")
+        assert len(extender.asked) == 2
+        assert "it is not called for a while" in (asked[2].error or "")
+        assert "it answered 500" in (asked[2].error or "")
+        health = caller.extenders.health()[extender.url]
+        assert (health.state, health.error) == (BreakerState.OPEN, "it answered 500 where only 200 counts")
 
-            await caller.clock.advance(10)
-            extender.misbehave = None
-            answer = await caller.extenders.ask(whole_pod(), whole_nodes("n1"))
+        await caller.clock.advance(10)
+        extender.misbehave = None
+        answer = await caller.extenders.ask(whole_pod(), whole_nodes("n1"))
 
-            assert answer.error is None
-            assert caller.extenders.health()[extender.url].state is BreakerState.CLOSED
-            states = [state for _, state in caller.observer.named("extender_state")]
-            assert states == ["open", "half-open", "closed"]
-            results = [result for _, _, result, _ in caller.observer.named("extender_call")]
-            assert results == ["error", "error", "refused", "success"]
+        assert answer.error is None
+        assert caller.extenders.health()[extender.url].state is BreakerState.CLOSED
+        states = [state for _, state in caller.observer.named("extender_state")]
+        assert states == ["open", "half-open", "closed"]
+        results = [result for _, _, result, _ in caller.observer.named("extender_call")]
+        assert results == ["error", "error", "refused", "success"]
 
 
 async def test_an_error_in_the_protocol_s_words_is_no_failure_of_the_extender() -> None:
-    async with FakeExtender(misbehave=answering({"Error": "this pod is odd"})) as extender:
-        async with calling(configured(extender), failures_to_open=1) as caller:
-            answer = await caller.extenders.ask(whole_pod(), whole_nodes("n1"))
+    async with (
+        FakeExtender(misbehave=answering({"Error": "this pod is odd"})) as extender,
+        calling(configured(extender), failures_to_open=1) as caller,
+    ):
+        answer = await caller.extenders.ask(whole_pod(), whole_nodes("n1"))
 
-            assert "this pod is odd" in (answer.error or "")
-            assert caller.extenders.health()[extender.url].state is BreakerState.CLOSED
+        assert "this pod is odd" in (answer.error or "")
+        assert caller.extenders.health()[extender.url].state is BreakerState.CLOSED
 
 
 async def test_no_more_pods_than_allowed_are_asked_about_at_once_and_waiting_costs_no_time() -> None:
@@ -264,9 +278,11 @@ async def test_a_call_that_is_given_up_leaves_the_way_free() -> None:
 
 
 async def test_the_extender_that_binds_binds_instead() -> None:
-    async with FakeExtender() as extender:
-        async with calling(configured(extender), configured(extender, bindVerb="bind")) as caller:
-            assert await caller.extenders.bind(pod("p", namespace="x"), "n1")
+    async with (
+        FakeExtender() as extender,
+        calling(configured(extender), configured(extender, bindVerb="bind")) as caller,
+    ):
+        assert await caller.extenders.bind(pod("p", namespace="x"), "n1")
 
     assert extender.bound == [{"PodName": "p", "PodNamespace": "x", "PodUID": "x/p", "Node": "n1"}]
 
@@ -294,19 +310,21 @@ async def test_who_does_not_lead_has_nobody_bind() -> None:
 
 
 PLACED = {name: [pod(f"{name}-{i}", node=name) for i in range(2)] for name in ("n1", "n2")}
-CANDIDATES = {name: Victims(tuple(pods), 1) for name, pods in PLACED.items()}
+CANDIDATES = [Candidate(name, tuple(pods), 1) for name, pods in PLACED.items()]
 
 
 @pytest.mark.parametrize("names_only", [True, False])
 async def test_preemption_spares_nodes_in_either_form(*, names_only: bool) -> None:
     verbs = {"filterVerb": None, "prioritizeVerb": None, "preemptVerb": "preempt"}
-    async with FakeExtender(spared={"n1"}) as extender:
-        async with calling(configured(extender, nodeCacheCapable=names_only, **verbs)) as caller:
-            for pods in PLACED.values():
-                caller.objects |= {one.uid: b'{"metadata": {"uid": "%s"}}' % one.uid.encode() for one in pods}
-            left = await caller.extenders.preempt(whole_pod(), CANDIDATES, PLACED.__getitem__)
+    async with (
+        FakeExtender(spared={"n1"}) as extender,
+        calling(configured(extender, nodeCacheCapable=names_only, **verbs)) as caller,
+    ):
+        for pods in PLACED.values():
+            caller.objects |= {one.uid: b'{"metadata": {"uid": "%s"}}' % one.uid.encode() for one in pods}
+        left = await caller.extenders.preempt(whole_pod(), CANDIDATES, PLACED.__getitem__)
 
-    assert left == {"n2": CANDIDATES["n2"]}
+    assert left == CANDIDATES[1:]
     body = extender.asked[0].body
     assert (body["NodeNameToMetaVictims"] is None, body["NodeNameToVictims"] is None) == (not names_only, names_only)
 
@@ -317,9 +335,9 @@ async def test_a_candidate_whose_victim_is_gone_is_none_any_more() -> None:
         async with calling(configuration) as caller:
             caller.objects = {one.uid: b'{"metadata": {"uid": "%s"}}' % one.uid.encode() for one in PLACED["n1"]}
 
-            assert await caller.extenders.preempt(whole_pod(), CANDIDATES, PLACED.__getitem__) == {
-                "n1": CANDIDATES["n1"]
-            }
+            left = await caller.extenders.preempt(whole_pod(), CANDIDATES, PLACED.__getitem__)
+
+    assert left == CANDIDATES[:1]
 
 
 @pytest.mark.parametrize(
@@ -340,13 +358,15 @@ async def test_impossible_victims_fail_or_are_left_out(victims: Any, words: str)
         async with calling(configuration | {"ignorable": True}) as caller:
             left = await caller.extenders.preempt(whole_pod(), CANDIDATES, PLACED.__getitem__)
 
-    assert left in ({}, CANDIDATES)
+    assert left in ([], CANDIDATES)
 
 
 async def test_an_extender_may_choose_other_victims() -> None:
     chosen = {"n2": {"Pods": [{"UID": PLACED["n2"][1].uid}], "NumPDBViolations": 0}}
-    async with FakeExtender(misbehave=answering({"NodeNameToMetaVictims": chosen})) as extender:
-        async with calling(configured(extender, preemptVerb="preempt")) as caller:
-            left = await caller.extenders.preempt(whole_pod(), CANDIDATES, PLACED.__getitem__)
+    async with (
+        FakeExtender(misbehave=answering({"NodeNameToMetaVictims": chosen})) as extender,
+        calling(configured(extender, preemptVerb="preempt")) as caller,
+    ):
+        left = await caller.extenders.preempt(whole_pod(), CANDIDATES, PLACED.__getitem__)
 
-    assert left == {"n2": Victims((PLACED["n2"][1],), 0)}
+    assert left == [Candidate("n2", (PLACED["n2"][1],), 0)]

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from extenders.calling import whole_nodes, whole_pod
+from moorage.engine.preemption import Candidate
 from moorage.runtime.extender_wire import (
-    Victims,
     binding_arguments,
     nodes_arguments,
     preemption_arguments,
@@ -29,7 +29,7 @@ def test_questions_have_go_s_keys() -> None:
     names = json.loads(nodes_arguments(pod, ASKED, names_only=True))
     nodes = json.loads(nodes_arguments(pod, ASKED, names_only=False))
     binding = json.loads(binding_arguments(pod, "n1"))
-    victims = {"n1": Victims((whole_pod("v"),), 2)}
+    victims = [Candidate("n1", (whole_pod("v"),), 2)]
     meta = json.loads(preemption_arguments(pod, victims, None))
     whole = json.loads(preemption_arguments(pod, victims, {"default/v": b'{"kind": "Pod"}'}))
 
@@ -108,4 +108,4 @@ def test_a_binding_s_error_is_read() -> None:
 
 
 def test_no_candidates_are_left_where_the_answer_holds_none() -> None:
-    assert read_preemption(b'{"NodeNameToMetaVictims": null}', {}, lambda _: ()) == {}
+    assert read_preemption(b'{"NodeNameToMetaVictims": null}', [], lambda _: ()) == []

@@ -18,13 +18,13 @@ from moorage.runtime.extender_cycle import ExtenderCycle
 from moorage.runtime.extender_http import HttpExtender
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from moorage.api.extender import Extender
+    from moorage.engine.preemption import Candidate
     from moorage.model.node import Node
     from moorage.model.pod import Pod
     from moorage.runtime.extender_ports import ExtenderLimits, ExtenderPorts
-    from moorage.runtime.extender_wire import Victims
 
 VICTIM_READS = 16
 """How many victims' objects are read at once."""
@@ -88,8 +88,8 @@ class ExtenderCaller:
         return False
 
     async def preempt(
-        self, pod: Pod, candidates: Mapping[str, Victims], pods_on: Callable[[str], Iterable[Pod]]
-    ) -> Mapping[str, Victims]:
+        self, pod: Pod, candidates: Sequence[Candidate], pods_on: Callable[[str], Iterable[Pod]]
+    ) -> Sequence[Candidate]:
         """Return what the extenders leave of the candidates for preemption, and the victims that they want.
 
         `pods_on` gives the pods that are on a node. Raises ExtenderError when one fails that is not ignorable.
@@ -110,16 +110,15 @@ class ExtenderCaller:
         self,
         extender: HttpExtender,
         pod: Pod,
-        candidates: Mapping[str, Victims],
+        candidates: Sequence[Candidate],
         pods_on: Callable[[str], Iterable[Pod]],
-    ) -> Mapping[str, Victims]:
+    ) -> Sequence[Candidate]:
         if not extender.needs_whole_victims:
             return await extender.preempt(pod, candidates, None, pods_on)
-        victims = [victim for one in candidates.values() for victim in one.pods]
-        objects = await self._read(victims)
+        objects = await self._read(victim for candidate in candidates for victim in candidate.victims)
         # Where a victim is gone, the node is another by now: its deletion brings the preemptor back.
-        lasting = {name: one for name, one in candidates.items() if objects.keys() >= {pod.uid for pod in one.pods}}
-        return await extender.preempt(pod, lasting, objects, pods_on) if lasting else {}
+        lasting = [one for one in candidates if objects.keys() >= {victim.uid for victim in one.victims}]
+        return await extender.preempt(pod, lasting, objects, pods_on) if lasting else ()
 
     async def _read(self, pods: Iterable[Pod]) -> Mapping[str, bytes]:
         """Read the objects of pods, by uid; those that are gone are left out."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from moorage.runtime.extender_connection import Question
 from moorage.runtime.extender_wire import (
     FilterAnswer,
-    Victims,
     binding_arguments,
     nodes_arguments,
     preemption_arguments,
@@ -18,9 +17,10 @@ from moorage.runtime.extender_wire import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from moorage.api.extender import Extender
+    from moorage.engine.preemption import Candidate
     from moorage.model.node import Node
     from moorage.model.pod import Pod
     from moorage.runtime.extender_connection import ExtenderConnection
@@ -77,10 +77,10 @@ class HttpExtender:
     async def preempt(
         self,
         pod: Pod,
-        candidates: Mapping[str, Victims],
+        candidates: Sequence[Candidate],
         objects: Mapping[str, bytes] | None,
         pods_on: Callable[[str], Iterable[Pod]],
-    ) -> Mapping[str, Victims]:
+    ) -> Sequence[Candidate]:
         """Ask which candidates it keeps, with which victims.
 
         `objects` are the victims' by uid where it `needs_whole_victims`; `pods_on` gives the pods on a node.
@@ -89,10 +89,10 @@ class HttpExtender:
         body = self._encoded(path, lambda: preemption_arguments(pod, candidates, objects))
         question = Question("preempt", path, body)
         kept = await self._connection.call(question, lambda body: read_preemption(body, candidates, pods_on))
-        empty = [name for name, victims in kept.items() if not victims.pods]
+        empty = [candidate.node_name for candidate in kept if not candidate.victims]
         if empty and not self.is_ignorable:
             raise self._connection.error(path, f"it keeps node {empty[0]} and names no victim there")
-        return {name: victims for name, victims in kept.items() if victims.pods}
+        return [candidate for candidate in kept if candidate.victims]
 
     def _about(self, pod: Pod, nodes: Mapping[str, Node], path: str) -> bytes:
         names_only = self._configuration.node_cache_capable

@@ -55,10 +55,13 @@ class ExtenderLimits:
     """How long that is; as long as a failing pod's longest backoff by default."""
 
 
-def open_extender_session(connection_limit: int) -> ClientSession:
-    """Open a session for extenders: it never carries the credentials for the API server. Close it when done."""
+def open_extender_session() -> ClientSession:
+    """Open a session for extenders: it never carries the credentials for the API server. Close it when done.
+
+    It has no limit of its own: the connections of one profile's hanging extender must not be wanting to another's.
+    """
     return ClientSession(
-        connector=TCPConnector(limit=connection_limit, keepalive_timeout=IDLE_CONNECTION_SECONDS),
+        connector=TCPConnector(limit=0, keepalive_timeout=IDLE_CONNECTION_SECONDS),
         headers={
             "User-Agent": f"moorage/{moorage.__version__}",
             "Content-Type": "application/json",

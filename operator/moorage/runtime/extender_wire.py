@@ -15,20 +15,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Raw, Struct
 
+from moorage.engine.preemption import Candidate
+
 if TYPE_CHECKING:
     from moorage.model.node import Node
     from moorage.model.pod import Pod
 
 INT64 = range(-(2**63), 2**63)
-
-
-@dataclass(frozen=True, slots=True)
-class Victims:
-    """The pods that would have to leave one node."""
-
-    pods: tuple[Pod, ...]
-    pdb_violations: int = 0
-    """How many of them a disruption budget would keep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,18 +98,18 @@ def binding_arguments(pod: Pod, node_name: str) -> bytes:
     return msgspec.json.encode(_Binding(pod.name, pod.namespace, pod.uid, node_name))
 
 
-def preemption_arguments(pod: Pod, candidates: Mapping[str, Victims], objects: Mapping[str, bytes] | None) -> bytes:
+def preemption_arguments(pod: Pod, candidates: Sequence[Candidate], objects: Mapping[str, bytes] | None) -> bytes:
     """Return the body of a preempt call: with the victims' `objects` by uid, or with their uids alone."""
     whole = meta = None
     if objects is None:
         meta = {
-            name: _MetaVictims([_MetaPod(victim.uid) for victim in victims.pods], victims.pdb_violations)
-            for name, victims in candidates.items()
+            candidate.node_name: _MetaVictims([_MetaPod(pod.uid) for pod in candidate.victims], candidate.violations)
+            for candidate in candidates
         }
     else:
         whole = {
-            name: _Victims([Raw(objects[victim.uid]) for victim in victims.pods], victims.pdb_violations)
-            for name, victims in candidates.items()
+            candidate.node_name: _Victims([Raw(objects[pod.uid]) for pod in candidate.victims], candidate.violations)
+            for candidate in candidates
         }
     return msgspec.json.encode(_Preemption(_whole(pod), whole, meta))
 
@@ -159,23 +152,24 @@ def read_binding(body: bytes) -> str:
 
 
 def read_preemption(
-    body: bytes, candidates: Mapping[str, Victims], pods_on: Callable[[str], Iterable[Pod]]
-) -> Mapping[str, Victims]:
+    body: bytes, asked: Sequence[Candidate], pods_on: Callable[[str], Iterable[Pod]]
+) -> Sequence[Candidate]:
     """Read the answer to a preempt call. Victims may be others than proposed, but are on their node."""
     answered = _read(_fields(body), "NodeNameToMetaVictims", dict[str, dict[str, Raw] | None] | None) or {}
-    read = {}
-    for name, entry in answered.items():
-        if name not in candidates:
-            raise ValueError(f"it names node {name!r}, which was no candidate")
-        fields = _lowered(entry or {})
-        uids = [_read(_lowered(pod), "UID", str) for pod in _read(fields, "Pods", list[dict[str, Raw]] | None) or ()]
-        placed = {pod.uid: pod for pod in pods_on(name)}
-        strangers = [uid for uid in uids if uid not in placed]
-        if strangers:
-            raise ValueError(f"it names a victim with the uid {strangers[0]!r}, which is no pod on node {name}")
-        violations = _read(fields, "NumPDBViolations", int | None) or 0
-        read[name] = Victims(tuple(placed[uid] for uid in uids), violations)
-    return read
+    strangers = sorted(answered.keys() - {candidate.node_name for candidate in asked})
+    if strangers:
+        raise ValueError(f"it names node {strangers[0]!r}, which was no candidate")
+    return [_read_candidate(name, _lowered(entry or {}), pods_on(name)) for name, entry in answered.items()]
+
+
+def _read_candidate(node_name: str, fields: Mapping[str, Raw], pods: Iterable[Pod]) -> Candidate:
+    uids = [_read(_lowered(pod), "UID", str) for pod in _read(fields, "Pods", list[dict[str, Raw]] | None) or ()]
+    placed = {pod.uid: pod for pod in pods}
+    strangers = [uid for uid in uids if uid not in placed]
+    if strangers:
+        raise ValueError(f"it names a victim with the uid {strangers[0]!r}, which is no pod on node {node_name}")
+    violations = _read(fields, "NumPDBViolations", int | None) or 0
+    return Candidate(node_name, tuple(placed[uid] for uid in uids), violations)
 
 
 def _whole(thing: Pod | Node) -> Raw:

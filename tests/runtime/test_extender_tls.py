@@ -1,0 +1,157 @@
+"""Extenders over HTTPS: authorities, client certificates, and what cannot be used."""
+
+import ssl
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+
+from extenders.calling import Caller, calling, whole_nodes, whole_pod
+from extenders.server import FakeExtender
+from fakes import FakeClock
+from moorage.api.extender import Extender
+from moorage.runtime.extender_tls import RELOAD_SECONDS, ExtenderTls, check_tls
+
+CA = trustme.CA()
+OTHER_CA = trustme.CA()
+CLIENT = CA.issue_cert("client@example.com")
+
+
+def base64_of(blob: trustme.Blob) -> str:
+    return b64encode(blob.bytes()).decode()
+
+
+CA_DATA = base64_of(CA.cert_pem)
+CERT_DATA = base64_of(CLIENT.cert_chain_pems[0])
+KEY_DATA = base64_of(CLIENT.private_key_pem)
+
+
+def serving(host: str = "localhost", *, wants_client: bool = False) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    CA.issue_cert(host).configure_cert(context)
+    if wants_client:
+        context.verify_mode = ssl.CERT_REQUIRED
+        CA.configure_trust(context)
+    return context
+
+
+def over_tls(extender: FakeExtender, **tls: Any) -> dict[str, Any]:
+    return {
+        "urlPrefix": extender.url,
+        "filterVerb": "filter",
+        "nodeCacheCapable": True,
+        "enableHTTPS": True,
+        "tlsConfig": tls,
+    }
+
+
+async def error_of(caller: Caller) -> str:
+    return (await caller.extenders.ask(whole_pod(), whole_nodes("n1"))).error or ""
+
+
+async def test_the_authority_that_is_named_is_trusted_and_no_other() -> None:
+    async with FakeExtender(tls=serving()) as extender:
+        async with calling(over_tls(extender, caData=CA_DATA)) as caller:
+            assert await error_of(caller) == ""
+        async with calling(over_tls(extender, caData=base64_of(OTHER_CA.cert_pem))) as caller:
+            assert "CERTIFICATE_VERIFY_FAILED" in await error_of(caller)
+        async with calling(over_tls(extender, insecure=True)) as caller:
+            assert await error_of(caller) == ""
+
+
+async def test_the_certificate_is_for_the_host_or_the_server_name() -> None:
+    async with FakeExtender(tls=serving("extender.example.com")) as extender:
+        async with calling(over_tls(extender, caData=CA_DATA)) as caller:
+            assert "Hostname mismatch" in await error_of(caller)
+        async with calling(over_tls(extender, caData=CA_DATA, serverName="extender.example.com")) as caller:
+            assert await error_of(caller) == ""
+
+
+async def test_a_client_certificate_is_presented(tmp_path: Path) -> None:
+    files = {"certFile": tmp_path / "tls.crt", "keyFile": tmp_path / "tls.key"}
+    files["certFile"].write_bytes(CLIENT.cert_chain_pems[0].bytes())
+    files["keyFile"].write_bytes(CLIENT.private_key_pem.bytes())
+    async with FakeExtender(tls=serving(wants_client=True)) as extender:
+        async with calling(over_tls(extender, caData=CA_DATA)) as caller:
+            assert await error_of(caller) != ""
+        async with calling(over_tls(extender, caData=CA_DATA, certData=CERT_DATA, keyData=KEY_DATA)) as caller:
+            assert await error_of(caller) == ""
+        named = {field: str(path) for field, path in files.items()}
+        async with calling(over_tls(extender, caData=CA_DATA, **named)) as caller:
+            assert await error_of(caller) == ""
+
+
+async def test_files_that_are_gone_when_they_are_needed_fail_the_call(tmp_path: Path) -> None:
+    async with (
+        FakeExtender(tls=serving()) as extender,
+        calling(over_tls(extender, caFile=str(tmp_path / "ca.crt"))) as caller,
+    ):
+        assert await error_of(caller) == (
+            f"extender {extender.url}/filter: "
+            f"tlsConfig.caFile: names {tmp_path}/ca.crt, which cannot be read: No such file or directory"
+        )
+
+
+def checked(**tls: Any) -> list[str]:
+    body = {"urlPrefix": "https://extender", "filterVerb": "filter", "enableHTTPS": True, "tlsConfig": tls}
+    return [str(fault) for fault in check_tls(Extender.model_validate(body))]
+
+
+def test_usable_settings_have_no_fault() -> None:
+    assert checked(caData=CA_DATA, certData=CERT_DATA, keyData=KEY_DATA) == []
+    assert checked(insecure=True) == []
+    assert check_tls(Extender.model_validate({"urlPrefix": "http://extender", "filterVerb": "filter"})) == []
+
+
+ENCRYPTED_KEY = b64encode(
+    b"-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00112233445566778899AABBCCDDEEFF"
+    b"\n\nAAAAAAAAAAAAAAAAAAAAAA==\n-----END RSA PRIVATE KEY-----\n"
+).decode()
+
+
+@pytest.mark.parametrize(
+    ("tls", "faults"),
+    [
+        ({"caData": "aGVsbG8="}, ["tlsConfig.caData: holds no certificate in PEM that can be read (no start line"]),
+        ({"caData": "/w=="}, ["tlsConfig.caData: is not PEM: it holds bytes that are no text"]),
+        ({"caData": "abcde"}, ["tlsConfig.caData: is not base64: "]),
+        ({"caFile": "/nowhere"}, ["tlsConfig.caFile: names /nowhere, which cannot be read: No such file"]),
+        (
+            {"caData": "aGVsbG8=", "certData": CERT_DATA, "keyData": "aGVsbG8="},
+            ["tlsConfig.caData: ", "tlsConfig.certData: is no client certificate in PEM, or keyData is not its key"],
+        ),
+        ({"caData": CA_DATA, "certData": CERT_DATA, "keyFile": "/nowhere"}, ["tlsConfig.keyFile: names /nowhere"]),
+        (
+            {"caData": CA_DATA, "certData": CERT_DATA, "keyData": ENCRYPTED_KEY},
+            ["tlsConfig.certData: is no client certificate in PEM, or keyData is not its key"],
+        ),
+    ],
+)
+def test_every_fault_is_named_with_its_field(tls: dict[str, str], faults: list[str]) -> None:
+    found = checked(**tls)
+
+    assert len(found) == len(faults)
+    for one, words in zip(found, faults, strict=True):
+        assert one.startswith(words)
+
+
+def test_contexts_follow_their_files_and_outlive_a_broken_one(tmp_path: Path) -> None:
+    file, clock = tmp_path / "ca.crt", FakeClock()
+    file.write_bytes(CA.cert_pem.bytes())
+    body = {"urlPrefix": "https://e", "filterVerb": "f", "tlsConfig": {"caFile": str(file)}}
+    configuration = Extender.model_validate(body).tls_config
+    assert configuration is not None
+    tls = ExtenderTls(configuration, clock)
+    first = tls.context()
+    clock.now += RELOAD_SECONDS
+    assert tls.context() is first
+
+    file.write_text("half a")
+    clock.now += RELOAD_SECONDS
+    assert tls.context() is first
+
+    file.write_bytes(OTHER_CA.cert_pem.bytes())
+    clock.now += RELOAD_SECONDS
+    assert tls.context() is not first
