@@ -14,12 +14,3 @@ def sum_by_domain(ids: IdArray, counts: IntArray, size: int) -> IntArray:
         ids, counts = ids[inside], counts[inside]
     sums = np.bincount(ids, weights=counts, minlength=size)
     return sums.astype(np.int64)  # sums of counts stay far below 2**53, where doubles are exact
-
-
-def spread_to_nodes(ids: IdArray, sums: IntArray, absent: int = 0) -> IntArray:
-    """Give every node its domain's sum, and `absent` where it is in none."""
-    if not len(sums):
-        return np.full(len(ids), absent, dtype=np.int64)
-    spread = sums[ids]  # ABSENT reads the last entry, which is put right below
-    spread[ids == ABSENT] = absent
-    return spread
