@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from builders import Object, node, pod, snapshot_of
 from moorage.framework.events import added, deleted, updated
+from moorage.framework.node_selectors import node_meets_pod_affinity
 from moorage.framework.plugin_arguments import build_plugin
 from moorage.framework.status import Code
 from moorage.model.node import Node
@@ -231,14 +232,16 @@ def test_filter_and_score_agree_with_looking_at_each_node(
     cluster, plugin = snapshot_of(nodes), NodeAffinity()
     affinity = incoming.shape.node_affinity
 
-    status = plugin.pre_filter(incoming, cluster).status
-    if status.code is not Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
-        assert passes(plugin, incoming, cluster) == {
-            each.name
-            for each in nodes
-            if (affinity.required is None or any(_meets(one, each) for one in affinity.required.terms))
-            and all(each.labels.get(key) == value for key, value in (selector or {}).items())
-        }
+    fitting = {
+        each.name
+        for each in nodes
+        if (affinity.required is None or any(_meets(one, each) for one in affinity.required.terms))
+        and all(each.labels.get(key) == value for key, value in (selector or {}).items())
+    }
+
+    assert {each.name for each in nodes if node_meets_pod_affinity(incoming.shape, each)} == fitting
+    if plugin.pre_filter(incoming, cluster).status.code is not Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+        assert passes(plugin, incoming, cluster) == fitting
     readable = not any(each.term.error for each in affinity.preferred)
     if wished and readable:
         assert scores(plugin, incoming, cluster, raw=True) == {
