@@ -1,0 +1,95 @@
+"""What a bind does when its answer is good, bad, or lost."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from builders import pod
+from fakes import FakeApi, Sent, fixed_random
+from moorage.errors import ApiError, ApiUnreachable, Conflict, Forbidden, MoorageError, NotFound, NotLeader
+from moorage.runtime.binding import BindingWriter
+
+POD = pod("p")
+PATH = "/api/v1/namespaces/default/pods/p"
+
+
+def bound_to(node_name: str, uid: str = POD.uid) -> dict[str, Any]:
+    return {"metadata": {"uid": uid}, "spec": {"nodeName": node_name}}
+
+
+def writer(api: FakeApi) -> BindingWriter:
+    return BindingWriter(api.client(), api.clock, fixed_random())
+
+
+def answering(bind: MoorageError | None, *reads: dict[str, Any] | MoorageError) -> Callable[[Sent], Any]:
+    """Answer the bind, then each read of the pod."""
+    left = list(reads)
+
+    def answer(sent: Sent) -> Any:
+        result = left.pop(0) if sent.method == "GET" else bind
+        if isinstance(result, MoorageError):
+            raise result
+        return result or {"kind": "Status"}
+
+    return answer
+
+
+async def test_the_binding_names_pod_uid_and_node() -> None:
+    api = FakeApi(answering(None))
+    await writer(api).bind(POD, "n1")
+    (sent,) = api.sent
+    assert (sent.method, sent.path) == ("POST", f"{PATH}/binding")
+    assert sent.body == {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": "p", "namespace": "default", "uid": "default/p"},
+        "target": {"kind": "Node", "name": "n1"},
+    }
+
+
+AMBIGUOUS = [
+    ApiUnreachable("reset"),
+    ApiError(500, "InternalError", "oops"),
+    ApiError(504, "Timeout", "etcd"),
+    Conflict(409, "Conflict", "already assigned to node"),
+]
+
+
+@pytest.mark.parametrize("error", AMBIGUOUS)
+async def test_a_doubtful_answer_is_good_if_the_pod_is_on_our_node(error: MoorageError) -> None:
+    api = FakeApi(answering(error, bound_to("n1")))
+    await writer(api).bind(POD, "n1")
+    assert [sent.method for sent in api.sent] == ["POST", "GET"]
+
+
+@pytest.mark.parametrize("error", AMBIGUOUS)
+@pytest.mark.parametrize("seen", [bound_to("n2"), bound_to(""), bound_to("n1", "another"), NotFound(404, "", "")])
+async def test_a_doubtful_answer_is_bad_if_it_is_not(error: MoorageError, seen: dict[str, Any] | MoorageError) -> None:
+    api = FakeApi(answering(error, seen))
+    with pytest.raises(type(error)):
+        await writer(api).bind(POD, "n1")
+    assert [sent.method for sent in api.sent] == ["POST", "GET"]
+
+
+async def test_the_pod_is_read_until_there_is_an_answer_and_the_bind_never_repeated() -> None:
+    down = ApiUnreachable("down")
+    api = FakeApi(answering(ApiUnreachable("reset"), down, ApiError(503, "", "starting"), down, bound_to("n1")))
+    await writer(api).bind(POD, "n1")
+    assert [sent.method for sent in api.sent] == ["POST", *["GET"] * 4]
+    assert len(api.clock.slept) == 3
+
+
+@pytest.mark.parametrize("error", [Forbidden(403, "Forbidden", "no"), NotFound(404, "NotFound", "gone")])
+async def test_a_clear_refusal_is_believed(error: ApiError) -> None:
+    api = FakeApi(answering(error))
+    with pytest.raises(type(error)):
+        await writer(api).bind(POD, "n1")
+    assert len(api.sent) == 1
+
+
+async def test_nothing_is_sent_once_leadership_is_in_doubt() -> None:
+    api = FakeApi(answering(None), may_write=lambda: False)
+    with pytest.raises(NotLeader):
+        await writer(api).bind(POD, "n1")
+    assert not api.sent

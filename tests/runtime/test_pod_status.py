@@ -1,0 +1,130 @@
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from builders import pod
+from fakes import FakeApi, FakeClock, Sent, fixed_random, running, settle
+from moorage.errors import ApiError, ApiUnreachable, Conflict, NotFound
+from moorage.model.pod import Pod
+from moorage.runtime.last_look import LastLook
+from moorage.runtime.pod_status import PodScheduled, PodStatusWriter
+
+WAITS = PodScheduled("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu.")
+
+
+def condition(status: str = "False", reason: str = WAITS.reason, message: str = WAITS.message) -> dict[str, Any]:
+    return {"conditions": [{"type": "PodScheduled", "status": status, "reason": reason, "message": message}]}
+
+
+class Writing:
+    def __init__(self, *pods: Pod, answer: Callable[[Sent], Any] = lambda _: {}) -> None:
+        self.clock = FakeClock()
+        self.api = FakeApi(answer, self.clock)
+        self.pods = {each.key: each for each in pods}
+        look = LastLook(self.pods, {})
+        self.writer = PodStatusWriter(self.api.client(), look, self.clock, fixed_random())
+
+
+async def test_the_condition_is_a_strategic_merge_patch_of_the_status_guarded_by_the_uid() -> None:
+    writing = Writing(pod("p"))
+    writing.writer.submit(pod("p"), WAITS)
+    async with running(writing.writer):
+        await settle()
+    (sent,) = writing.api.sent
+    assert (sent.method, sent.path) == ("PATCH", "/api/v1/namespaces/default/pods/p/status")
+    assert sent.content_type == "application/strategic-merge-patch+json"
+    assert sent.body == {
+        "metadata": {"uid": "default/p"},
+        "status": {
+            "conditions": [
+                {
+                    "type": "PodScheduled",
+                    "status": "False",
+                    "reason": "Unschedulable",
+                    "message": WAITS.message,
+                    "lastTransitionTime": "1970-01-12T13:46:40Z",
+                }
+            ]
+        },
+    }
+
+
+def test_a_condition_that_stays_false_keeps_its_transition_time() -> None:
+    waiting = pod("p", status=condition(message="something else"))
+    assert b"lastTransitionTime" not in WAITS.patch(waiting, 0)
+
+
+async def test_what_the_pod_says_already_is_not_written() -> None:
+    writing = Writing(pod("p"))
+    writing.writer.submit(pod("p", status=condition()), WAITS)
+    assert len(writing.writer) == 0
+
+
+@pytest.mark.parametrize(("nominated", "written"), [("n1", "n1"), ("", None)])
+async def test_a_nomination_is_written_and_cleared(nominated: str, written: str | None) -> None:
+    before = pod("p", status=condition() | {"nominatedNodeName": "old"})
+    writing = Writing(before)
+    writing.writer.submit(before, PodScheduled(WAITS.reason, WAITS.message, nominated))
+    async with running(writing.writer):
+        await settle()
+    assert writing.api.sent[0].body["status"]["nominatedNodeName"] == written
+
+
+async def test_a_nomination_that_nobody_decided_on_is_left_alone() -> None:
+    writing = Writing(pod("p"))
+    writing.writer.submit(pod("p"), WAITS)
+    async with running(writing.writer):
+        await settle()
+    assert "nominatedNodeName" not in writing.api.sent[0].body["status"]
+
+
+async def test_of_several_changes_that_wait_only_the_last_is_written() -> None:
+    writing = Writing(pod("p"))
+    for number in range(3):
+        writing.writer.submit(pod("p"), PodScheduled("Unschedulable", f"m{number}"))
+    async with running(writing.writer):
+        await settle()
+    assert [sent.body["status"]["conditions"][0]["message"] for sent in writing.api.sent] == ["m2"]
+
+
+@pytest.mark.parametrize("now", [None, pod("p", node="n1"), pod("p", metadata={"uid": "another"})])
+async def test_a_pod_that_is_bound_or_gone_by_now_is_left_alone(now: Pod | None) -> None:
+    writing = Writing(*([now] if now else []))
+    writing.writer.submit(pod("p"), WAITS)
+    async with running(writing.writer):
+        await settle()
+    assert not writing.api.sent
+    assert len(writing.writer) == 0
+
+
+@pytest.mark.parametrize("error", [NotFound(404, "", ""), Conflict(409, "", "")])
+async def test_a_refusal_because_the_pod_is_another_ends_it(error: ApiError) -> None:
+    def answer(_: Sent) -> Any:
+        raise error
+
+    writing = Writing(pod("p"), answer=answer)
+    writing.writer.submit(pod("p"), WAITS)
+    async with running(writing.writer):
+        await writing.clock.advance(60)
+    assert len(writing.api.sent) == 1
+
+
+async def test_a_failing_api_server_is_asked_again_with_the_newest_wish() -> None:
+    answers: list[Any] = [ApiUnreachable("down"), ApiError(500, "", "oops"), {}]
+
+    def answer(_: Sent) -> Any:
+        result = answers.pop(0)
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    writing = Writing(pod("p"), answer=answer)
+    writing.writer.submit(pod("p"), WAITS)
+    async with running(writing.writer):
+        await writing.clock.advance(0.1)
+        writing.writer.submit(pod("p"), PodScheduled("Unschedulable", "newer"))
+        await writing.clock.advance(60)
+    messages = [sent.body["status"]["conditions"][0]["message"] for sent in writing.api.sent]
+    assert messages == [WAITS.message, "newer", "newer"]
+    assert len(writing.writer) == 0
