@@ -82,3 +82,11 @@ def test_empty_and_absent_are_the_same() -> None:
     assert [str(difference) for difference in compare({"total": {"n1": 3}}, {"total": {"n1": 4}})] == [
         "total.n1: kube-scheduler 3, moorage 4"
     ]
+
+
+def test_fault_in_one_case_does_not_keep_the_others_from_being_compared(tmp_path: Path) -> None:
+    broken = case("a/1")
+    broken["case"]["pod"] = {"metadata": {"name": "p"}, "spec": "no object"}
+    report = run_parity([write(tmp_path / "cases.jsonl", broken, case("a/2", feasible=["n9"]))])
+    assert report.fields["a", "error"] == 1
+    assert report.fields["a", "feasible"] == 1

@@ -16,6 +16,7 @@ from moorage.engine.preemption import (
     Search,
     best_candidates,
     dry_run,
+    failure_of,
     ineligible,
     reasons_of,
 )
@@ -82,6 +83,8 @@ def preempt(plugin: PreemptionPlugin, refusal: Refusal, chance: int) -> PostFilt
     search = Search(refusal.found, tuple(snapshot.objects(BUDGET_KIND).values()))
     start = chance % len(hopeful) if len(hopeful) else 0
     tried = dry_run(search, snapshot, np.roll(hopeful, -start).tolist(), plugin.candidate_count(len(hopeful)))
+    if not tried.candidates and (failure := failure_of(tried.statuses)):
+        return PostFiltered(Code.ERROR, f"preemption: {failure}", search=tried)
     if not tried.candidates:
         reasons = reasons_of(tried.statuses, snapshot.size)
         message = fit_error(Diagnosis(total_nodes=snapshot.size, reasons=reasons))

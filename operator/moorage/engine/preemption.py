@@ -14,7 +14,7 @@ from math import inf
 from moorage.engine.filtering import add_pod, filter_one, remove_pod
 from moorage.engine.pre_filter import PreFiltered, States
 from moorage.framework.snapshot import Snapshot
-from moorage.framework.status import Status, unresolvable
+from moorage.framework.status import Code, Status, error, unresolvable
 from moorage.framework.what_if import NodeWhatIf
 from moorage.model.pod import Pod
 from moorage.model.workloads import PodDisruptionBudget
@@ -103,6 +103,8 @@ def select_victims(search: Search, node: NodeWhatIf) -> Candidate | Status:
     states, evicted_violating = _reprieve(search, node, states, violating)
     _, evicted_others = _reprieve(search, node, states, others)
     victims = tuple(sorted([*evicted_violating, *evicted_others], key=importance))
+    if not victims:
+        return error(f'expected at least one victim pod on node "{node.names[0]}"')
     return Candidate(node.names[0], victims, len(evicted_violating))
 
 
@@ -163,6 +165,12 @@ def _cost(candidate: Candidate) -> tuple[float, ...]:
 
 def _start(pod: Pod) -> float:
     return inf if pod.start_time is None else pod.start_time
+
+
+def failure_of(statuses: Mapping[str, Status]) -> str:
+    """Return what failed in the search, in the words of upstream's aggregated errors; empty for nothing."""
+    failures = list(dict.fromkeys(status.message for status in statuses.values() if status.code is Code.ERROR))
+    return f"[{', '.join(failures)}]" if len(failures) > 1 else "".join(failures)
 
 
 def reasons_of(statuses: Mapping[str, Status], total_nodes: int) -> dict[str, int]:

@@ -1,0 +1,93 @@
+from typing import Any
+
+import pytest
+
+from builders import node, pod
+from moorage.engine.cycle import candidates
+from moorage.engine.filtering import filter_one, run_filters
+from moorage.engine.nominator import Nominator
+from moorage.engine.pre_filter import run_pre_filter
+from moorage.engine.refusal import Refusal
+from moorage.framework.columns import NodeColumns
+from moorage.framework.profile import Profile
+from moorage.framework.snapshot import Snapshot
+from moorage.model.pod import Pod
+from moorage.plugins.inter_pod_affinity import InterPodAffinity
+from moorage.plugins.node_ports import NodePorts
+from moorage.plugins.node_resources_fit import NodeResourcesFit
+
+from engine.doubles import profile  # isort: skip
+
+TOGETHER = {
+    "podAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": [
+            {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "db"}}}
+        ]
+    }
+}
+
+
+def kube_filters() -> Profile:
+    plugins: tuple[Any, ...] = (NodePorts(), NodeResourcesFit(), InterPodAffinity())
+    return profile(pre_filter=plugins, filter=plugins)
+
+
+def crowded_snapshot(*nominated: tuple[Pod, str], placed: tuple[Pod, ...] = ()) -> Snapshot:
+    columns = NodeColumns()
+    for name in ("n1", "n2"):
+        columns.set_node(node(name, cpu="2"))
+    for each in placed:
+        columns.add_pod(each, each.node_name)
+    nominator = Nominator()
+    for each, name in nominated:
+        nominator.nominate(each, name)
+    return Snapshot(columns, nominator)
+
+
+def fitting(each: Pod, snapshot: Snapshot) -> set[str]:
+    found = run_pre_filter(kube_filters(), each, snapshot)
+    verdicts = run_filters(found, candidates(found, snapshot))
+    return {name for name, fits in zip(snapshot.names, verdicts.feasible, strict=True) if fits}
+
+
+@pytest.mark.parametrize(("priority", "expected"), [(4, {"n1", "n2"}), (5, {"n2"}), (6, {"n2"})])
+def test_nominated_pods_of_at_least_the_same_priority_take_their_room(priority: int, expected: set[str]) -> None:
+    rival = pod("rival", cpu="2", priority=priority)
+    assert fitting(pod("p", cpu="1", priority=5), crowded_snapshot((rival, "n1"))) == expected
+
+
+def test_pod_is_no_rival_of_its_own() -> None:
+    mine = pod("p", cpu="2")
+    assert fitting(mine, crowded_snapshot((mine, "n1"))) == {"n1", "n2"}
+
+
+def test_node_must_also_fit_without_the_nominated_pods() -> None:
+    """A pod that wants to be with a nominated one cannot count on its coming."""
+    database = pod("db", labels={"app": "db"}, priority=9)
+    assert fitting(pod("p", affinity=TOGETHER), crowded_snapshot((database, "n1"))) == set()
+
+
+def test_rejection_by_nominated_pods_has_the_plugin_and_its_reason() -> None:
+    snapshot = crowded_snapshot((pod("rival", cpu="2", priority=9), "n1"))
+    found = run_pre_filter(kube_filters(), pod("p", cpu="1"), snapshot)
+    refusal = Refusal(snapshot, found, run_filters(found, snapshot))
+    assert {name: (s.plugin, s.reasons) for name, s in refusal.statuses().items()} == {
+        "n1": ("NodeResourcesFit", ("Insufficient cpu",))
+    }
+    assert [snapshot.names[position] for position in refusal.hopeful()] == ["n1"]
+
+
+def test_nominations_to_unknown_nodes_do_no_harm() -> None:
+    assert fitting(pod("p"), crowded_snapshot((pod("rival", priority=9), "gone"))) == {"n1", "n2"}
+
+
+def test_host_port_that_a_nominated_and_a_placed_pod_share_stays_taken() -> None:
+    """The pod for which room is made has the port of its victim, which is still there."""
+    leaving = pod("leaving", host_ports=(80,), node="n1")
+    coming = pod("coming", host_ports=(80,), priority=9)
+    snapshot = crowded_snapshot((coming, "n1"), placed=(leaving,))
+    found = run_pre_filter(kube_filters(), pod("p", host_ports=(80,)), snapshot)
+    what_if = snapshot.what_if(0)
+    assert not filter_one(found, found.states, what_if).is_success
+    assert not filter_one(found, found.states, what_if).is_success
+    assert fitting(pod("p", host_ports=(80,)), snapshot) == {"n2"}

@@ -1,0 +1,233 @@
+from typing import Any
+
+import pytest
+
+from moorage.api.extender import Extender
+from moorage.api.plugins import PluginConfig, Plugins
+from moorage.errors import ConfigurationError, UnknownPlugin
+from moorage.framework.defaults import DEFAULT_PLUGINS
+from moorage.framework.interface import ScorePlugin
+from moorage.framework.profile import PolicyReference, Profile, ProfileSettings, ProfileSpec
+from moorage.framework.registry import Registry
+
+REGISTRY = Registry.discover()
+
+
+def built(plugins: dict[str, Any] | None = None, *configs: dict[str, Any], **fields: Any) -> Profile:
+    spec = ProfileSpec(
+        scheduler_name="mine",
+        plugins=Plugins.model_validate(plugins or {}),
+        plugin_config=tuple(PluginConfig.model_validate(config) for config in configs),
+        **fields,
+    )
+    return REGISTRY.build_profile(spec)
+
+
+def names(plugins: Any) -> list[str]:
+    return [plugin.name for plugin in plugins]
+
+
+def weights(profile: Profile) -> dict[str, int]:
+    return {entry.plugin.name: entry.weight for entry in profile.score}
+
+
+def faults(error: ConfigurationError) -> list[str]:
+    return [str(fault) for fault in error.faults]
+
+
+def test_every_default_plugin_is_found() -> None:
+    assert DEFAULT_PLUGINS.keys() <= REGISTRY.classes.keys()
+
+
+def test_default_profile_equals_kube_schedulers() -> None:
+    profile = built()
+    assert names(profile.filter) == [
+        "NodeUnschedulable",
+        "NodeName",
+        "TaintToleration",
+        "NodeAffinity",
+        "NodePorts",
+        "NodeResourcesFit",
+        "VolumeRestrictions",
+        "NodeVolumeLimits",
+        "VolumeBinding",
+        "VolumeZone",
+        "PodTopologySpread",
+        "InterPodAffinity",
+        "DynamicResources",
+        "NodeDeclaredFeatures",
+    ]
+    assert weights(profile) == {
+        "TaintToleration": 3,
+        "NodeAffinity": 2,
+        "NodeResourcesFit": 1,
+        "VolumeBinding": 1,
+        "PodTopologySpread": 2,
+        "InterPodAffinity": 2,
+        "DynamicResources": 2,
+        "NodeResourcesBalancedAllocation": 1,
+        "ImageLocality": 1,
+    }
+    assert names(profile.post_filter) == ["DynamicResources", "DefaultPreemption"]
+    assert names(profile.bind) == ["DefaultBinder"]
+    assert profile.queue_sort.name == "PrioritySort"
+
+
+def test_a_plugin_is_one_object_at_all_its_points() -> None:
+    profile = built()
+    assert next(p for p in profile.filter if p.name == "NodeAffinity") in [entry.plugin for entry in profile.score]
+
+
+def test_disabled_plugin_is_left_out_at_that_point_only() -> None:
+    profile = built({"score": {"disabled": [{"name": "NodeAffinity"}]}})
+    assert "NodeAffinity" not in weights(profile)
+    assert "NodeAffinity" in names(profile.filter)
+    assert "NodeAffinity" in names(profile.pre_score)
+
+
+def test_star_leaves_all_default_plugins_of_a_point_out() -> None:
+    profile = built({"score": {"disabled": [{"name": "*"}], "enabled": [{"name": "ImageLocality", "weight": 7}]}})
+    assert weights(profile) == {"ImageLocality": 7}
+
+
+def test_multi_point_disables_a_plugin_everywhere() -> None:
+    profile = built({"multiPoint": {"disabled": [{"name": "NodeAffinity"}]}})
+    assert "NodeAffinity" not in names(profile.plugins)
+
+
+def test_weight_of_the_point_beats_that_of_multi_point_and_none_means_one() -> None:
+    profile = built(
+        {
+            "multiPoint": {"enabled": [{"name": "TaintToleration"}, {"name": "NodeAffinity", "weight": 9}]},
+            "score": {"enabled": [{"name": "NodeAffinity", "weight": 4}, {"name": "PodTopologySpread"}]},
+        }
+    )
+    assert (weights(profile)["TaintToleration"], weights(profile)["NodeAffinity"]) == (1, 4)
+    assert weights(profile)["PodTopologySpread"] == 1
+
+
+def test_default_plugin_enabled_again_keeps_its_place_at_multi_point() -> None:
+    profile = built({"multiPoint": {"enabled": [{"name": "NodeAffinity"}, {"name": "Lifecycle", "weight": 5}]}})
+    assert names(profile.filter)[:4] == ["NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity"]
+    assert weights(profile)["Lifecycle"] == 5
+
+
+def test_plugins_that_a_point_enables_by_itself_come_first() -> None:
+    profile = built({"filter": {"enabled": [{"name": "NodePorts"}, {"name": "NodeName"}]}})
+    assert names(profile.filter)[:3] == ["NodePorts", "NodeName", "NodeUnschedulable"]
+    assert len(set(names(profile.filter))) == len(profile.filter)
+
+
+def test_disabled_and_enabled_again_moves_a_plugin_to_the_end() -> None:
+    entry = [{"name": "NodeName"}]
+    profile = built({"filter": {"enabled": entry, "disabled": entry}})
+    assert names(profile.filter)[-1] == "NodeName"
+
+
+def test_arguments_reach_the_plugin() -> None:
+    profile = built(None, {"name": "DefaultPreemption", "args": {"minCandidateNodesAbsolute": 7}})
+    preemption = next(p for p in profile.post_filter if p.name == "DefaultPreemption")
+    assert preemption.model_dump()["min_candidate_nodes_absolute"] == 7
+
+
+def test_arguments_may_carry_their_version_and_kind() -> None:
+    version = "kubescheduler.config.k8s.io/v1"
+    built(None, {"name": "DefaultPreemption", "args": {"apiVersion": version, "kind": "DefaultPreemptionArgs"}})
+    with pytest.raises(ConfigurationError) as refused:
+        built(None, {"name": "DefaultPreemption", "args": {"apiVersion": "v1", "kind": "NodeAffinityArgs"}})
+    assert faults(refused.value) == [
+        f"pluginConfig[0].args.apiVersion: must be {version}",
+        "pluginConfig[0].args.kind: must be DefaultPreemptionArgs",
+    ]
+
+
+def test_wrong_arguments_are_named_with_their_paths_all_at_once() -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        built(
+            None,
+            {"name": "DefaultPreemption", "args": {"minCandidateNodesPercentage": 101}},
+            {"name": "InterPodAffinity", "args": {"hardPodAffinityWeigth": 1}},
+        )
+    paths = [fault.path for fault in refused.value.faults]
+    assert sorted(paths) == [
+        "pluginConfig[0].args.minCandidateNodesPercentage",
+        "pluginConfig[1].args.hardPodAffinityWeigth",
+    ]
+
+
+def test_python_names_and_texts_for_numbers_are_no_arguments() -> None:
+    for args in ({"min_candidate_nodes_absolute": 7}, {"minCandidateNodesAbsolute": "7"}):
+        with pytest.raises(ConfigurationError):
+            built(None, {"name": "DefaultPreemption", "args": args})
+
+
+@pytest.mark.parametrize(
+    "plugins",
+    [
+        {"score": {"enabled": [{"name": "NodeAfinity"}]}},
+        {"filter": {"disabled": [{"name": "NodeAfinity"}]}},
+        {"multiPoint": {"enabled": [{"name": "*"}]}},
+    ],
+)
+def test_unknown_plugin_is_refused(plugins: dict[str, Any]) -> None:
+    with pytest.raises(UnknownPlugin):
+        built(plugins)
+
+
+def test_unknown_plugin_is_refused_with_the_one_that_was_meant() -> None:
+    with pytest.raises(UnknownPlugin, match="did you mean NodeAffinity"):
+        built(None, {"name": "NodeAfinity", "args": {}})
+
+
+@pytest.mark.parametrize(
+    ("plugins", "complaint"),
+    [
+        ({"score": {"enabled": [{"name": "NodeName"}]}}, "NodeName has no extension point score"),
+        ({"preScore": {"enabled": [{"name": "ImageLocality"}]}}, "ImageLocality has no extension point preScore"),
+        ({"permit": {"enabled": [{"name": "NodeName"}]}}, "NodeName has no extension point permit"),
+        ({"filter": {"enabled": [{"name": "NodeName"}, {"name": "NodeName"}]}}, "NodeName is enabled twice"),
+        ({"queueSort": {"disabled": [{"name": "*"}]}}, "exactly one plugin sorts the queue, not none"),
+        ({"bind": {"disabled": [{"name": "DefaultBinder"}]}}, "at least one Bind plugin is needed"),
+    ],
+)
+def test_impossible_plugin_lists_are_refused(plugins: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ConfigurationError, match=complaint):
+        built(plugins)
+
+
+def test_plugin_configured_twice_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"pluginConfig\[1\].name: plugin NodeAffinity is configured twice"):
+        built(None, {"name": "NodeAffinity"}, {"name": "NodeAffinity"})
+
+
+def test_gates_switch_plugins_and_reach_their_validation() -> None:
+    off = Registry(REGISTRY.classes, {"NodeDeclaredFeatures": False})
+    profile = off.build_profile(ProfileSpec(scheduler_name="mine"))
+    assert "NodeDeclaredFeatures" not in names(profile.filter)
+
+
+def test_resources_that_an_extender_accounts_for_replace_the_ignored_ones() -> None:
+    extender = Extender.model_validate(
+        {
+            "urlPrefix": "http://extender",
+            "filterVerb": "filter",
+            "managedResources": [{"name": "example.com/x", "ignoredByScheduler": True}],
+        }
+    )
+    config = {"name": "NodeResourcesFit", "args": {"ignoredResources": ["example.com/y"]}}
+    profile = built(None, config, settings=ProfileSettings(extenders=(extender,)))
+    fit = next(p for p in profile.filter if p.name == "NodeResourcesFit")
+    assert list(fit.model_dump()["ignored_resources"]) == ["example.com/x"]
+
+
+def test_settings_and_policy_are_kept() -> None:
+    settings, policy = ProfileSettings(paused=True), PolicyReference("p", "uid", 3)
+    profile = built(settings=settings, policy=policy)
+    assert (profile.name, profile.settings, profile.policy) == ("mine", settings, policy)
+
+
+def test_weight_of_a_plugin_of_our_own_defaults_to_its_class() -> None:
+    profile = built({"multiPoint": {"enabled": [{"name": "Lifecycle"}]}})
+    lifecycle = REGISTRY.find("Lifecycle")
+    assert issubclass(lifecycle, ScorePlugin)
+    assert weights(profile)["Lifecycle"] == lifecycle.default_weight
