@@ -56,31 +56,30 @@ class VolumeZone(PreFilterPlugin[tuple[VolumeTopology, ...]], FilterPlugin[tuple
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[tuple[VolumeTopology, ...]]:
         """Collect the topology of the pod's volumes; SKIP where there is none."""
-        found: list[VolumeTopology] = []
-        for name in _claim_names(pod):
-            claim = snapshot.objects("PersistentVolumeClaim").get(f"{pod.namespace}/{name}")
-            if claim is None:
-                return PreFilterResult(unresolvable(f'persistentvolumeclaim "{name}" not found'))
-            if not claim.volume_name:
-                refusal = _refuse_unbound(claim, snapshot)
-                if refusal is not None:
-                    return PreFilterResult(refusal)
-                continue
-            volume = snapshot.objects("PersistentVolume").get(claim.volume_name)
-            if volume is None:
-                return PreFilterResult(unresolvable(f'persistentvolume "{claim.volume_name}" not found'))
-            found += _topology(volume)
-        return PreFilterResult(state=tuple(found)) if found else PreFilterResult(SKIP)
+        found, refusal = _collect(pod, snapshot)
+        if refusal is not None:
+            return PreFilterResult(refusal)
+        return PreFilterResult(state=found) if found else PreFilterResult(SKIP)
 
-    def filter(self, state: tuple[VolumeTopology, ...], pod: Pod, nodes: Snapshot) -> Verdict:
-        """Pass nodes in a zone and region of every volume, and nodes that are in none."""
-        del pod
+    def filter(self, state: tuple[VolumeTopology, ...] | None, pod: Pod, nodes: Snapshot) -> Verdict:
+        """Pass nodes in a zone and region of every volume, and nodes that are in none.
+
+        A profile that leaves PreFilter out has this plugin collect the topology here, as upstream's does.
+        """
+        if state is None:
+            state, refusal = _collect(pod, nodes)
+            if refusal is not None:
+                everywhere = np.ones(nodes.size, np.bool_)
+                reasons = [Rejection(everywhere, reason, refusal.code) for reason in refusal.reasons]
+                return Verdict(~everywhere, lambda: reasons)
         placed = np.zeros(nodes.size, np.bool_)
         for key in TOPOLOGY_LABELS:
             placed |= nodes.label(key).ids != ABSENT
         passed = ~placed
         if placed.any():
-            matching = np.logical_and.reduce([_in_topology(each, nodes) for each in state])
+            matching = np.ones(nodes.size, np.bool_)
+            for each in state:
+                matching &= _in_topology(each, nodes)
             passed = passed | matching
         return Verdict(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
 
@@ -98,6 +97,25 @@ class VolumeZone(PreFilterPlugin[tuple[VolumeTopology, ...]], FilterPlugin[tuple
                 return event.old is None or list(_topology(event.old)) != list(_topology(event.new))
             case _:
                 return event.old is None or event.old.labels != event.new.labels
+
+
+def _collect(pod: Pod, snapshot: Snapshot) -> tuple[tuple[VolumeTopology, ...], Status | None]:
+    """Return the topology of all bound volumes, or say which claim stands in the way."""
+    found: list[VolumeTopology] = []
+    for name in _claim_names(pod):
+        claim = snapshot.objects("PersistentVolumeClaim").get(f"{pod.namespace}/{name}")
+        if claim is None:
+            return (), unresolvable(f'persistentvolumeclaim "{name}" not found')
+        if not claim.volume_name:
+            refusal = _refuse_unbound(claim, snapshot)
+            if refusal is not None:
+                return (), refusal
+            continue
+        volume = snapshot.objects("PersistentVolume").get(claim.volume_name)
+        if volume is None:
+            return (), unresolvable(f'persistentvolume "{claim.volume_name}" not found')
+        found += _topology(volume)
+    return tuple(found), None
 
 
 def _claim_names(pod: Pod) -> list[str]:
