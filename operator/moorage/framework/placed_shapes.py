@@ -110,6 +110,8 @@ class PlacedShapes:
     ) -> Sequence[Carried]:
         """Return the carried terms that match a pod of this shape; `generation` is the namespaces'."""
         index = self._carried_index[kind]
+        if not index:
+            return ()
         matching: tuple[_CarriedColumn, ...] = self._matching.get(
             kind,
             shape,

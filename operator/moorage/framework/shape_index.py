@@ -27,6 +27,10 @@ class ShapeIndex(Generic[T]):
     def __init__(self) -> None:
         self._files: dict[_Place, dict[T, None]] = {}
 
+    def __bool__(self) -> bool:
+        """Whether any term is filed."""
+        return bool(self._files)
+
     def add(self, term: T, namespaces: Collection[str] | None, selector: LabelSelector | None) -> None:
         """File a term; without a selector it matches nothing, and is not filed."""
         for place in _places(namespaces, selector):
