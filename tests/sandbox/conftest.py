@@ -11,6 +11,9 @@ from moorage.sandbox.server import SandboxServer
 from sandbox.kube_api import KubeApi, connect, widget_definition
 
 ESTABLISH_SECONDS = 10.0
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+GROUP = "contract.example.dev"
+WIDGETS = f"/apis/{GROUP}/v1/widgets"
 
 
 @pytest.fixture(params=["sandbox", pytest.param("kube-apiserver", marks=pytest.mark.controlplane)])
@@ -28,17 +31,14 @@ async def api(request: pytest.FixtureRequest) -> AsyncIterator[KubeApi]:
 
 @pytest.fixture
 async def widgets(api: KubeApi) -> AsyncIterator[str]:
-    """The path of a custom kind's collection, in a group of the test's own."""
-    group = f"{api.namespace}.example.dev"
-    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-    made = await api.create(path, widget_definition(group))
-    assert made.code == 201, made.message
-    collection = f"/apis/{group}/v1/widgets"
+    """The path of a custom kind's collection, empty. The real server keeps the kind from test to test."""
+    made = await api.create(DEFINITIONS, widget_definition(GROUP))
+    assert made.code in {201, 409}, made.message
     async with asyncio.timeout(ESTABLISH_SECONDS):
-        while not await _is_served(api, group, collection):  # noqa: ASYNC110 - a server in another process
+        while not await _is_served(api, GROUP, WIDGETS):  # noqa: ASYNC110 - a server in another process
             await asyncio.sleep(0.05)
-    yield collection
-    await api.delete(f"{path}/widgets.{group}")
+    yield WIDGETS
+    await api.delete(WIDGETS)
 
 
 async def _is_served(api: KubeApi, group: str, collection: str) -> bool:

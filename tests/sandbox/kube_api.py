@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import ssl
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -94,18 +94,33 @@ class KubeApi:
         assert answer.code == 200, answer.message
         return [item["metadata"]["name"] for item in answer.body["items"]]
 
-    async def watch(self, path: str, **query: str) -> list[tuple[str, Object]]:
-        """Collect the events of a watch that ends after a second."""
-        return [event async for event in self.events(path, **query)]
+    async def watch(self, path: str, count: int, **query: str) -> list[tuple[str, Object]]:
+        """Collect the first events of a watch; fewer if there are no more within a second."""
+        found: list[tuple[str, Object]] = []
+        async with aclosing(self.events(path, **query)) as events:
+            async for event in events:
+                found.append(event)
+                if len(found) == count:
+                    break
+        return found
 
-    async def events(self, path: str, **query: str) -> AsyncIterator[tuple[str, Object]]:
+    async def events(self, path: str, **query: str) -> AsyncGenerator[tuple[str, Object], None]:
         """Follow a watch, for a second unless told otherwise."""
         query = {"timeoutSeconds": "1", "watch": "true", **query}
         async with self._session.get(path, params=query) as response:
             assert response.status == 200, await response.text()
-            async for line in response.content:
-                event = json.loads(line)
-                yield event["type"], event["object"]
+            try:
+                async for line in response.content:
+                    event = json.loads(line)
+                    yield event["type"], event["object"]
+            finally:
+                _abort(response)
+
+
+def _abort(response: aiohttp.ClientResponse) -> None:
+    """Drop a connection at once: TLS would say goodbye for longer than the test's loop lives."""
+    if response.connection is not None and response.connection.transport is not None:
+        response.connection.transport.abort()
 
 
 @asynccontextmanager

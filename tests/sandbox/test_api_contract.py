@@ -245,7 +245,7 @@ async def test_watch_replays_what_came_after_a_revision(api: KubeApi) -> None:
     await api.create(api.configmaps, config("p"))
     await api.patch(f"{api.configmaps}/p", {"metadata": {"labels": {"a": "b"}}})
     await api.delete(f"{api.configmaps}/p")
-    events = await api.watch(api.configmaps, resourceVersion=since)
+    events = await api.watch(api.configmaps, 3, resourceVersion=since)
     assert [(kind, obj["metadata"]["name"]) for kind, obj in events] == [
         ("ADDED", "p"),
         ("MODIFIED", "p"),
@@ -259,7 +259,7 @@ async def test_deleted_pod_is_seen_terminating_before_it_goes(api: KubeApi) -> N
     await api.create(api.pods, pod("p"))
     since = (await api.get(api.pods)).revision
     await api.delete(f"{api.pods}/p")
-    events = await api.watch(api.pods, resourceVersion=since)
+    events = await api.watch(api.pods, 2, resourceVersion=since)
     assert [(kind, "deletionTimestamp" in obj["metadata"]) for kind, obj in events] == [
         ("MODIFIED", True),
         ("DELETED", True),
@@ -268,7 +268,7 @@ async def test_deleted_pod_is_seen_terminating_before_it_goes(api: KubeApi) -> N
 
 async def test_watch_without_a_revision_begins_with_what_is_there(api: KubeApi) -> None:
     await api.create(api.pods, pod("p"))
-    events = await api.watch(api.pods)
+    events = await api.watch(api.pods, 1)
     assert [(kind, obj["metadata"]["name"]) for kind, obj in events] == [("ADDED", "p")]
 
 
@@ -277,7 +277,7 @@ async def test_object_that_leaves_a_selector_is_deleted_for_its_watcher(api: Kub
     await api.create(api.pods, pod("p", metadata={"labels": {"color": "red"}}))
     await api.patch(f"{api.pods}/p", {"metadata": {"labels": {"color": "blue"}}})
     await api.patch(f"{api.pods}/p", {"metadata": {"labels": {"color": "red"}}})
-    events = await api.watch(api.pods, resourceVersion=since, labelSelector="color=red")
+    events = await api.watch(api.pods, 3, resourceVersion=since, labelSelector="color=red")
     assert [kind for kind, _ in events] == ["ADDED", "DELETED", "ADDED"]
 
 
@@ -285,14 +285,14 @@ async def test_bound_pod_enters_the_watch_of_its_node(api: KubeApi) -> None:
     since = (await api.get(api.pods)).revision
     await api.create(api.pods, pod("p"))
     await api.create(f"{api.pods}/p/binding", binding("p", "n1"))
-    events = await api.watch(api.pods, resourceVersion=since, fieldSelector="spec.nodeName=n1")
+    events = await api.watch(api.pods, 1, resourceVersion=since, fieldSelector="spec.nodeName=n1")
     assert [(kind, obj["spec"]["nodeName"]) for kind, obj in events] == [("ADDED", "n1")]
 
 
 async def test_streamed_list_ends_with_a_bookmark(api: KubeApi) -> None:
     await api.create(api.pods, pod("p"))
     events = await api.watch(
-        api.pods, sendInitialEvents="true", resourceVersionMatch="NotOlderThan", allowWatchBookmarks="true"
+        api.pods, 2, sendInitialEvents="true", resourceVersionMatch="NotOlderThan", allowWatchBookmarks="true"
     )
     assert [kind for kind, _ in events][:2] == ["ADDED", "BOOKMARK"]
     assert events[1][1]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
