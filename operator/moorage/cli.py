@@ -84,6 +84,8 @@ def run(  # noqa: PLR0913 - one parameter a flag
     serve_plain_http: Annotated[
         bool, typer.Option("--serve-plain-http", help="Serve plain HTTP on an address that is not loopback too.")
     ] = False,
+    tls_cert_file: Annotated[Path | None, typer.Option(help="The serving certificate; default: self-signed.")] = None,
+    tls_private_key_file: Annotated[Path | None, typer.Option(help="Its key.")] = None,
     allow_default_scheduler: AllowDefaultOption = False,
     leader_elect: Annotated[
         bool, typer.Option(help="Bind only while holding the Lease, so that several replicas can run.")
@@ -102,6 +104,8 @@ def run(  # noqa: PLR0913 - one parameter a flag
         bind_address=bind_address,
         port=port,
         serve_plain_http=serve_plain_http,
+        tls_cert_file=tls_cert_file,
+        tls_private_key_file=tls_private_key_file,
         allow_default_scheduler=allow_default_scheduler,
         seed=seed,
         leader_election=LeaderElectionSettings(enabled=leader_elect),

@@ -36,7 +36,10 @@ class Settings:
     port: int = SECURE_PORT
     """0: a free one, which is printed."""
     serve_plain_http: bool = False
-    """Serve without TLS where the address is not loopback."""
+    """Serve without TLS, and to everybody, where the address is not loopback too."""
+    tls_cert_file: Path | None = None
+    """The serving certificate; without one a self-signed certificate is made."""
+    tls_private_key_file: Path | None = None
     qps: float = 0.0
     """Writes a second that the client allows itself; 0: no limit, the API server's fairness decides."""
     burst: int = 0

@@ -1,10 +1,12 @@
-"""The process's ways to the API server: one for reading and writing, one for the lease, one for kopf's thread."""
+"""The process's ways to the API server: fenced for scheduling, unfenced for the lease, and one for kopf's thread."""
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from ssl import SSLContext
 from typing import Any
 
 from moorage.runtime.clock import Clock, SystemClock
@@ -19,7 +21,7 @@ from moorage.settings import Settings
 WATCHES = 20
 SPARE_CONNECTIONS = 16
 """Connections beyond the watches and the binds: events, statuses, lists."""
-LEASE_CONNECTIONS = 2
+UNFENCED_CONNECTIONS = 2
 KOPF_CONNECTIONS = 4
 
 
@@ -46,11 +48,10 @@ class Connections:
         transport = await self._transport(WATCHES + settings.parallelism + SPARE_CONNECTIONS)
         return KubeClient(transport, self.clock, limiter, self.observer, may_write)
 
-    async def lease_client(self) -> KubeClient:
-        """Open a client without limits, so that nothing can hold a renewal up."""
-        return KubeClient(
-            await self._transport(LEASE_CONNECTIONS), self.clock, RateLimiter(0, 0, self.clock), self.observer
-        )
+    async def unfenced_client(self) -> KubeClient:
+        """Open a client without limits and for standbys too: for the lease, and to ask who may read what is served."""
+        transport = await self._transport(UNFENCED_CONNECTIONS)
+        return KubeClient(transport, self.clock, RateLimiter(0, 0, self.clock), self.observer)
 
     async def _transport(self, connection_limit: int) -> Transport:
         tls = tls_of(self.settings, self.credentials, self.clock)
@@ -73,3 +74,14 @@ def kopf_session(settings: Settings) -> Callable[[], Awaitable[tuple[Any, str]]]
         return session, credentials.server
 
     return open_it
+
+
+def serving_tls(settings: Settings) -> SSLContext:
+    """Make the context that the endpoints are served with, self-signed where no certificate is given."""
+    from moorage.runtime.serving_certificate import serving_context
+
+    names = [socket.gethostname(), "localhost", "127.0.0.1"]
+    if settings.bind_address not in {"0.0.0.0", "::"}:  # noqa: S104 - compared, not bound
+        names.append(settings.bind_address)
+    cert, key = settings.tls_cert_file, settings.tls_private_key_file
+    return serving_context(str(cert) if cert else None, str(key) if key else None, names)

@@ -21,7 +21,7 @@ from uuid import uuid4
 import msgspec
 
 from moorage import __version__
-from moorage.app.connections import Connections, find_credentials, kopf_session
+from moorage.app.connections import Connections, find_credentials, kopf_session, serving_tls
 from moorage.app.endpoints import Vitals, endpoints
 from moorage.app.parts import Parts, World
 from moorage.app.policy_keeper import run_in
@@ -29,10 +29,11 @@ from moorage.controller.configuration import ProcessConfiguration
 from moorage.controller.handlers import PolicyWatch
 from moorage.errors import MoorageError
 from moorage.runtime.clock import SystemClock
+from moorage.runtime.delegated_auth import DelegatedAuth
 from moorage.runtime.leader_election import LeaderElector
 from moorage.runtime.metrics import Metrics
 from moorage.runtime.resources import SCHEDULING_POLICY
-from moorage.runtime.server import HealthServer
+from moorage.runtime.server import OPEN_PATHS, HealthServer, Security, is_loopback
 
 logger = logging.getLogger(__name__)
 
@@ -79,7 +80,7 @@ class Operator:
         client = await connections.main_client(may_write)
         world = World(client=client, clock=self._clock, random=self._random, metrics=metrics, may_write=may_write)
         parts = Parts(self._configuration, world)
-        await self._serve(parts, elector, stack)
+        await self._serve(parts, elector, connections)
         async with asyncio.TaskGroup() as tasks:
             await self._live(parts, elector, tasks)
 
@@ -87,10 +88,10 @@ class Operator:
         if not self._settings.leader_election.enabled:
             return None
         identity = f"{os.environ.get('POD_NAME') or socket.gethostname()}_{uuid4()}"
-        client = await connections.lease_client()
+        client = await connections.unfenced_client()
         return LeaderElector(client, identity, self._settings.leader_election, self._clock, self._random)
 
-    async def _serve(self, parts: Parts, elector: LeaderElector | None, stack: AsyncExitStack) -> None:
+    async def _serve(self, parts: Parts, elector: LeaderElector | None, connections: Connections) -> None:
         vitals = Vitals(
             settings=self._settings,
             scheduler=parts.scheduler,
@@ -101,11 +102,16 @@ class Operator:
             metrics=parts.world.metrics,
             clock=self._clock,
         )
-        server = HealthServer(endpoints(vitals))
         address = self._settings.bind_address
-        port = await server.start(address, self._settings.port, plain_http_anywhere=self._settings.serve_plain_http)
-        stack.push_async_callback(server.stop)
-        logger.info("moorage %s, serving on http://%s:%d", __version__, address, port)
+        is_plain = self._settings.serve_plain_http or is_loopback(address)
+        server = HealthServer(endpoints(vitals), None if is_plain else await self._security(connections))
+        port = await server.start(address, self._settings.port)
+        connections.stack.push_async_callback(server.stop)
+        logger.info("moorage %s, serving on %s://%s:%d", __version__, "http" if is_plain else "https", address, port)
+
+    async def _security(self, connections: Connections) -> Security:
+        auth = DelegatedAuth(await connections.unfenced_client(), self._clock, OPEN_PATHS)
+        return Security(context=serving_tls(self._settings), middleware=auth.middleware)
 
     async def _live(self, parts: Parts, elector: LeaderElector | None, tasks: asyncio.TaskGroup) -> None:
         """Start, wait for the signal, and stop. The lease ends last: until then nobody else may bind."""

@@ -14,6 +14,9 @@ from moorage.runtime.metrics import CONTENT_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from ssl import SSLContext
+
+    from aiohttp.typedefs import Middleware
 
 SHUTDOWN_SECONDS = 1.0
 """How long open connections may hold up a stop."""
@@ -31,28 +34,37 @@ class Endpoints:
     debug_cache: Callable[[], Any]
 
 
-class HealthServer:
-    """Serves the endpoints over plain HTTP."""
+OPEN_PATHS = frozenset({"/healthz", "/livez", "/readyz"})
+"""What anybody may ask: kubelets have no token."""
 
-    def __init__(self, endpoints: Endpoints) -> None:
-        """Nothing is served before `start`."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Security:
+    """HTTPS, and who may read what."""
+
+    context: SSLContext
+    middleware: Middleware
+
+
+class HealthServer:
+    """Serves the endpoints."""
+
+    def __init__(self, endpoints: Endpoints, security: Security | None = None) -> None:
+        """Nothing is served before `start`; without `security` it is served as plain HTTP, to everybody."""
         self._endpoints = endpoints
+        self._security = security
         self._runner: web.AppRunner | None = None
 
-    async def start(self, address: str, port: int, *, plain_http_anywhere: bool = False) -> int:
+    async def start(self, address: str, port: int) -> int:
         """Listen, and return the port: the one that was asked for, or a free one for 0.
 
-        Raises MoorageError for an address that is not loopback unless `plain_http_anywhere`, or that is taken.
+        Raises MoorageError where the port is taken.
         """
-        if not plain_http_anywhere and not _is_loopback(address):
-            raise MoorageError(
-                f"plain HTTP is served on loopback only, not on {address}; "
-                "use --bind-address 127.0.0.1, or --serve-plain-http if nothing else can reach it"
-            )
+        context = self._security.context if self._security else None
         runner = web.AppRunner(self._application(), access_log=None, shutdown_timeout=SHUTDOWN_SECONDS)
         await runner.setup()
         try:
-            await web.TCPSite(runner, address, port).start()
+            await web.TCPSite(runner, address, port, ssl_context=context).start()
         except OSError as error:
             await runner.cleanup()
             raise MoorageError(f"cannot listen on {address}:{port}: {error.strerror}; choose another --port") from error
@@ -66,7 +78,7 @@ class HealthServer:
             self._runner = None
 
     def _application(self) -> web.Application:
-        application = web.Application()
+        application = web.Application(middlewares=[self._security.middleware] if self._security else [])
         live, ready = self._endpoints.livez, self._endpoints.readyz
         application.router.add_get("/healthz", _probe("healthz", live))
         application.router.add_get("/livez", _probe("livez", live))
@@ -103,7 +115,8 @@ def _json(read: Callable[[], Any]) -> Callable[[web.Request], Any]:
     return answer
 
 
-def _is_loopback(address: str) -> bool:
+def is_loopback(address: str) -> bool:
+    """Whether an address is reached from this machine alone."""
     try:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:

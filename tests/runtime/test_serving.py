@@ -1,0 +1,118 @@
+"""What is served beyond loopback: HTTPS, health to everybody, the rest to whom the API server authorizes."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import msgspec
+import pytest
+
+from fakes import FakeClock
+from moorage.errors import ApiUnreachable, CredentialsError
+from moorage.runtime.delegated_auth import ACCESS_REVIEWS, TOKEN_REVIEWS, DelegatedAuth
+from moorage.runtime.server import OPEN_PATHS, Endpoints, HealthServer, Security
+from moorage.runtime.serving_certificate import self_signed, serving_context
+
+ANSWERS = Endpoints(metrics=lambda: b"metrics", configz=dict, debug_cache=dict)
+
+
+class Reviews:
+    """An API server that knows one user, who may read /metrics."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.is_gone = False
+
+    async def create(self, path: str, body: bytes, *, timeout_seconds: float = 0.0) -> bytes:  # noqa: ARG002
+        self.asked.append(path)
+        if self.is_gone:
+            raise ApiUnreachable("connection refused")
+        spec: dict[str, Any] = msgspec.json.decode(body)["spec"]
+        if path == TOKEN_REVIEWS:
+            known = spec["token"] == "good"
+            return msgspec.json.encode({"status": {"authenticated": known, "user": {"username": "prometheus"}}})
+        assert path == ACCESS_REVIEWS
+        allowed = spec["user"] == "prometheus" and spec["nonResourceAttributes"] == {"path": "/metrics", "verb": "get"}
+        return msgspec.json.encode({"status": {"allowed": allowed}})
+
+
+@pytest.fixture
+def reviews() -> Reviews:
+    return Reviews()
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+Get = Callable[[str, str | None], Any]
+
+
+@pytest.fixture
+async def get(reviews: Reviews, clock: FakeClock, tmp_path: Path) -> AsyncIterator[Get]:
+    pem = tmp_path / "serving.pem"
+    pem.write_bytes(self_signed(["127.0.0.1"], datetime.now(UTC)))
+    auth = DelegatedAuth(reviews, clock, OPEN_PATHS)  # type: ignore[arg-type]
+    context = serving_context(str(pem), str(pem), ())
+    server = HealthServer(ANSWERS, Security(context=context, middleware=auth.middleware))
+    port = await server.start("127.0.0.1", 0)
+    trust = ssl.create_default_context(cafile=str(pem))
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=trust)) as session:
+
+        async def ask(path: str, token: str | None) -> tuple[int, str]:
+            headers = {"Authorization": f"Bearer {token}"} if token else {}
+            async with session.get(f"https://127.0.0.1:{port}{path}", headers=headers) as response:
+                return response.status, await response.text()
+
+        yield ask
+    await server.stop()
+
+
+async def test_health_is_for_everybody(get: Get, reviews: Reviews) -> None:
+    assert [(await get(path, None))[0] for path in sorted(OPEN_PATHS)] == [200, 200, 200]
+    assert reviews.asked == []
+
+
+async def test_the_rest_needs_a_token_that_the_api_server_knows(get: Get) -> None:
+    assert (await get("/metrics", None))[0] == 401
+    assert (await get("/metrics", "bad"))[0] == 401
+
+
+async def test_who_is_authorized_is_served_and_who_is_not_is_told_what_is_missing(get: Get) -> None:
+    assert await get("/metrics", "good") == (200, "metrics")
+    status, text = await get("/debug/cache", "good")
+    assert status == 403
+    assert text == 'Forbidden: user "prometheus" cannot get path "/debug/cache"\n'
+
+
+async def test_an_answer_is_remembered_for_a_moment(get: Get, reviews: Reviews, clock: FakeClock) -> None:
+    await get("/metrics", "good")
+    await get("/metrics", "good")
+    assert len(reviews.asked) == 2
+    await clock.advance(11.0)
+    await get("/metrics", "good")
+    assert len(reviews.asked) == 4
+
+
+async def test_without_an_api_server_nobody_is_let_in_and_nothing_is_remembered(get: Get, reviews: Reviews) -> None:
+    reviews.is_gone = True
+    assert (await get("/metrics", "good"))[0] == 500
+    reviews.is_gone = False
+    assert (await get("/metrics", "good"))[0] == 200
+
+
+def test_a_certificate_is_made_where_none_is_given() -> None:
+    assert serving_context(None, None, ["localhost", "127.0.0.1"]).minimum_version is ssl.TLSVersion.TLSv1_2
+
+
+def test_a_certificate_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.pem"
+    wrong.write_text("not PEM", encoding="ascii")
+    with pytest.raises(CredentialsError, match=r"wrong\.pem"):
+        serving_context(str(wrong), str(wrong), ())
