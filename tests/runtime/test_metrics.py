@@ -1,0 +1,103 @@
+"""Names and labels are a contract with dashboards: kube-scheduler's and client-go's must stay as they are."""
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from builders import pod
+from moorage.engine.inbox import BindingFinished
+from moorage.framework.events import added, deleted
+from moorage.runtime.metrics import Metrics
+
+LABELS = {
+    "scheduler_schedule_attempts": {"result", "profile"},
+    "scheduler_scheduling_attempt_duration_seconds": {"result", "profile"},
+    "scheduler_scheduling_algorithm_duration_seconds": set(),
+    "scheduler_pod_scheduling_sli_duration_seconds": {"attempts"},
+    "scheduler_pod_scheduling_attempts": set(),
+    "scheduler_preemption_attempts": set(),
+    "scheduler_preemption_victims": set(),
+    "scheduler_event_handling_duration_seconds": {"event"},
+    "rest_client_requests": {"code", "method", "host"},
+    "rest_client_request_duration_seconds": {"verb", "host"},
+    "rest_client_rate_limiter_duration_seconds": {"verb", "host"},
+}
+
+
+def used() -> Metrics:
+    """Every metric, observed once."""
+    metrics = Metrics("10.0.0.1:6443")
+    metrics.scheduling.observe_attempt("scheduled", "gold", 0.003)
+    metrics.scheduling.observe_decision(0.0004)
+    metrics.scheduling.observe_bound(1, 0.2)
+    metrics.scheduling.observe_bound(20, 0.2)
+    metrics.scheduling.observe_preemption(3)
+    metrics.scheduling.observe_message(added("Node", None), 0.0001)
+    metrics.scheduling.observe_message(deleted("Pod", None), 0.0001)
+    metrics.scheduling.observe_message(BindingFinished(pod("p"), "n"), 0.0001)
+    metrics.client.observe_request("POST", 201, 0.004)
+    metrics.client.observe_request("GET", 0, 5.0)
+    metrics.client.observe_throttling("POST", 1.5)
+    return metrics
+
+
+def samples(metrics: Metrics) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+    families = text_string_to_metric_families(metrics.render().decode())
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in families
+        for sample in family.samples
+    }
+
+
+def test_names_and_labels_are_kube_schedulers_and_client_gos() -> None:
+    families = {family.name: family for family in text_string_to_metric_families(used().render().decode())}
+    for name, labels in LABELS.items():
+        assert families[name].samples, name
+        for sample in families[name].samples:
+            assert set(sample.labels) - {"le"} == labels, name
+
+
+def test_buckets_are_upstreams() -> None:
+    bounds = {
+        dict(labels)["le"]
+        for name, labels in samples(used())
+        if name == "scheduler_scheduling_attempt_duration_seconds_bucket"
+    }
+    assert bounds == {str(0.001 * 2**step) for step in range(15)} | {"+Inf"}
+
+
+def test_many_attempts_share_one_label() -> None:
+    found = {
+        dict(labels)["attempts"]
+        for name, labels in samples(used())
+        if name == "scheduler_pod_scheduling_sli_duration_seconds_count"
+    }
+    assert found == {"1", "15+"}
+
+
+def test_events_are_labelled_by_kind_and_action() -> None:
+    found = {
+        dict(labels)["event"]
+        for name, labels in samples(used())
+        if name == "scheduler_event_handling_duration_seconds_count"
+    }
+    assert found == {"NodeAdd", "PodDelete", "BindingFinished"}
+
+
+def test_requests_without_an_answer_count_as_errors() -> None:
+    labels = frozenset({("code", "<error>"), ("method", "GET"), ("host", "10.0.0.1:6443")})
+    assert samples(used())["rest_client_requests_total", labels] == 1
+
+
+def test_gauges_are_read_when_somebody_scrapes() -> None:
+    metrics, pending = Metrics("api"), {"active": 1}
+    metrics.read_at_scrape(
+        "scheduler_pending_pods", "Pods.", ("queue",), lambda: {(queue,): count for queue, count in pending.items()}
+    )
+    pending["active"] = 7
+    assert samples(metrics)["scheduler_pending_pods", frozenset({("queue", "active")})] == 7
+
+
+def test_two_processes_in_one_test_do_not_share_metrics() -> None:
+    first, second = Metrics("a"), Metrics("b")
+    first.scheduling.observe_preemption(1)
+    assert samples(second)["scheduler_preemption_attempts_total", frozenset()] == 0

@@ -1,0 +1,85 @@
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from aiohttp import ClientSession
+
+from moorage.errors import MoorageError
+from moorage.runtime.metrics import Metrics
+from moorage.runtime.server import Endpoints, HealthServer
+
+
+class State:
+    def __init__(self) -> None:
+        self.live = ""
+        self.ready = ""
+
+    def endpoints(self) -> Endpoints:
+        return Endpoints(
+            livez={"loop": lambda: self.live},
+            readyz={"informer-Pod": lambda: self.ready},
+            metrics=Metrics("api").render,
+            configz=lambda: {"qps": 50},
+            debug_cache=lambda: {"nodes": {"n1"}},
+        )
+
+
+@asynccontextmanager
+async def serving(state: State) -> AsyncIterator[str]:
+    server = HealthServer(state.endpoints())
+    port = await server.start("127.0.0.1", 0)
+    assert port > 0
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        await server.stop()
+
+
+async def get(url: str) -> tuple[int, str]:
+    async with ClientSession() as session, session.get(url) as response:
+        return response.status, await response.text()
+
+
+@pytest.mark.parametrize("path", ["healthz", "livez", "readyz"])
+async def test_a_healthy_process_answers_ok(path: str) -> None:
+    async with serving(State()) as url:
+        assert await get(f"{url}/{path}") == (200, "ok")
+
+
+async def test_verbose_names_each_check() -> None:
+    async with serving(State()) as url:
+        status, text = await get(f"{url}/readyz?verbose")
+    assert status == 200
+    assert text == "[+]loop ok\n[+]informer-Pod ok\nreadyz check passed\n"
+
+
+async def test_a_process_that_has_not_synced_is_alive_but_not_ready_and_says_why() -> None:
+    state = State()
+    state.ready = "has not synced"
+    async with serving(state) as url:
+        assert (await get(f"{url}/livez"))[0] == 200
+        status, text = await get(f"{url}/readyz")
+    assert status == 500
+    assert "[-]informer-Pod failed: has not synced" in text
+    assert "readyz check failed" in text
+
+
+async def test_metrics_are_in_prometheus_text_format_without_created_series() -> None:
+    async with serving(State()) as url, ClientSession() as session, session.get(f"{url}/metrics") as response:
+        text = await response.text()
+        assert response.headers["Content-Type"].startswith("text/plain; version=")
+    assert "scheduler_schedule_attempts_total" in text
+    assert "_created" not in text
+
+
+@pytest.mark.parametrize(("path", "expected"), [("configz", '{"qps": 50}'), ("debug/cache", '{"nodes": "{\'n1\'}"}')])
+async def test_configuration_and_cache_are_json(path: str, expected: str) -> None:
+    async with serving(State()) as url:
+        assert await get(f"{url}/{path}") == (200, expected)
+
+
+async def test_a_port_that_is_taken_is_said_with_the_next_step() -> None:
+    async with serving(State()) as url:
+        port = int(url.rpartition(":")[2])
+        with pytest.raises(MoorageError, match=rf"127\.0\.0\.1:{port}.*--port"):
+            await HealthServer(State().endpoints()).start("127.0.0.1", port)
