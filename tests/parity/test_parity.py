@@ -79,6 +79,7 @@ def test_a_line_that_is_no_case_is_refused_with_its_place(tmp_path: Path, line: 
 
 def test_empty_and_absent_are_the_same() -> None:
     assert not list(compare({"feasible": [], "scores": {}}, {}))
+    assert list(compare({"total": {"n1": 0}}, {"total": {}}))
     assert [str(difference) for difference in compare({"total": {"n1": 3}}, {"total": {"n1": 4}})] == [
         "total.n1: kube-scheduler 3, moorage 4"
     ]

@@ -17,10 +17,10 @@ from moorage.engine.pre_filter import run_pre_filter
 from moorage.engine.preemption import best_candidates
 from moorage.engine.refusal import Refusal
 from moorage.engine.scoring import run_scores
-from moorage.framework.interface import PreFilterPlugin
+from moorage.framework.interface import FilterPlugin, PreFilterPlugin
 from moorage.framework.profile import Profile
 from moorage.framework.snapshot import Snapshot
-from moorage.framework.status import Code, Status
+from moorage.framework.status import Status
 from moorage.model.pod import Pod
 
 Json = dict[str, Any]
@@ -88,16 +88,25 @@ class CaseDecision:
 
     def _filter_all(self) -> Json:
         """Return what each Filter plugin alone says of the nodes that two or more of them reject."""
-        if self._verdicts is None:
-            return {}
-        rejections: dict[str, Json] = {name: {} for name in self._snapshot.names}
-        for plugin in self._found.filters:
-            verdict = plugin.filter(self._found.states.get(plugin), self._pod, self._snapshot)
-            reasons = () if verdict.passed.all() else verdict.rejections()
-            for position in np.flatnonzero(~verdict.passed).tolist():
-                status = Status(*_unattributed(status_at(plugin.name, reasons, position)))
-                rejections[self._snapshot.names[position]][plugin.name] = status_json(status)
+        names = self._snapshot.names
+        rejections: dict[str, Json] = {name: {} for name in names}
+        for plugin in self._profile.filter:
+            for position, status in self._one_filter(plugin).items():
+                rejections[names[position]][plugin.name] = status_json(status)
         return {name: plugins for name, plugins in rejections.items() if len(plugins) > 1}
+
+    def _one_filter(self, plugin: FilterPlugin[Any]) -> dict[int, Status]:
+        """Return the nodes that a Filter plugin rejects, by position; none if its own PreFilter leaves it out."""
+        state = None
+        if plugin in self._profile.pre_filter and isinstance(plugin, PreFilterPlugin):
+            result = plugin.pre_filter(self._pod, self._snapshot)
+            if not result.status.is_success:
+                return {}
+            state = result.state
+        verdict = plugin.filter(state, self._pod, self._snapshot)
+        positions = np.flatnonzero(~verdict.passed).tolist()
+        reasons = verdict.rejections() if positions else ()
+        return {position: status_at("", reasons, position) for position in positions}
 
     def _score(self, feasible: Snapshot) -> Json:
         """Score the nodes that fit, also where the scheduler would take the only one unseen."""
@@ -139,10 +148,6 @@ def status_json(status: Status) -> Json:
     """Render a status."""
     parts: Json = {"code": status.code.value, "plugin": status.plugin, "reasons": sorted(status.reasons)}
     return {name: part for name, part in parts.items() if part}
-
-
-def _unattributed(status: Status) -> tuple[Code, tuple[str, ...]]:
-    return status.code, status.reasons
 
 
 def scores_json(profile: Profile, table: ScoreTable) -> Json:

@@ -150,5 +150,10 @@ def _differences(path: str, expected: Any, actual: Any) -> Iterator[Difference]:
     if isinstance(expected, dict) and isinstance(actual, dict):
         for key in dict.fromkeys([*expected, *actual]):
             yield from _differences(f"{path}.{key}", expected.get(key), actual.get(key))
-    elif expected != actual and (expected or actual):
+    elif expected != actual and not (_is_empty(expected) and _is_empty(actual)):
         yield Difference(path, expected, actual)
+
+
+def _is_empty(part: Any) -> bool:
+    """Whether a part says nothing, so that it may as well be absent; the number 0 says something."""
+    return part is None or part is False or part in ("", [], {})
