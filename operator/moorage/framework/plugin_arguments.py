@@ -50,7 +50,10 @@ def read_arguments(spec: ProfileSpec) -> Arguments:
             if config.args.get(key, value) != value
         ]
         arguments.paths[config.name] = f"{path}.args"
-        arguments.values[config.name] = {key: value for key, value in config.args.items() if key not in expected}
+        # A null is the same as no value, as in every API of Kubernetes.
+        arguments.values[config.name] = {
+            key: value for key, value in config.args.items() if key not in expected and value is not None
+        }
     ignored = _resources_left_to_extenders(spec)
     if ignored:
         arguments.values.setdefault(FIT_PLUGIN, {})["ignoredResources"] = ignored

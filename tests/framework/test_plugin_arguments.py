@@ -1,0 +1,15 @@
+from moorage.api.plugins import PluginConfig
+from moorage.framework.plugin_arguments import build_plugin, read_arguments
+from moorage.framework.profile import ProfileSpec
+from moorage.plugins.node_resources_fit import NodeResourcesFit
+
+
+def test_null_is_the_same_as_no_value() -> None:
+    nothing = {"ignoredResources": None, "scoringStrategy": None}
+    config = PluginConfig(name="NodeResourcesFit", args=nothing)
+    spec = ProfileSpec(scheduler_name="nulls", plugin_config=(config,))
+
+    plugin = build_plugin(NodeResourcesFit, read_arguments(spec).values["NodeResourcesFit"], {})
+
+    assert isinstance(plugin, NodeResourcesFit)
+    assert plugin.scoring_strategy == NodeResourcesFit().scoring_strategy
