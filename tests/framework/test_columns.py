@@ -175,7 +175,7 @@ class ColumnsMachine(RuleBasedStateMachine):
 
 
 TestColumns = ColumnsMachine.TestCase
-TestColumns.settings = settings(max_examples=30, stateful_step_count=20, deadline=None)
+TestColumns.settings = settings(max_examples=25, stateful_step_count=20)
 
 
 def test_arrays_are_live_slices_that_cannot_be_written() -> None:
@@ -291,7 +291,7 @@ def test_terms_that_are_not_asked_for_any_more_are_dropped_and_counted_anew() ->
 
 
 @given(cluster=strategies.clusters())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20)
 def test_nodes_are_looked_at_zone_by_zone_in_turn(cluster: tuple[list[Node], list[Pod]]) -> None:
     nodes, _ = cluster
     snapshot = Snapshot(columns_of(nodes))

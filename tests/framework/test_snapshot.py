@@ -24,7 +24,7 @@ Cluster = tuple[list[Node], list[Pod]]
 
 
 @given(cluster=strategies.clusters(), term=strategies.counted_terms(), incoming=strategies.pods(), data=st.data())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30)
 def test_a_view_has_the_entries_of_the_whole(
     cluster: Cluster, term: CountedTerm, incoming: Pod, data: st.DataObject
 ) -> None:
@@ -79,7 +79,7 @@ def test_views_share_ids_and_vocabulary() -> None:
 
 
 @given(cluster=strategies.clusters(), term=strategies.counted_terms(), incoming=strategies.pods(), data=st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40)
 def test_a_what_if_view_says_what_the_changed_cluster_would(
     cluster: Cluster, term: CountedTerm, incoming: Pod, data: st.DataObject
 ) -> None:
