@@ -145,7 +145,8 @@ class KubeconfigToken:
     async def load(self) -> _Loaded:
         """Read the kubeconfig, run its plugin, keep the token, and return what was found."""
         loaded = await _read_kubeconfig(self._path, self._context, self._clock.time())
-        self._header = loaded.configuration.api_key.get("BearerToken")
+        header = loaded.configuration.api_key.get("BearerToken")
+        self._header = header and header.strip()  # token files end with a newline
         self._stale_at = self._clock.monotonic() + loaded.good_for_seconds
         return loaded
 
