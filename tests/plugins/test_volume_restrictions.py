@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import pytest
+
+from builders import Object, node, pod
+from moorage.framework.events import added, deleted
+from moorage.framework.status import Code
+from moorage.model.pod import Pod
+from moorage.plugins.volume_restrictions import CLAIM_REASON, DISK_REASON, VolumeRestrictions
+from plugin_runs import passes, rejections
+from storage_builders import claim, mounting, storage_snapshot
+
+NODES = (node("a"), node("b"))
+EXCLUSIVE = claim("only", modes=["ReadWriteOncePod"])
+PLUGIN = VolumeRestrictions()
+
+
+def gce(name: str = "disk", *, read_only: bool = False) -> Object:
+    return {"gcePersistentDisk": {"pdName": name, "readOnly": read_only}}
+
+
+def aws(*, read_only: bool = False) -> Object:
+    return {"awsElasticBlockStore": {"volumeID": "vol-1", "readOnly": read_only}}
+
+
+def iscsi(*, read_only: bool = False) -> Object:
+    return {"iscsi": {"iqn": "iqn.2001-04.com.example:storage", "readOnly": read_only, "targetPortal": "", "lun": 0}}
+
+
+def rbd(monitor: str, *, read_only: bool = False) -> Object:
+    return {"rbd": {"monitors": [monitor], "pool": "rbd", "image": "image", "readOnly": read_only}}
+
+
+def with_disk(name: str, disk: Object, node_name: str = "") -> Pod:
+    return pod(name, node=node_name, spec={"volumes": [{"name": "disk", **disk}]})
+
+
+@pytest.mark.parametrize(
+    ("mounted", "wanted", "passing"),
+    [
+        (gce(), gce(read_only=True), {"b"}),
+        (gce(read_only=True), gce(read_only=True), {"a", "b"}),
+        (gce(), gce("other"), {"a", "b"}),
+        (aws(read_only=True), aws(read_only=True), {"b"}),
+        (iscsi(), iscsi(), {"b"}),
+        (iscsi(read_only=True), iscsi(read_only=True), {"a", "b"}),
+        (rbd("m1"), rbd("m1"), {"b"}),
+        (rbd("m1"), rbd("m2"), {"a", "b"}),
+        (rbd("m1", read_only=True), rbd("m1", read_only=True), {"a", "b"}),
+    ],
+)
+def test_disk_is_mounted_twice_on_a_node_only_to_be_read(mounted: Object, wanted: Object, passing: set[str]) -> None:
+    snapshot = storage_snapshot(NODES, [with_disk("e", mounted, "a")])
+
+    assert passes(PLUGIN, with_disk("p", wanted), snapshot) == passing
+
+
+def test_disk_in_use_may_be_freed_by_preemption() -> None:
+    snapshot = storage_snapshot(NODES, [with_disk("e", gce(), "a")])
+
+    assert rejections(PLUGIN, with_disk("p", gce()), snapshot)["a"] == (Code.UNSCHEDULABLE, [DISK_REASON])
+
+
+def test_what_if_sees_the_disk_freed() -> None:
+    user, incoming = with_disk("e", gce(), "a"), with_disk("p", gce())
+    snapshot = storage_snapshot(NODES, [user])
+    state, what_if = PLUGIN.pre_filter(incoming, snapshot).state, snapshot.what_if(0)
+    assert state is not None
+
+    what_if.remove_pod(user)
+
+    assert PLUGIN.filter(state, incoming, what_if).passed.tolist() == [True]
+
+
+def test_exclusive_claim_in_use_keeps_the_pod_off_every_node() -> None:
+    snapshot = storage_snapshot(NODES, [mounting("e", "only", node="a")], EXCLUSIVE)
+
+    refused = (Code.UNSCHEDULABLE, [CLAIM_REASON])
+    assert rejections(PLUGIN, mounting("p", "only"), snapshot) == {"a": refused, "b": refused}
+
+
+def test_exclusive_claim_is_free_once_its_user_is_preempted() -> None:
+    user, incoming = mounting("e", "only", node="a"), mounting("p", "only")
+    snapshot = storage_snapshot(NODES, [user], EXCLUSIVE)
+    state, what_if = PLUGIN.pre_filter(incoming, snapshot).state, snapshot.what_if(0)
+    assert state is not None
+
+    freed = PLUGIN.remove_pod(state, incoming, user, what_if)
+    taken = PLUGIN.add_pod(freed, incoming, user, what_if)
+
+    assert PLUGIN.filter(freed, incoming, what_if).passed.tolist() == [True]
+    assert PLUGIN.filter(taken, incoming, what_if).passed.tolist() == [False]
+
+
+def test_shared_and_unused_claims_restrict_nothing() -> None:
+    snapshot = storage_snapshot(NODES, [mounting("e", "data", node="a")], claim("data"), EXCLUSIVE)
+
+    for name in ("data", "only"):
+        assert PLUGIN.pre_filter(mounting("p", name), snapshot).status.code is Code.SKIP
+
+
+def test_claim_that_does_not_exist_rejects_the_pod() -> None:
+    status = PLUGIN.pre_filter(mounting("p", "gone"), storage_snapshot(NODES, [])).status
+
+    assert (status.code, status.message) == (
+        Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
+        'persistentvolumeclaim "gone" not found',
+    )
+
+
+def test_events_that_may_free_a_disk_or_bring_a_claim_wake_the_pod() -> None:
+    waiting, other = mounting("p", "only"), mounting("e", "only", node="a")
+
+    assert PLUGIN.queueing_hint(waiting, deleted("Pod", other))
+    assert not PLUGIN.queueing_hint(waiting, added("Pod", other))
+    assert not PLUGIN.queueing_hint(waiting, deleted("Pod", mounting("e", "data", node="a")))
+    assert PLUGIN.queueing_hint(with_disk("p", gce()), deleted("Pod", with_disk("e", gce(), "a")))
+    assert PLUGIN.queueing_hint(waiting, added("Node", node("c")))
+    assert not PLUGIN.queueing_hint(waiting, deleted("Node", node("c")))

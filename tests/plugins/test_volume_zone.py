@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import pytest
+
+from builders import Object, make, node
+from moorage.framework.events import added, updated
+from moorage.framework.status import Code
+from moorage.plugins.volume_zone import REASON, VolumeZone
+from plugin_runs import passes, rejections
+from storage_builders import claim, mounting, storage_class, storage_snapshot, volume
+
+BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
+ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
+NODES = (
+    node("a", zone="z1", labels={REGION: "r1"}),
+    node("b", zone="z2", labels={REGION: "r1"}),
+    node("old", labels={BETA_ZONE: "z1"}),
+    node("nowhere"),
+)
+PLUGIN = VolumeZone()
+
+
+@pytest.mark.parametrize(
+    ("labels", "passing"),
+    [
+        ({ZONE: "z1"}, {"a", "nowhere"}),
+        ({ZONE: "z1__z2"}, {"a", "b", "nowhere"}),
+        ({BETA_ZONE: "z1"}, {"a", "old", "nowhere"}),
+        ({REGION: "r1", ZONE: "z2"}, {"b", "nowhere"}),
+    ],
+)
+def test_pod_follows_its_volume(labels: Object, passing: set[str]) -> None:
+    snapshot = storage_snapshot(NODES, [], claim("data", volume="pv"), volume("pv", labels=labels))
+
+    assert passes(PLUGIN, mounting("p", "data"), snapshot) == passing
+
+
+def test_all_volumes_have_to_be_in_the_nodes_zone() -> None:
+    objects = [claim("one", volume="pv1"), claim("two", volume="pv2")]
+    volumes = [volume("pv1", labels={ZONE: "z1__z2"}), volume("pv2", labels={ZONE: "z2"})]
+    snapshot = storage_snapshot(NODES, [], *objects, *volumes)
+
+    assert passes(PLUGIN, mounting("p", "one", "two"), snapshot) == {"b", "nowhere"}
+
+
+def test_wrong_zone_is_beyond_preemption() -> None:
+    snapshot = storage_snapshot(NODES, [], claim("data", volume="pv"), volume("pv", labels={ZONE: "z1"}))
+
+    refused = rejections(PLUGIN, mounting("p", "data"), snapshot)
+
+    assert refused["b"] == (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, [REASON])
+
+
+@pytest.mark.parametrize("value", ["z1__", ""])
+def test_label_that_names_no_zone_is_ignored(value: str) -> None:
+    snapshot = storage_snapshot(NODES, [], claim("data", volume="pv"), volume("pv", labels={ZONE: value}))
+
+    assert PLUGIN.pre_filter(mounting("p", "data"), snapshot).status.code is Code.SKIP
+
+
+@pytest.mark.parametrize(
+    ("objects", "message"),
+    [
+        ([], 'persistentvolumeclaim "data" not found'),
+        ([claim("data")], "PersistentVolumeClaim had no pv name and storageClass name"),
+        ([claim("data", storage_class="gone")], 'storageclass.storage.k8s.io "gone" not found'),
+        (
+            [claim("data", storage_class="late"), storage_class("late", mode=None)],
+            'VolumeBindingMode not set for StorageClass "late"',
+        ),
+        ([claim("data", storage_class="now"), storage_class("now", mode="Immediate")], "PersistentVolume had no name"),
+        ([claim("data", volume="gone")], 'persistentvolume "gone" not found'),
+    ],
+)
+def test_claim_without_a_volume_rejects_the_pod(objects: list[Object], message: str) -> None:
+    status = PLUGIN.pre_filter(mounting("p", "data"), storage_snapshot(NODES, [], *objects)).status
+
+    assert (status.code, status.message) == (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, message)
+
+
+def test_claim_that_waits_for_its_first_consumer_has_no_zone_yet() -> None:
+    snapshot = storage_snapshot(NODES, [], claim("data", storage_class="late"), storage_class("late"))
+
+    assert PLUGIN.pre_filter(mounting("p", "data"), snapshot).status.code is Code.SKIP
+
+
+def test_profile_without_its_pre_filter_gets_the_same_answer() -> None:
+    snapshot = storage_snapshot(NODES, [], claim("data", volume="pv"), volume("pv", labels={ZONE: "z1"}))
+
+    assert PLUGIN.filter(None, mounting("p", "data"), snapshot).passed.tolist() == [True, False, False, True]
+    verdict = PLUGIN.filter(None, mounting("p", "gone"), snapshot)
+    assert not verdict.passed.any()
+    assert [each.reason for each in verdict.rejections()] == ['persistentvolumeclaim "gone" not found']
+
+
+def test_changes_of_topology_and_claims_wake_the_pod() -> None:
+    waiting = mounting("p", "data")
+    here, there = (make("PersistentVolume", volume("pv", labels={ZONE: zone})) for zone in ("z1", "z2"))
+
+    assert PLUGIN.queueing_hint(waiting, updated("PersistentVolume", here, there))
+    assert not PLUGIN.queueing_hint(waiting, updated("PersistentVolume", here, here))
+    assert PLUGIN.queueing_hint(waiting, added("PersistentVolumeClaim", make("PersistentVolumeClaim", claim("data"))))
+    assert not PLUGIN.queueing_hint(waiting, added("PersistentVolumeClaim", make("PersistentVolumeClaim", claim("x"))))
+    assert PLUGIN.queueing_hint(waiting, added("StorageClass", make("StorageClass", storage_class())))
+    assert not PLUGIN.queueing_hint(
+        waiting, added("StorageClass", make("StorageClass", storage_class(mode="Immediate")))
+    )
+    assert PLUGIN.queueing_hint(waiting, updated("Node", node("a", zone="z1"), node("a", zone="z2")))
+    assert not PLUGIN.queueing_hint(waiting, updated("Node", node("a", zone="z1"), node("a", zone="z1", cpu="8")))
