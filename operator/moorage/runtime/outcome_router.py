@@ -10,8 +10,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from moorage.engine.outcomes import Outcome
-    from moorage.runtime.binder import Binder
     from moorage.runtime.reporter import Reporter
+
+
+class BindQueue(Protocol):
+    """Binds pods."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more decisions should be made for now."""
+
+    def submit(self, bind: Bind, started_at: float) -> None:
+        """Queue a decision."""
 
 
 class VictimEvictor(Protocol):
@@ -33,7 +43,7 @@ class OutcomeRouter:
 
     def __init__(
         self,
-        binder: Binder,
+        binder: BindQueue,
         reporter: Reporter,
         evictor: VictimEvictor,
         extenders: ExtenderCaller,
