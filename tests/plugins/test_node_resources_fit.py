@@ -1,7 +1,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,8 +14,9 @@ from moorage.framework.status import Code
 from moorage.model.node import Node
 from moorage.model.pod import Pod
 from moorage.plugins.node_resources_fit import NodeResourcesFit
+from moorage.plugins.remembered_scores import FEW_NODES
 from plugin_runs import passes, rejections, scores
-from strategies import EXTENDED, NODE_NAMES, clusters, pods
+from strategies import EXTENDED, clusters, pods
 
 U, UU = Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE
 
@@ -305,15 +305,13 @@ def test_score_agrees_with_adding_up_each_node(
     assert scores(plugin, incoming, snapshot_of(nodes, placed)) == expected
 
 
-@given(st.lists(st.sampled_from(NODE_NAMES), max_size=8), st.lists(st.sampled_from(NODE_NAMES), unique=True))
-def test_remembered_scores_are_those_that_a_new_plugin_gives(places: list[str], seen: list[str]) -> None:
-    columns = columns_of([node(f"big{index}") for index in range(60)] + [node(name, cpu="2") for name in NODE_NAMES])
+def test_remembered_scores_of_a_large_cluster_are_those_that_a_new_plugin_gives() -> None:
+    columns = columns_of(node(f"n{index}", cpu="2") for index in range(FEW_NODES + 1))
     cluster, plugin, incoming = Snapshot(columns), fit(), pod(cpu="100m")
 
-    for index, name in enumerate(places):
-        columns.add_pod(pod(f"e{index}", cpu="300m", memory="64Mi", node=name), name)
-        view = cluster.take(np.array([cluster.position(each) for each in seen], dtype=np.int64)) if seen else cluster
-        assert scores(plugin, incoming, view) == scores(fit(), incoming, view)
+    for index in (7, 1, 7, FEW_NODES):
+        columns.add_pod(pod(f"e{len(columns.pods_on(index))}-{index}", cpu="300m", node=f"n{index}"), f"n{index}")
+        assert scores(plugin, incoming, cluster) == scores(fit(), incoming, cluster)
 
 
 def test_what_if_view_is_scored_with_its_own_pods() -> None:

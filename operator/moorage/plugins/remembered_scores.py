@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from moorage.framework.what_if import NodeWhatIf
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from moorage.framework.arrays import IntArray
     from moorage.framework.snapshot import Snapshot
 
+FEW_NODES = 1500
+"""Up to here, to score all nodes of a view costs no more than to find out which ones of the cluster changed."""
 WORTHWHILE = 8
 """Where more than one node in this many changed, all are scored anew: gathering them costs more than it saves."""
 
@@ -40,7 +40,7 @@ class RememberedScores:
 
     def of(self, nodes: Snapshot) -> IntArray:
         """Return the scores of a view's nodes; the array is never written again."""
-        if isinstance(nodes, NodeWhatIf):
+        if nodes.size <= FEW_NODES:  # among them every node of which something else is supposed than what is
             return self._compute(nodes)
         cluster = nodes.cluster
         columns = self._columns(cluster)
