@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import pytest
+
+from builders import Object, make
+from moorage.model.decode_volumes import AWS_EBS_DRIVER, AZURE_DISK_DRIVER, GCE_PD_DRIVER
+from moorage.model.selectors import LabelSelector, Requirement
+from moorage.model.volumes import ClaimRef, CSINode, PersistentVolume
+from storage_builders import claim, csi_node, storage_class, volume
+
+
+def test_claim_is_bound_once_the_controller_says_so() -> None:
+    assert make("PersistentVolumeClaim", claim(volume="pv")).is_bound
+    assert not make("PersistentVolumeClaim", claim(volumeName="pv")).is_bound
+
+
+def test_class_in_the_old_annotation_wins() -> None:
+    old = {"volume.beta.kubernetes.io/storage-class": "old"}
+
+    assert make("PersistentVolumeClaim", claim(storage_class="new", annotations=old)).class_name == "old"
+    assert make("PersistentVolume", volume(storage_class="new")).class_name == "new"
+
+
+def test_claim_says_what_it_asks_for() -> None:
+    read = make(
+        "PersistentVolumeClaim",
+        claim(
+            size="1Gi",
+            annotations={"volume.kubernetes.io/selected-node": "a"},
+            selector={"matchLabels": {"tier": "fast"}},
+            metadata={"ownerReferences": [{"uid": "other"}, {"uid": "owner", "controller": True}]},
+        ),
+    )
+
+    assert (read.request_bytes, read.selected_node, read.owner_uid) == (2**30, "a", "owner")
+    assert read.selector == LabelSelector((Requirement("tier", "In", frozenset({"fast"})),))
+
+
+def test_volume_says_whom_it_is_kept_for() -> None:
+    read = make("PersistentVolume", volume(kept_for="data"))
+
+    assert read.claim_ref == ClaimRef("default", "data")
+
+
+@pytest.mark.parametrize(
+    ("source", "driver", "handle"),
+    [
+        ({"awsElasticBlockStore": {"volumeID": "aws://us-east-1a/vol-1"}}, AWS_EBS_DRIVER, "vol-1"),
+        ({"awsElasticBlockStore": {"volumeID": "vol-1"}}, AWS_EBS_DRIVER, "vol-1"),
+        (
+            {"gcePersistentDisk": {"pdName": "disk"}},
+            GCE_PD_DRIVER,
+            "projects/UNSPECIFIED/zones/europe-west1-b/disks/disk",
+        ),
+        ({"azureDisk": {"diskName": "d", "diskURI": "/subscriptions/1/d"}}, AZURE_DISK_DRIVER, "/subscriptions/1/d"),
+    ],
+)
+def test_in_tree_disks_are_known_as_their_drivers_know_them(source: Object, driver: str, handle: str) -> None:
+    zone = {"topology.kubernetes.io/zone": "europe-west1-b"}
+    read: PersistentVolume = make("PersistentVolume", volume(labels=zone, **source))
+
+    assert (read.csi_driver, read.csi_handle, read.in_tree) == (driver, handle, True)
+
+
+def test_other_volumes_have_no_driver() -> None:
+    assert make("PersistentVolume", volume(local={"path": "/mnt"})).csi_driver == ""
+    assert not make("PersistentVolume", volume(handle="h")).in_tree
+
+
+def test_csi_node_lists_drivers_and_those_with_a_limit() -> None:
+    body = csi_node("a", ebs_csi_aws_com=25)
+    body["spec"]["drivers"].append({"name": "unlimited"})
+    read: CSINode = make("CSINode", body)
+
+    assert read.drivers == {"ebs.csi.aws.com", "unlimited"}
+    assert read.limits == {"ebs.csi.aws.com": 25}
+
+
+def test_topologies_are_terms_of_which_one_must_hold() -> None:
+    terms = [{"matchLabelExpressions": [{"key": "zone", "values": ["a", "b"]}]}]
+
+    read = make("StorageClass", storage_class(allowedTopologies=terms))
+
+    assert read.allowed_topologies == ((Requirement("zone", "In", frozenset({"a", "b"})),),)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "path"),
+    [
+        ("PersistentVolumeClaim", claim(size="much"), "spec.resources.requests.storage"),
+        ("PersistentVolume", volume(size="much"), "spec.capacity.storage"),
+        (
+            "CSIStorageCapacity",
+            {"metadata": {"name": "c"}, "storageClassName": "late", "maximumVolumeSize": "much"},
+            "maximumVolumeSize",
+        ),
+        (
+            "PersistentVolumeClaim",
+            claim(selector={"matchExpressions": [{"key": "a", "operator": "?"}]}),
+            "spec.selector",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_named_by_its_path(kind: str, body: Object, path: str) -> None:
+    with pytest.raises(ValueError, match=path):
+        make(kind, body)

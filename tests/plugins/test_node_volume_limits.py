@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import pytest
+
+from builders import Object, make, node, pod
+from moorage.framework.events import added, deleted, updated
+from moorage.framework.status import Code
+from moorage.model.pod import Pod
+from moorage.plugins.node_volume_limits import REASON, NodeVolumeLimits
+from plugin_runs import passes, rejections
+from storage_builders import DRIVER, claim, csi_node, mounting, storage_class, storage_snapshot, volume
+
+NODES = (node("a"), node("b"))
+PLUGIN = NodeVolumeLimits()
+
+
+def bound(name: str) -> tuple[Object, Object]:
+    return claim(name, volume=f"pv-{name}"), volume(f"pv-{name}", handle=f"h-{name}")
+
+
+def attachment(volume_name: str, node_name: str) -> Object:
+    spec = {"attacher": DRIVER, "nodeName": node_name, "source": {"persistentVolumeName": volume_name}}
+    return {"kind": "VolumeAttachment", "metadata": {"name": f"{volume_name}-{node_name}"}, "spec": spec}
+
+
+def limit(count: int) -> Object:
+    return csi_node("a", csi_example_com=count)
+
+
+def aws(name: str, node_name: str = "") -> Pod:
+    return pod(
+        name, node=node_name, spec={"volumes": [{"name": "disk", "awsElasticBlockStore": {"volumeID": f"vol-{name}"}}]}
+    )
+
+
+def test_node_that_is_full_is_refused() -> None:
+    snapshot = storage_snapshot(NODES, [mounting("e", "x", node="a")], *bound("x"), *bound("y"), limit(1))
+
+    refused = rejections(PLUGIN, mounting("p", "y"), snapshot)
+
+    assert refused == {"a": (Code.UNSCHEDULABLE, [REASON]), "b": None}
+
+
+def test_volume_that_a_pod_of_the_node_uses_costs_nothing() -> None:
+    snapshot = storage_snapshot(NODES, [mounting("e", "x", node="a")], *bound("x"), limit(1))
+
+    assert passes(PLUGIN, mounting("p", "x"), snapshot) == {"a", "b"}
+
+
+def test_attachments_of_pods_that_are_gone_count() -> None:
+    snapshot = storage_snapshot(NODES, [], *bound("x"), *bound("y"), limit(1), attachment("pv-x", "a"))
+
+    assert passes(PLUGIN, mounting("p", "y"), snapshot) == {"b"}
+
+
+def test_attachment_of_a_pods_own_volume_is_not_counted_twice() -> None:
+    pods = [mounting("e", "x", node="a")]
+    snapshot = storage_snapshot(NODES, pods, *bound("x"), *bound("y"), limit(2), attachment("pv-x", "a"))
+
+    assert passes(PLUGIN, mounting("p", "y"), snapshot) == {"a", "b"}
+
+
+def test_claims_that_wait_for_their_volume_count_by_their_class() -> None:
+    late = storage_class()
+    claims = [claim("x", storage_class="late"), claim("y", storage_class="late")]
+    snapshot = storage_snapshot(NODES, [mounting("e", "x", node="a")], late, *claims, limit(1))
+
+    assert passes(PLUGIN, mounting("p", "y"), snapshot) == {"b"}
+
+
+def test_in_tree_disks_count_for_the_driver_that_serves_them() -> None:
+    snapshot = storage_snapshot(NODES, [aws("e", "a")], csi_node("a", ebs_csi_aws_com=1))
+
+    assert passes(PLUGIN, aws("p"), snapshot) == {"b"}
+
+
+def test_in_tree_class_is_that_of_the_driver_that_serves_it() -> None:
+    gp2 = storage_class("gp2", provisioner="kubernetes.io/aws-ebs")
+    snapshot = storage_snapshot(
+        NODES, [aws("e", "a")], gp2, claim("data", storage_class="gp2"), csi_node("a", ebs_csi_aws_com=1)
+    )
+
+    assert passes(PLUGIN, mounting("p", "data"), snapshot) == {"b"}
+
+
+def test_what_if_without_a_pod_frees_its_volumes() -> None:
+    user, incoming = mounting("e", "x", node="a"), mounting("p", "y")
+    snapshot = storage_snapshot(NODES, [user], *bound("x"), *bound("y"), limit(1))
+    what_if = snapshot.what_if(0)
+
+    what_if.remove_pod(user)
+
+    assert PLUGIN.filter(None, incoming, what_if).passed.tolist() == [True]
+
+
+def test_claim_that_does_not_exist_is_beyond_preemption() -> None:
+    refused = rejections(PLUGIN, mounting("p", "gone"), storage_snapshot(NODES, []))
+
+    reason = 'looking up PVC default/gone: persistentvolumeclaim "gone" not found'
+    assert refused["a"] == (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, [reason])
+
+
+def test_pod_without_volumes_is_skipped() -> None:
+    assert PLUGIN.pre_filter(pod("p"), storage_snapshot(NODES, [])).status.code is Code.SKIP
+
+
+@pytest.mark.parametrize(
+    ("gates", "passing"), [(frozenset[str](), {"a", "b"}), (frozenset({"VolumeLimitScaling"}), {"a"})]
+)
+def test_nodes_without_a_driver_that_minds_are_refused_under_a_gate(gates: frozenset[str], passing: set[str]) -> None:
+    plugin = NodeVolumeLimits.model_validate({}, context={"feature_gates": gates})
+    driver = {"kind": "CSIDriver", "metadata": {"name": DRIVER}, "spec": {"preventPodSchedulingIfMissing": True}}
+    snapshot = storage_snapshot(NODES, [], *bound("x"), limit(1), driver)
+
+    assert passes(plugin, mounting("p", "x"), snapshot) == passing
+
+
+def test_events_that_free_volumes_or_raise_limits_wake_the_pod() -> None:
+    waiting = mounting("p", "x")
+    one, two = make("CSINode", limit(1)), make("CSINode", limit(2))
+    gone = make("VolumeAttachment", attachment("pv-x", "a"))
+
+    assert PLUGIN.queueing_hint(waiting, updated("CSINode", one, two))
+    assert not PLUGIN.queueing_hint(waiting, updated("CSINode", two, one))
+    assert PLUGIN.queueing_hint(waiting, deleted("VolumeAttachment", gone))
+    assert PLUGIN.queueing_hint(waiting, deleted("Pod", mounting("e", "y", node="a")))
+    assert not PLUGIN.queueing_hint(waiting, deleted("Pod", pod("e", node="a")))
+    assert not PLUGIN.queueing_hint(waiting, deleted("Pod", mounting("e", "y")))
+    assert PLUGIN.queueing_hint(waiting, added("PersistentVolumeClaim", make("PersistentVolumeClaim", claim("x"))))
