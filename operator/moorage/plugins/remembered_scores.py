@@ -40,7 +40,7 @@ class RememberedScores:
 
     def of(self, nodes: Snapshot) -> IntArray:
         """Return the scores of a view's nodes; the array is never written again."""
-        if nodes.size <= FEW_NODES:  # among them every node of which something else is supposed than what is
+        if nodes.size <= FEW_NODES:  # a what-if view always is that small
             return self._compute(nodes)
         cluster = nodes.cluster
         columns = self._columns(cluster)
