@@ -114,7 +114,7 @@ class CacheMachine(RuleBasedStateMachine):
         super().__init__()
         self.cache = Cache()
         self.nodes: set[str] = set()
-        self.pods: dict[str, tuple[str, str]] = {}
+        self.pods: dict[str, tuple[str, str, int]] = {}
         self.assumed: set[str] = set()
 
     @rule(name=st.sampled_from(NODE_NAMES), cpu=st.sampled_from(AMOUNTS))
@@ -127,10 +127,15 @@ class CacheMachine(RuleBasedStateMachine):
         self.cache.remove_node(name)
         self.nodes.discard(name)
 
-    @rule(name=st.sampled_from(POD_NAMES), on=st.sampled_from(NODE_NAMES), cpu=st.sampled_from(AMOUNTS))
-    def watch_pod(self, name: str, on: str, cpu: str) -> None:
-        self.cache.set_pod(pod(name, cpu=cpu, node=on))
-        self.pods[name] = (on, cpu)
+    @rule(
+        name=st.sampled_from(POD_NAMES),
+        on=st.sampled_from(NODE_NAMES),
+        cpu=st.sampled_from(AMOUNTS),
+        priority=st.integers(-1, 2),
+    )
+    def watch_pod(self, name: str, on: str, cpu: str, priority: int) -> None:
+        self.cache.set_pod(pod(name, cpu=cpu, node=on, priority=priority))
+        self.pods[name] = (on, cpu, priority)
         self.assumed.discard(name)
 
     @rule(name=st.sampled_from(POD_NAMES))
@@ -146,7 +151,7 @@ class CacheMachine(RuleBasedStateMachine):
         name = data.draw(st.sampled_from([each for each in POD_NAMES if each not in self.pods]))
         on = data.draw(st.sampled_from(sorted(self.nodes)))
         self.cache.assume(pod(name, cpu=cpu), on)
-        self.pods[name] = (on, cpu)
+        self.pods[name] = (on, cpu, 0)
         self.assumed.add(name)
 
     @rule(name=st.sampled_from(POD_NAMES))
@@ -163,7 +168,9 @@ class CacheMachine(RuleBasedStateMachine):
         assert self.cache.pod_count == len(self.pods)
         assert self.cache.assumed_count == len(self.assumed)
         for position, name in enumerate(snapshot.names):
-            here = [cpu for on, cpu in self.pods.values() if on == name]
+            here = [cpu for on, cpu, _ in self.pods.values() if on == name]
+            priorities = [priority for on, _, priority in self.pods.values() if on == name]
+            assert not priorities or snapshot.lowest_priority[position] == min(priorities)
             assert snapshot.pod_count[position] == len(here)
             assert snapshot.requested("cpu")[position] == sum(500 if cpu == "500m" else int(cpu) * 1000 for cpu in here)
 

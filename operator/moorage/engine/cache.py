@@ -16,9 +16,11 @@ as soon as its node comes, or comes back.
 Upstream: pkg/scheduler/backend/cache/interface.go.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from moorage.engine.nominator import Nominator
+from moorage.framework.assumed_volumes import AssumedVolumes
 from moorage.framework.columns import NodeColumns
 from moorage.framework.events import Action, ClusterEvent
 from moorage.framework.snapshot import Snapshot
@@ -43,6 +45,7 @@ class Cache:
         """Start with an empty cluster."""
         self.nominator = Nominator()
         self._columns = NodeColumns()
+        self._volumes = AssumedVolumes(self._columns.objects)
         self._snapshot = Snapshot(self._columns, self.nominator)
         self._known: dict[str, _Known] = {}
         self._ghosts: dict[str, dict[str, Pod]] = {}
@@ -104,15 +107,21 @@ class Cache:
         if known is None:
             return None
         self._displace(known.pod)
+        if known.is_assumed:
+            self._volumes.revert(uid)
         return known.pod
 
-    def assume(self, pod: Pod, node_name: str) -> Pod:
-        """Put a pod on the node that was chosen for it, and return it as it will be; it must not have one yet."""
+    def assume(self, pod: Pod, node_name: str, intents: Iterable[object] = ()) -> Pod:
+        """Put a pod on the node that was chosen for it, and return it as it will be; it must not have one yet.
+
+        What the intents say of volumes is taken to be so, too.
+        """
         if pod.uid in self._known:
             raise ValueError(f"pod {pod.key} has a node already")
         assumed = replace(pod, node_name=node_name, nominated_node_name="", raw=b"")
         self._place(assumed)
         self._known[pod.uid] = _Known(assumed, is_assumed=True)
+        self._volumes.assume(pod.uid, intents)
         return assumed
 
     def forget(self, uid: str) -> bool:
@@ -133,9 +142,9 @@ class Cache:
             else:
                 objects.set_namespace(thing.name, thing.labels)
         elif is_gone:
-            objects.remove(event.kind, _key(thing))
+            self._volumes.lose(event.kind, _key(thing))
         else:
-            objects.set(event.kind, _key(thing), thing)
+            self._volumes.observe(event.kind, _key(thing), thing)
 
     def _place(self, pod: Pod) -> None:
         if self._snapshot.position(pod.node_name) is None:

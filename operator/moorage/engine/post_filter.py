@@ -16,9 +16,7 @@ from moorage.engine.preemption import (
     Search,
     best_candidates,
     dry_run,
-    failure_of,
     ineligible,
-    reasons_of,
 )
 from moorage.engine.refusal import Refusal
 from moorage.framework.interface import PostFilterPlugin, PreemptionPlugin, PreFilterPlugin
@@ -82,12 +80,11 @@ def preempt(plugin: PreemptionPlugin, refusal: Refusal, chance: int) -> PostFilt
         return PostFiltered(Code.UNSCHEDULABLE, f"preemption: {reason}")
     search = Search(refusal.found, tuple(snapshot.objects(BUDGET_KIND).values()))
     start = chance % len(hopeful) if len(hopeful) else 0
-    tried = dry_run(search, snapshot, np.roll(hopeful, -start).tolist(), plugin.candidate_count(len(hopeful)))
-    if not tried.candidates and (failure := failure_of(tried.statuses)):
-        return PostFiltered(Code.ERROR, f"preemption: {failure}", search=tried)
+    tried = dry_run(search, snapshot, np.roll(hopeful, -start), plugin.candidate_count(len(hopeful)))
+    if not tried.candidates and tried.failure:
+        return PostFiltered(Code.ERROR, f"preemption: {tried.failure}", search=tried)
     if not tried.candidates:
-        reasons = reasons_of(tried.statuses, snapshot.size)
-        message = fit_error(Diagnosis(total_nodes=snapshot.size, reasons=reasons))
+        message = fit_error(Diagnosis(total_nodes=snapshot.size, reasons=tried.reasons(snapshot.size)))
         return PostFiltered(Code.UNSCHEDULABLE, f"preemption: {message}", "", search=tried)
     best = _choose(best_candidates(tried.candidates), chance)
     return PostFiltered(Code.SUCCESS, "", best.node_name, best.victims, tried)

@@ -7,14 +7,16 @@ those whose disruption budget does not allow another disruption.
 Upstream: pkg/scheduler/framework/preemption/preemption.go, pkg/scheduler/framework/plugins/defaultpreemption.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
 from moorage.engine.filtering import add_pod, filter_one, remove_pod
 from moorage.engine.pre_filter import PreFiltered, States
+from moorage.framework.arrays import IntArray
 from moorage.framework.snapshot import Snapshot
-from moorage.framework.status import Code, Status, error, unresolvable
+from moorage.framework.status import Code, Status, error
 from moorage.framework.what_if import NodeWhatIf
 from moorage.model.pod import Pod
 from moorage.model.workloads import PodDisruptionBudget
@@ -46,6 +48,22 @@ class DryRun:
     candidates: list[Candidate] = field(default_factory=list)
     statuses: dict[str, Status] = field(default_factory=dict)
     """Why the other nodes that were tried are no candidates."""
+    without_victims: Sequence[int] = ()
+    """Positions of the nodes that have no pod of lower priority; their number may be large, so they are not tried."""
+
+    def reasons(self, total_nodes: int) -> dict[str, int]:
+        """Count why evictions help on no node."""
+        reasons = Counter(reason for status in self.statuses.values() for reason in status.reasons)
+        reasons[NO_VICTIMS] += len(self.without_victims)
+        reasons[NOT_HELPFUL] += total_nodes - len(self.statuses) - len(self.without_victims)
+        return {reason: count for reason, count in reasons.items() if count}
+
+    @property
+    def failure(self) -> str:
+        """What failed in the search, in the words of upstream's aggregated errors; empty for nothing."""
+        failed = (status for status in self.statuses.values() if status.code is Code.ERROR)
+        failures = list(dict.fromkeys(status.message for status in failed))
+        return f"[{', '.join(failures)}]" if len(failures) > 1 else "".join(failures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +88,13 @@ def ineligible(pod: Pod, snapshot: Snapshot, *, nominated_node_is_hopeless: bool
     return TERMINATING if making_room else ""
 
 
-def dry_run(search: Search, snapshot: Snapshot, positions: Sequence[int], wanted: int) -> DryRun:
+def dry_run(search: Search, snapshot: Snapshot, positions: IntArray, wanted: int) -> DryRun:
     """Try nodes in the given order until `wanted` candidates are found and one of them violates no budget."""
-    result = DryRun()
+    has_lower = (snapshot.pod_count > 0) & (snapshot.lowest_priority < search.found.pod.priority)
+    promising = has_lower[positions]
+    result = DryRun(without_victims=positions[~promising].tolist())
     violating: list[Candidate] = []
-    for position in positions:
+    for position in positions[promising].tolist():
         node = snapshot.what_if(position)
         candidate = select_victims(search, node)
         if isinstance(candidate, Status):
@@ -88,11 +108,9 @@ def dry_run(search: Search, snapshot: Snapshot, positions: Sequence[int], wanted
 
 
 def select_victims(search: Search, node: NodeWhatIf) -> Candidate | Status:
-    """Find the pods to evict from one node, or why that does not help."""
+    """Find the pods to evict from one node that has some of lower priority, or why that does not help."""
     found = search.found
     lower = [other for other in node.pods_on(0) if other.priority < found.pod.priority]
-    if not lower:
-        return unresolvable(NO_VICTIMS)
     states = found.states
     for other in lower:
         states = remove_pod(found, states, other, node)
@@ -165,21 +183,3 @@ def _cost(candidate: Candidate) -> tuple[float, ...]:
 
 def _start(pod: Pod) -> float:
     return inf if pod.start_time is None else pod.start_time
-
-
-def failure_of(statuses: Mapping[str, Status]) -> str:
-    """Return what failed in the search, in the words of upstream's aggregated errors; empty for nothing."""
-    failures = list(dict.fromkeys(status.message for status in statuses.values() if status.code is Code.ERROR))
-    return f"[{', '.join(failures)}]" if len(failures) > 1 else "".join(failures)
-
-
-def reasons_of(statuses: Mapping[str, Status], total_nodes: int) -> dict[str, int]:
-    """Count why preemption helps on no node."""
-    reasons: dict[str, int] = {}
-    for status in statuses.values():
-        for reason in status.reasons:
-            reasons[reason] = reasons.get(reason, 0) + 1
-    untried = total_nodes - len(statuses)
-    if untried:
-        reasons[NOT_HELPFUL] = reasons.get(NOT_HELPFUL, 0) + untried
-    return reasons

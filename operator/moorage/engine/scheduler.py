@@ -182,7 +182,7 @@ class Scheduler:
         snapshot = self._cache.snapshot
         intents = _reserve(turn.profile, chosen, snapshot)
         self._start = (self._start + chosen.evaluated) % snapshot.size
-        assumed = self._cache.assume(queued.pod, decision.node_name)
+        assumed = self._cache.assume(queued.pod, decision.node_name, intents)
         self._cache.nominator.remove(assumed.uid)
         return Bind(
             pod=assumed,

@@ -18,6 +18,7 @@ from moorage.framework.label_columns import LabelColumns
 from moorage.framework.node_order import NodeOrder
 from moorage.framework.placed_shapes import PlacedShapes
 from moorage.framework.port_columns import PortColumns
+from moorage.framework.priority_column import PriorityColumn
 from moorage.framework.resource_columns import ResourceColumns
 from moorage.framework.vocabulary import VocabularyColumn
 from moorage.framework.volume_users import VolumeUsers
@@ -44,6 +45,7 @@ class NodeColumns:
         self.slot_of: dict[str, int] = {}
         self.slots = Slots()
         self.resources = ResourceColumns(self.slots)
+        self.priorities = PriorityColumn(self.slots)
         self.labels = LabelColumns(self.slots, self.nodes)
         self.unschedulable = self.slots.flags()
         self.taints: VocabularyColumn[tuple[Taint, ...]] = VocabularyColumn(self.slots)
@@ -100,6 +102,7 @@ class NodeColumns:
         self._placed[pod.uid] = (pod, node_name)
         self._pods[slot][pod.uid] = pod
         self.resources.add(pod, slot)
+        self.priorities.add(pod, slot, self._pods[slot].values())
         self.placed.add(pod, node_name)
         for port in pod.shape.host_ports:
             self.ports.add(port, slot)
@@ -113,6 +116,7 @@ class NodeColumns:
         slot = self.slot_of[node_name]
         del self._pods[slot][placed.uid]
         self.resources.remove(placed, slot)
+        self.priorities.remove(placed, slot, self._pods[slot].values())
         self.placed.remove(placed, node_name)
         for port in placed.shape.host_ports:
             self.ports.remove(port, slot)

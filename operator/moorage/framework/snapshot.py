@@ -134,6 +134,11 @@ class Snapshot:
         return self.gather(self._columns.resources.pod_count)
 
     @property
+    def lowest_priority(self) -> IntArray:
+        """The lowest priority of a pod on each node; without meaning where a node has no pods."""
+        return self.gather(self._columns.priorities.lowest)
+
+    @property
     def unschedulable(self) -> BoolArray:
         """Which nodes are cordoned."""
         return self.gather(self._columns.unschedulable.view)

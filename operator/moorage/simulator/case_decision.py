@@ -14,13 +14,13 @@ from moorage.engine.filtering import NodeVerdicts, run_filters, status_at
 from moorage.engine.fit_error import NO_NODES, fit_error
 from moorage.engine.post_filter import PostFiltered, run_post_filter
 from moorage.engine.pre_filter import run_pre_filter
-from moorage.engine.preemption import best_candidates
+from moorage.engine.preemption import NO_VICTIMS, best_candidates
 from moorage.engine.refusal import Refusal
 from moorage.engine.scoring import run_scores
 from moorage.framework.interface import FilterPlugin, PreFilterPlugin
 from moorage.framework.profile import Profile
 from moorage.framework.snapshot import Snapshot
-from moorage.framework.status import Status
+from moorage.framework.status import Status, unresolvable
 from moorage.model.pod import Pod
 
 Json = dict[str, Any]
@@ -141,7 +141,7 @@ class CaseDecision:
         if post is None:
             return parts | {"preemption": {"skipped": "no PostFilter plugin"}}
         full = f"{message} {post.message}" if post.message else ""
-        return parts | {"fitErrorMessageFull": full, "preemption": preemption_json(post)}
+        return parts | {"fitErrorMessageFull": full, "preemption": preemption_json(post, self._snapshot)}
 
 
 def status_json(status: Status) -> Json:
@@ -170,7 +170,7 @@ def scores_json(profile: Profile, table: ScoreTable) -> Json:
     }
 
 
-def preemption_json(post: PostFiltered) -> Json:
+def preemption_json(post: PostFiltered, snapshot: Snapshot) -> Json:
     """Render what PostFilter came to."""
     parts: Json = {"code": post.code.value, "message": post.message}
     if post.search is not None:
@@ -182,7 +182,9 @@ def preemption_json(post: PostFiltered) -> Json:
             }
             for candidate in found
         }
-        parts["nodeStatuses"] = {name: status_json(status) for name, status in post.search.statuses.items()}
+        nobody = {snapshot.names[position]: unresolvable(NO_VICTIMS) for position in post.search.without_victims}
+        statuses = nobody | post.search.statuses
+        parts["nodeStatuses"] = {name: status_json(status) for name, status in statuses.items()}
         best = best_candidates(found) if found else []
         parts["best"] = [candidate.node_name for candidate in best]
         if len(best) == 1:
