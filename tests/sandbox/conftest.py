@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections.abc import AsyncIterator
 
@@ -8,9 +7,8 @@ import pytest
 
 from controlplane.launcher import ControlPlane
 from moorage.sandbox.server import SandboxServer
-from sandbox.kube_api import KubeApi, connect, widget_definition
+from sandbox.kube_api import KubeApi, connect, until, widget_definition
 
-ESTABLISH_SECONDS = 10.0
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 GROUP = "contract.example.dev"
 WIDGETS = f"/apis/{GROUP}/v1/widgets"
@@ -34,17 +32,14 @@ async def widgets(api: KubeApi) -> AsyncIterator[str]:
     """The path of a custom kind's collection, empty. The real server keeps the kind from test to test."""
     made = await api.create(DEFINITIONS, widget_definition(GROUP))
     assert made.code in {201, 409}, made.message
-    async with asyncio.timeout(ESTABLISH_SECONDS):
-        while not await _is_served(api, GROUP, WIDGETS):  # noqa: ASYNC110 - a server in another process
-            await asyncio.sleep(0.05)
+
+    async def served() -> bool:
+        discovered = await api.get(f"/apis/{GROUP}/v1")
+        return discovered.code == 200 and (await api.get(WIDGETS)).code == 200
+
+    await until(served)
     yield WIDGETS
     await api.delete(WIDGETS)
-
-
-async def _is_served(api: KubeApi, group: str, collection: str) -> bool:
-    discovered = await api.get(f"/apis/{group}/v1")
-    listed = await api.get(collection)
-    return discovered.code == 200 and listed.code == 200
 
 
 @pytest.fixture

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import json
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -65,7 +67,8 @@ class KubeApi:
         headers = {"Content-Type": content_type} if body is not None else {}
         if accept:
             headers["Accept"] = accept
-        data = body if isinstance(body, bytes | None) else json.dumps(body)
+        encoded = body if isinstance(body, bytes | None) else json.dumps(body).encode()
+        data = None if encoded is None else io.BytesIO(encoded)
         async with self._session.request(method, path, data=data, headers=headers, params=query) as response:
             text = await response.text()
             decoded = json.loads(text) if text.startswith(("{", "[")) else text
@@ -134,6 +137,13 @@ async def connect(server: str, token: str, namespace: str, ca_file: str | None =
             made = await api.create("/api/v1/namespaces", {"metadata": {"name": namespace}})
             assert made.code == 201, made.message
         yield api
+
+
+async def until(condition: Callable[[], Awaitable[bool]], timeout_seconds: float = 10) -> None:
+    """Wait for what another task or process brings about."""
+    async with asyncio.timeout(timeout_seconds):
+        while not await condition():  # noqa: ASYNC110 - there is nothing to be woken by
+            await asyncio.sleep(0.01)
 
 
 def pod(name: str, **spec: Any) -> Object:

@@ -97,7 +97,7 @@ class Kubelet:
     def _refusal(self, node: Record, requests: dict[str, int], lacking: str) -> Object:
         numbers = (requests[lacking], self._used(node)[lacking], _allocatable(node).get(lacking, 0))
         message = "Pod was rejected: Node didn't have enough resource: {}, requested: {}, used: {}, capacity: {}"
-        return {"phase": "Failed", "reason": f"Outof{lacking}", "message": message.format(lacking, *numbers)}
+        return {"phase": "Failed", "reason": f"OutOf{lacking}", "message": message.format(lacking, *numbers)}
 
     def _running_status(self, pod: Object, node: Object) -> Object:
         now = self._registry.strategies.stamp()

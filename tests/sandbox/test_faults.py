@@ -1,0 +1,98 @@
+"""Each fault, as a client meets it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import aiohttp
+import pytest
+
+from moorage.sandbox.faults import Delay, End, Expire, Fail, Garbage, Reset, Stall
+from moorage.sandbox.server import SandboxServer
+from sandbox.kube_api import KubeApi, binding, pod
+
+SHORT_SECONDS = 0.2
+
+
+async def test_failure_strikes_as_often_as_told(sandbox: SandboxServer, client: KubeApi) -> None:
+    sandbox.faults.add(Fail(429, retry_after_seconds=3), verb="list", path="/pods", times=2)
+    answers = [await client.get(client.pods) for _ in range(3)]
+    assert [answer.code for answer in answers] == [429, 429, 200]
+    assert answers[0].headers["Retry-After"] == "3"
+    assert answers[0].body["reason"] == "TooManyRequests"
+
+
+async def test_fault_strikes_only_its_verb_and_path(sandbox: SandboxServer, client: KubeApi) -> None:
+    sandbox.faults.add(Fail(500), verb="create", path="/binding$", times=None)
+    assert (await client.create(client.pods, pod("p"))).code == 201
+    assert (await client.create(f"{client.pods}/p/binding", binding("p", "n"))).code == 500
+    sandbox.faults.clear()
+    assert (await client.create(f"{client.pods}/p/binding", binding("p", "n"))).code == 201
+
+
+async def test_reset_before_handling_does_nothing(sandbox: SandboxServer, client: KubeApi) -> None:
+    sandbox.faults.add(Reset(), verb="create")
+    with pytest.raises(aiohttp.ClientConnectionError):
+        await client.create(client.pods, pod("p"))
+    assert await client.names(client.pods) == []
+    assert ("POST", client.pods, 0) in sandbox.requests
+
+
+async def test_reset_after_handling_loses_only_the_answer(sandbox: SandboxServer, client: KubeApi) -> None:
+    sandbox.faults.add(Reset(handled=True), verb="create")
+    with pytest.raises(aiohttp.ClientConnectionError):
+        await client.create(client.pods, pod("p"))
+    assert await client.names(client.pods) == ["p"]
+
+
+async def test_delay_comes_before_the_answer(sandbox: SandboxServer, client: KubeApi) -> None:
+    sandbox.faults.add(Delay(SHORT_SECONDS), verb="list")
+    start = time.monotonic()
+    await client.names(client.pods)
+    assert time.monotonic() - start >= SHORT_SECONDS
+
+
+async def test_expired_watch_says_410_in_its_stream(sandbox: SandboxServer, client: KubeApi) -> None:
+    sandbox.faults.add(Expire(), verb="watch")
+    [(kind, status)] = await client.watch(client.pods, 1)
+    assert (kind, status["code"], status["reason"]) == ("ERROR", 410, "Expired")
+
+
+async def test_expired_list_is_gone(sandbox: SandboxServer, client: KubeApi) -> None:
+    sandbox.faults.add(Expire(), verb="list")
+    assert (await client.get(client.pods)).code == 410
+
+
+async def test_watch_from_before_the_history_is_expired(sandbox: SandboxServer, client: KubeApi) -> None:
+    await client.create(client.pods, pod("p"))
+    sandbox.store.compact()
+    [(kind, status)] = await client.watch(client.pods, 1, resourceVersion="2")
+    assert (kind, status["code"]) == ("ERROR", 410)
+    assert status["message"].startswith("too old resource version: 2 ")
+
+
+async def test_stalled_watch_is_silent_until_the_fault_is_removed(sandbox: SandboxServer, client: KubeApi) -> None:
+    since = (await client.get(client.pods)).revision
+    watching = asyncio.create_task(client.watch(client.pods, 1, resourceVersion=since, timeoutSeconds="10"))
+    fault = sandbox.faults.add(Stall(), path="/pods")
+    await client.create(client.pods, pod("p"))
+    done, _ = await asyncio.wait([watching], timeout=SHORT_SECONDS)
+    assert not done
+    sandbox.faults.remove(fault)
+    [(kind, _)] = await watching
+    assert kind == "ADDED"
+
+
+async def test_ended_watch_can_be_taken_up_again(sandbox: SandboxServer, client: KubeApi) -> None:
+    sandbox.faults.add(End(), verb="watch")
+    since = (await client.get(client.pods)).revision
+    assert await client.watch(client.pods, 1, resourceVersion=since, timeoutSeconds="10") == []
+    await client.create(client.pods, pod("p"))
+    assert len(await client.watch(client.pods, 1, resourceVersion=since)) == 1
+
+
+async def test_garbage_is_no_json(sandbox: SandboxServer, client: KubeApi) -> None:
+    sandbox.faults.add(Garbage(), verb="list")
+    answer = await client.get(client.pods)
+    assert (answer.code, answer.body) == (200, "<html>502 Bad Gateway</html>")

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from moorage.sandbox.nodes import DEFAULT_NODES, NodeGroupsError, load_node_groups
+
+GPU_GROUP = """
+nodeGroups:
+  - name: train
+    count: 3
+    instanceType: p5.48xlarge
+    zones: [us-east-1a, us-east-1b]
+    lifecycle: spot
+    cpu: "192"
+    memory: 2048Gi
+    gpus: {count: 8, product: NVIDIA-H100-80GB-HBM3}
+    labels: {team: ml}
+    taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+    images: [{name: "app:1", sizeBytes: 100}]
+"""
+
+
+def test_group_makes_its_nodes_in_zones_by_turns() -> None:
+    [group] = load_node_groups(GPU_GROUP)
+    nodes = list(group.nodes())
+    zones = [node["metadata"]["labels"]["topology.kubernetes.io/zone"] for node in nodes]
+    assert zones == ["us-east-1a", "us-east-1b", "us-east-1a"]
+    assert len({node["metadata"]["name"] for node in nodes}) == 3
+
+
+def test_node_says_what_its_group_says() -> None:
+    [group] = load_node_groups(GPU_GROUP)
+    node = next(group.nodes())
+    labels = node["metadata"]["labels"]
+    assert labels["node.kubernetes.io/instance-type"] == "p5.48xlarge"
+    assert labels["eks.amazonaws.com/capacityType"] == "SPOT"
+    assert labels["nvidia.com/gpu.product"] == "NVIDIA-H100-80GB-HBM3"
+    assert labels["team"] == "ml"
+    assert node["spec"]["taints"] == [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]
+    assert node["status"]["allocatable"]["nvidia.com/gpu"] == "8"
+    assert node["status"]["images"] == [{"names": ["app:1"], "sizeBytes": 100}]
+
+
+def test_system_keeps_a_part_of_a_node() -> None:
+    text = 'nodeGroups: \n- {name: a, count: 1, instanceType: m5.xlarge, cpu: "4", memory: 16Gi, pods: 58}'
+    [group] = load_node_groups(text)
+    status = next(group.nodes())["status"]
+    assert status["capacity"]["cpu"] == "4"
+    assert status["allocatable"] == {"cpu": "3920m", "memory": "15391Mi", "pods": "58", "ephemeral-storage": "80Gi"}
+
+
+def test_default_cluster_is_mixed() -> None:
+    nodes = [node for group in load_node_groups() for node in group.nodes()]
+    labels = [node["metadata"]["labels"] for node in nodes]
+    assert len(nodes) == 40
+    assert {label["topology.kubernetes.io/zone"] for label in labels} == {"us-east-1a", "us-east-1b", "us-east-1c"}
+    assert {"SPOT", "ON_DEMAND", "CAPACITY_BLOCK"} <= {label.get("eks.amazonaws.com/capacityType") for label in labels}
+    assert sum(label.get("eks.amazonaws.com/compute-type") == "fargate" for label in labels) == 2
+    assert load_node_groups(DEFAULT_NODES) == load_node_groups()
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("nodeGroups:\n  - {name: a}", "nodeGroups.0.count: Field required"),
+        ("nodeGroups: []\ngroups: []", "groups: Extra inputs are not permitted"),
+        ("nodeGroups:\n\t- x", "the node groups are no YAML"),
+        (GPU_GROUP.replace("spot", "cheap"), "nodeGroups.0.lifecycle"),
+    ],
+)
+def test_faulty_file_is_refused_by_its_path(text: str, complaint: str) -> None:
+    with pytest.raises(NodeGroupsError, match=complaint):
+        load_node_groups(text)
+
+
+def test_groups_come_from_a_file_too(tmp_path: Path) -> None:
+    file = tmp_path / "nodes.yaml"
+    file.write_text(GPU_GROUP)
+    assert load_node_groups(str(file)) == load_node_groups(file) == load_node_groups(GPU_GROUP)

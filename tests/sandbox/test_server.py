@@ -1,0 +1,119 @@
+"""The sandbox as a server: start and stop, being away, tokens, and what several watchers cost."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import aiohttp
+import pytest
+import yaml
+
+from moorage.sandbox.main import serve
+from moorage.sandbox.nodes import load_node_groups
+from moorage.sandbox.server import SandboxServer
+from sandbox.kube_api import KubeApi, connect, pod, until
+
+
+async def test_wrong_token_is_unauthorized(sandbox: SandboxServer) -> None:
+    headers = {"Authorization": "Bearer wrong"}
+    async with aiohttp.ClientSession(headers=headers) as session, session.get(f"{sandbox.url}/api/v1/pods") as answer:
+        assert answer.status == 401
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz", "/version"])
+async def test_health_and_version_are_open(sandbox: SandboxServer, path: str) -> None:
+    async with aiohttp.ClientSession() as session, session.get(sandbox.url + path) as answer:
+        assert answer.status == 200
+
+
+async def test_kubeconfig_names_server_and_token(sandbox: SandboxServer) -> None:
+    config = yaml.safe_load(sandbox.kubeconfig())
+    assert config["clusters"][0]["cluster"]["server"] == sandbox.url
+    assert config["users"][0]["user"]["token"] == sandbox.token
+    assert sandbox.url.startswith("http://127.0.0.1:")
+
+
+async def test_paused_server_is_unreachable_and_comes_back_with_its_state(
+    sandbox: SandboxServer, client: KubeApi
+) -> None:
+    await client.create(client.pods, pod("p"))
+    url = sandbox.url
+    await sandbox.pause()
+    with pytest.raises(aiohttp.ClientConnectionError):
+        await client.get(client.pods)
+    await sandbox.resume()
+    assert sandbox.url == url
+    assert await client.names(client.pods) == ["p"]
+
+
+async def test_pause_drops_open_watches(sandbox: SandboxServer, client: KubeApi) -> None:
+    await client.create(client.pods, pod("p"))
+    with pytest.raises(aiohttp.ClientError):  # noqa: PT012 - the stream breaks inside
+        async for _ in client.events(client.pods, timeoutSeconds="30"):
+            await sandbox.pause()
+
+
+async def test_stop_ends_with_watches_open(client: KubeApi, sandbox: SandboxServer) -> None:
+    watching = asyncio.create_task(client.watch(client.pods, 1, timeoutSeconds="30"))
+
+    async def watched() -> bool:
+        return any(request.path == client.pods for request in sandbox.requests)
+
+    await until(watched)
+    async with asyncio.timeout(5):
+        await sandbox.stop()
+    await asyncio.wait([watching])
+    assert watching.exception() is not None or watching.result() == []
+
+
+async def test_requests_are_recorded_with_their_status(sandbox: SandboxServer, client: KubeApi) -> None:
+    await client.get(f"{client.pods}/none")
+    assert sandbox.requests[-1] == ("GET", f"{client.pods}/none", 404)
+
+
+async def test_watchers_share_one_encoding(sandbox: SandboxServer, client: KubeApi) -> None:
+    since = (await client.get(client.pods)).revision
+    made = await client.create(client.pods, pod("p"))
+    first, second = await asyncio.gather(
+        *(client.watch(client.pods, 1, resourceVersion=since) for _ in range(2)),
+    )
+    assert first == second == [("ADDED", made.body)]
+    record = sandbox.store.get("pods.", ("default", "p"))
+    assert record is not None
+    assert record.encodings.keys() == {""}
+
+
+async def test_quiet_watch_is_kept_alive_with_bookmarks(
+    sandbox: SandboxServer, client: KubeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("moorage.sandbox.watches.BOOKMARK_SECONDS", 0.05)
+    await client.create(client.configmaps, {"metadata": {"name": "elsewhere"}})
+    [(kind, obj)] = await client.watch(client.pods, 1, resourceVersion="1", allowWatchBookmarks="true")
+    assert kind == "BOOKMARK"
+    assert obj["metadata"]["resourceVersion"] == str(sandbox.store.revision)
+
+
+async def test_oversized_body_is_refused(client: KubeApi) -> None:
+    assert (await client.create(client.configmaps, {"data": {"x": "y" * 4_000_000}})).code == 413
+
+
+async def test_serve_writes_a_kubeconfig_and_prints_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kubeconfig = tmp_path / "config"
+    serving = asyncio.create_task(serve(kubeconfig=kubeconfig))
+    printed: list[str] = []
+
+    async def announced() -> bool:
+        printed.extend(capsys.readouterr().out.splitlines())
+        return len(printed) == 2
+
+    await until(announced)
+    config = yaml.safe_load(kubeconfig.read_text())
+    token = config["users"][0]["user"]["token"]
+    async with connect(config["clusters"][0]["cluster"]["server"], token, "default") as api:
+        nodes = await api.names("/api/v1/nodes")
+    serving.cancel()
+    await asyncio.wait([serving])
+    assert len(nodes) == sum(group.count for group in load_node_groups())
+    assert printed[1] == f"export KUBECONFIG={kubeconfig}"
+    assert kubeconfig.stat().st_mode & 0o077 == 0
