@@ -1,0 +1,22 @@
+"""What volume binding looks at: the informers' objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from moorage.model.node import Node
+    from moorage.model.pod import Pod
+    from moorage.model.volumes import PersistentVolume, PersistentVolumeClaim
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumeStores:
+    """Objects by `namespace/name`, or by name where their kind has no namespace."""
+
+    pods: Mapping[str, Pod]
+    nodes: Mapping[str, Node]
+    claims: Mapping[str, PersistentVolumeClaim]
+    volumes: Mapping[str, PersistentVolume]
