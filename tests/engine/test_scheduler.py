@@ -324,6 +324,16 @@ def test_room_of_a_nominated_pod_is_kept_from_pods_of_lower_priority() -> None:
     assert placed == [("high", Bind), ("thief", Unschedulable)]
 
 
+def test_preemptor_displaces_pods_of_lower_priority_that_were_nominated_to_its_node() -> None:
+    scheduler = scheduler_of(node("n1", cpu="2"), pod("low", cpu="2", node="n1", priority=1))
+    post(scheduler, pod("middle", cpu="1", priority=5))
+    one(scheduler, Unschedulable)
+    post(scheduler, pod("high", cpu="2", priority=9))
+    refusal = one(scheduler, Unschedulable)
+    assert [each.name for each in refusal.displaced] == ["middle"]
+    assert [each.name for each in scheduler.snapshot.nominated("n1")] == ["high"]
+
+
 def test_nominated_node_is_taken_although_others_score_higher() -> None:
     scores = profile(score=(NameScore(scores={"other": 100}),))
     nominated = pod("a", status={"nominatedNodeName": "mine"})

@@ -43,6 +43,8 @@ class Unschedulable:
     """The node that `status.nominatedNodeName` shall name; empty clears it, None leaves it."""
     victims: Sequence[Pod]
     """The pods to evict so that the pod fits on the nominated node."""
+    displaced: Sequence[Pod] = ()
+    """Waiting pods of lower priority that were nominated to that node: clear their `status.nominatedNodeName`."""
     attempts: int
     unchanged: bool
     """Whether the last attempt ended with the same message."""

@@ -202,6 +202,7 @@ class Scheduler:
             post = run_post_filter(profile, refusal, draw(self._seed, self._cycle)) or NOTHING_DONE
         diagnosis = replace(refusal.diagnose(), post_filter_message=post.message)
         message = fit_error(diagnosis)
+        displaced = self._displace(queued.pod, post.nominated_node_name)
         nominated = self._nominate(queued, post.nominated_node_name)
         unchanged = queued.message == message
         queued.message = message
@@ -218,6 +219,7 @@ class Scheduler:
             diagnosis=diagnosis,
             nominated_node_name=nominated,
             victims=post.victims,
+            displaced=displaced,
             attempts=queued.attempts,
             unchanged=unchanged,
         )
@@ -252,6 +254,18 @@ class Scheduler:
         queued.pod = replace(pod, nominated_node_name=node_name)
         self._cache.nominator.nominate(queued.pod, node_name)
         return node_name
+
+    def _displace(self, pod: Pod, node_name: str | None) -> list[Pod]:
+        """Take back the nominations of pods of lower priority to a node that a pod is about to be nominated to."""
+        if not node_name:
+            return []
+        displaced = [other for other in self._cache.nominator.pods_on(node_name) if other.priority < pod.priority]
+        for other in displaced:
+            self._cache.nominator.remove(other.uid)
+            queued = self._queue.find(other.uid)
+            if queued is not None:
+                queued.pod = replace(queued.pod, nominated_node_name="")
+        return displaced
 
     # -- what is asked ----------------------------------------------------------------------------------------------
 
