@@ -26,7 +26,7 @@ from moorage.runtime.clock import Clock
 from moorage.runtime.event_recorder import EventRecorder
 from moorage.runtime.inbox import Inbox
 from moorage.runtime.informer import Informer
-from moorage.runtime.kube import KubeClient
+from moorage.runtime.kube import REQUEST_SECONDS, KubeClient
 from moorage.runtime.last_look import LastLook
 from moorage.runtime.list_watch import ListWatch
 from moorage.runtime.loop import SchedulingLoop
@@ -38,6 +38,7 @@ from moorage.runtime.preemption import Evictor
 from moorage.runtime.reporter import Reporter
 from moorage.runtime.resources import INFORMED
 from moorage.runtime.tally import Tally
+from moorage.settings import Settings
 
 logger = logging.getLogger(__name__)
 
@@ -88,7 +89,7 @@ class Parts:
         self.policy_statuses = PolicyStatusWriter(client, clock)
         tally = Tally()
         reporter = Reporter(self.recorder, self.pod_statuses, world.metrics.scheduling, tally, clock)
-        writer = BindingWriter(client, clock, world.random)
+        writer = BindingWriter(client, clock, world.random, _bind_seconds(settings))
         self.binder = Binder(writer, last_look, reporter, self.inbox.post, settings.parallelism)
         self.evictor = Evictor(client, self.recorder, world.metrics.scheduling, clock)
         self.facts = EngineFacts(self.scheduler, tally, lambda _: ())
@@ -145,6 +146,14 @@ class Parts:
             reserved={profile.name for profile in self.configuration.profiles},
         )
         return PolicyKeeper(store, self.inbox.post, self.policy_statuses, self.recorder.record, self.world.clock)
+
+
+def _bind_seconds(settings: Settings) -> float:
+    """Return how long a bind may take: one that was sent just before the fence is over before another can lead."""
+    election = settings.leader_election
+    if not election.enabled:
+        return REQUEST_SECONDS
+    return election.lease_duration_seconds - election.renew_deadline_seconds
 
 
 def _digest(decoder: Decoder, kind: str) -> Callable[[bytes], Any]:
