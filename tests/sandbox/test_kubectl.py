@@ -257,3 +257,28 @@ async def test_resources_are_listed_with_their_short_names(kubectl: Kubectl) -> 
     lines = [line.split() for line in (await kubectl("api-resources", "--no-headers")).splitlines()]
     assert ["widgets", "wd", "example.dev/v1", "false", "Widget"] in lines
     assert ["pods", "po", "v1", "true", "Pod"] in lines
+
+
+async def test_typed_commands_are_understood(kubectl: Kubectl) -> None:
+    assert await kubectl("create", "namespace", "team") == "namespace/team created\n"
+    assert await kubectl("auth", "can-i", "create", "pods/binding") == "yes\n"
+    await kubectl("create", "configmap", "settings", "--from-literal=a=b", "--namespace=team")
+    assert await kubectl("get", "cm", "settings", "-n", "team", "-o", "jsonpath={.data}") == '{"a":"b"}'
+
+
+async def test_drain_evicts_and_obeys_budgets(kubectl: Kubectl) -> None:
+    await kubectl.apply(POD)
+    await kubectl.bind("web", "m5-0")
+    budget = """
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: web}
+spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
+"""
+    await kubectl.apply(budget)
+    await kubectl("wait", "--for=jsonpath={.status.currentHealthy}=1", "pdb/web", "--timeout=10s")
+    refused = await kubectl("drain", "m5-0", "--force", "--timeout=1s", fails=True)
+    assert "Cannot evict pod as it would violate the pod's disruption budget." in refused
+    await kubectl("delete", "pdb", "web")
+    assert "node/m5-0 drained" in await kubectl("drain", "m5-0", "--force", "--timeout=20s")
+    assert "NotFound" in await kubectl("get", "pod", "web", fails=True)

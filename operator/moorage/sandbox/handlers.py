@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 from aiohttp import web
 
-from moorage.sandbox import lists, reviews
+from moorage.sandbox import lists, protobuf, reviews
 from moorage.sandbox.deletion import DeleteOptions, delete
 from moorage.sandbox.lists import Form
 from moorage.sandbox.objects import Object, decode, encode, key_of, metadata
@@ -117,11 +117,13 @@ async def _body(request: web.Request) -> Any:
     data = await request.read()
     if not data:
         return None
-    if "protobuf" in request.content_type:
-        raise unsupported_media_type(["application/json", "application/yaml"])
     try:
+        if data.startswith(protobuf.MAGIC):
+            return protobuf.decode(data)
         if request.content_type in {APPLY, "application/yaml"} and not data.lstrip().startswith(b"{"):
             return yaml.safe_load(data)
         return decode(data)
+    except protobuf.UnknownMessageError as error:
+        raise unsupported_media_type(["application/json", "application/yaml"]) from error
     except (ValueError, yaml.YAMLError) as error:
         raise bad_request(f"the body does not parse: {error}") from error

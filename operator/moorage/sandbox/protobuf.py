@@ -1,0 +1,157 @@
+"""Just enough of Kubernetes' protobuf to read what kubectl sends that way: small objects that it makes itself.
+
+`kubectl create namespace`, `drain`, `auth can-i` and a few others use typed clients, which encode their requests in
+protobuf whatever the server prefers. Answers are JSON, which these clients take. Field numbers are those of the
+`generated.proto` files in k8s.io/api and k8s.io/apimachinery.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from moorage.sandbox.objects import Object
+
+MAGIC = b"k8s\x00"
+"""What every body in Kubernetes' protobuf envelope starts with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a message: its JSON name and type; `message` for nested ones."""
+
+    name: str
+    kind: str = "string"
+    message: "Message | None" = None
+    repeated: bool = False
+
+
+Message: TypeAlias = Mapping[int, Field]
+
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_INT64_SIGN = 1 << 63
+
+_ENTRY: Message = {1: Field("key"), 2: Field("value")}
+_META: Message = {
+    1: Field("name"),
+    2: Field("generateName"),
+    3: Field("namespace"),
+    5: Field("uid"),
+    6: Field("resourceVersion"),
+    11: Field("labels", "map"),
+    12: Field("annotations", "map"),
+    14: Field("finalizers", repeated=True),
+}
+_METADATA = Field("metadata", "message", _META)
+_PRECONDITIONS: Message = {1: Field("uid"), 2: Field("resourceVersion")}
+_DELETE_OPTIONS: Message = {
+    1: Field("gracePeriodSeconds", "int"),
+    2: Field("preconditions", "message", _PRECONDITIONS),
+    3: Field("orphanDependents", "bool"),
+    4: Field("propagationPolicy"),
+    5: Field("dryRun", repeated=True),
+}
+_RESOURCE_ATTRIBUTES: Message = {
+    1: Field("namespace"),
+    2: Field("verb"),
+    3: Field("group"),
+    4: Field("version"),
+    5: Field("resource"),
+    6: Field("subresource"),
+    7: Field("name"),
+}
+_ACCESS: Message = {
+    1: Field("resourceAttributes", "message", _RESOURCE_ATTRIBUTES),
+    2: Field("nonResourceAttributes", "message", {1: Field("path"), 2: Field("verb")}),
+}
+_KINDS: Mapping[str, Message] = {
+    "Namespace": {1: _METADATA},
+    "ServiceAccount": {1: _METADATA},
+    "ConfigMap": {1: _METADATA, 2: Field("data", "map"), 4: Field("immutable", "bool")},
+    "PriorityClass": {
+        1: _METADATA,
+        2: Field("value", "int"),
+        3: Field("globalDefault", "bool"),
+        4: Field("description"),
+        5: Field("preemptionPolicy"),
+    },
+    "Eviction": {1: _METADATA, 2: Field("deleteOptions", "message", _DELETE_OPTIONS)},
+    "DeleteOptions": _DELETE_OPTIONS,
+    "SelfSubjectAccessReview": {1: _METADATA, 2: Field("spec", "message", _ACCESS)},
+}
+_TYPE_META: Message = {1: Field("apiVersion"), 2: Field("kind")}
+_UNKNOWN: Message = {1: Field("typeMeta", "message", _TYPE_META), 2: Field("raw", "bytes")}
+
+
+class UnknownMessageError(Exception):
+    """The body is of a kind that is not read from protobuf here."""
+
+
+def decode(body: bytes) -> Object:
+    """Read an enveloped object; raises UnknownMessageError, or ValueError for what is damaged."""
+    if not body.startswith(MAGIC):
+        raise ValueError("the body is not in Kubernetes' protobuf envelope")
+    envelope = _decode(body[len(MAGIC) :], _UNKNOWN)
+    found: Object = envelope.get("typeMeta") or {}
+    fields = _KINDS.get(found.get("kind", ""))
+    if fields is None:
+        raise UnknownMessageError(found.get("kind", ""))
+    return found | _decode(envelope.get("raw", b""), fields)
+
+
+def _decode(data: bytes, fields: Message) -> Object:
+    result: Object = {}
+    for number, value in _values(data):
+        field = fields.get(number)
+        if field is None:
+            continue
+        read = _read(value, field)
+        if field.kind == "map":
+            result.setdefault(field.name, {})[read.get("key", "")] = read.get("value", "")
+        elif field.repeated:
+            result.setdefault(field.name, []).append(read)
+        elif read != "":  # gogo writes empty strings, JSON leaves them out
+            result[field.name] = read
+    return result
+
+
+def _read(value: Any, field: Field) -> Any:
+    if field.kind == "int":
+        return value - 2 * _INT64_SIGN if value >= _INT64_SIGN else value
+    if field.kind == "bool":
+        return bool(value)
+    if field.kind == "map":
+        return _decode(value, _ENTRY)
+    if field.message is not None:
+        return _decode(value, field.message)
+    return value if field.kind == "bytes" else value.decode()
+
+
+def _values(data: bytes) -> Iterator[tuple[int, Any]]:
+    """Split a message into its fields' numbers and raw values."""
+    position = 0
+    while position < len(data):
+        tag, position = _varint(data, position)
+        number, wire = tag >> 3, tag & 7
+        if wire == _VARINT:
+            value, position = _varint(data, position)
+            yield number, value
+            continue
+        length = {_FIXED64: 8, _FIXED32: 4}.get(wire)
+        if wire == _BYTES:
+            length, position = _varint(data, position)
+        if length is None or position + length > len(data):
+            raise ValueError("the protobuf message is damaged")
+        yield number, data[position : position + length]
+        position += length
+
+
+def _varint(data: bytes, position: int) -> tuple[int, int]:
+    value = shift = 0
+    while position < len(data):
+        byte = data[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:  # noqa: PLR2004 - the continuation bit
+            return value, position
+        shift += 7
+    raise ValueError("the protobuf message is damaged")
