@@ -17,6 +17,7 @@ from prometheus_client.registry import Collector
 
 import moorage
 from moorage.runtime.client_metrics import ClientMetrics, InformerMetrics, RecorderMetrics
+from moorage.runtime.extender_metrics import ExtenderMetrics
 from moorage.runtime.scheduling_metrics import SchedulingMetrics
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Metrics:
         self.client = ClientMetrics(self._registry, host)
         self.informers = InformerMetrics(self._registry)
         self.recorder = RecorderMetrics(self._registry)
+        self.extenders = ExtenderMetrics(self._registry)
         ProcessCollector(registry=self._registry)
         build = Gauge("moorage_build_info", "The running version.", ("version", "python"), registry=self._registry)
         build.labels(moorage.__version__, platform.python_version()).set(1)

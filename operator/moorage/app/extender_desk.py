@@ -1,0 +1,107 @@
+"""Where outcomes meet extenders: each live profile's are kept with their health, asked in the background, and answered for.
+
+One profile's hanging extenders hold up that profile's pods alone: everything here runs in tasks of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from moorage.api.extender import Extender
+from moorage.app.policy_report import Trouble
+from moorage.engine.inbox import ExtendersAnswered, Message
+from moorage.engine.outcomes import CallExtenders
+from moorage.framework.profile import Profile
+from moorage.model.node import Node
+from moorage.model.pod import Pod
+from moorage.runtime.binder import Writer
+from moorage.runtime.extender import ExtenderCaller
+from moorage.runtime.extender_breaker import BreakerState
+from moorage.runtime.extender_ports import ExtenderLimits, ExtenderPorts
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Kept:
+    """The caller of a profile's extenders, as long as the profile has just these."""
+
+    extenders: tuple[Extender, ...]
+    caller: ExtenderCaller
+
+
+class ExtenderDesk:
+    """Asks extenders, and knows how they do."""
+
+    def __init__(
+        self,
+        ports: ExtenderPorts,
+        limits: ExtenderLimits,
+        nodes: Mapping[str, Node],
+        post: Callable[[Message], None],
+    ) -> None:
+        """Describe nodes from `nodes`, and leave answers by `post`."""
+        self._ports = ports
+        self._limits = limits
+        self._nodes = nodes
+        self._post = post
+        self._kept: dict[str, _Kept] = {}
+        self._queue: asyncio.Queue[CallExtenders] = asyncio.Queue()
+
+    def submit(self, outcome: CallExtenders) -> None:
+        """Have a pod's extenders asked."""
+        self._queue.put_nowait(outcome)
+
+    async def run(self) -> None:
+        """Ask until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                tasks.create_task(self._ask(await self._queue.get()))
+
+    def caller(self, profile: Profile) -> ExtenderCaller:
+        """Return the caller of a profile's extenders; an edit of the policy that leaves them alone keeps their health."""
+        extenders = profile.settings.extenders
+        kept = self._kept.get(profile.name)
+        if kept is None or kept.extenders != extenders:
+            kept = self._kept[profile.name] = _Kept(extenders, ExtenderCaller(extenders, self._ports, self._limits))
+        return kept.caller
+
+    def troubles(self, profile: Profile) -> Sequence[Trouble]:
+        """Say which of a profile's extenders fail."""
+        if not profile.settings.extenders:
+            return ()
+        return [
+            Trouble("ExtenderFailing", f"extender {name} fails: {health.error}; pods that need it are tried again")
+            for name, health in self.caller(profile).health().items()
+            if health.error or health.state is not BreakerState.CLOSED
+        ]
+
+    async def _ask(self, outcome: CallExtenders) -> None:
+        nodes = {name: self._nodes[name] for name in outcome.node_names if name in self._nodes}
+        try:
+            answer = await self.caller(outcome.profile).ask(outcome.pod, nodes)
+        except Exception as fault:  # the border of the task: a fault must not cost the other pods
+            logger.exception("Asking the extenders about pod %s failed in an unforeseen way", outcome.pod.key)
+            answer = ExtendersAnswered(pod_uid=outcome.pod.uid, error=f"{type(fault).__name__}: {fault}")
+        self._post(answer)
+
+
+class ExtendedWriter:
+    """Binds through the extender that binds, where a pod's profile has one that is interested; else as everybody."""
+
+    def __init__(self, writer: Writer, desk: ExtenderDesk, profiles: Callable[[], Mapping[str, Profile]]) -> None:
+        """Fall back on `writer`."""
+        self._writer = writer
+        self._desk = desk
+        self._profiles = profiles
+
+    async def bind(self, pod: Pod, node_name: str) -> None:
+        """Bind the pod, or raise a MoorageError when it was certainly not bound."""
+        profile = self._profiles().get(pod.scheduler_name)
+        if profile and any(extender.bind_verb for extender in profile.settings.extenders):
+            if await self._desk.caller(profile).bind(pod, node_name):
+                return
+        await self._writer.bind(pod, node_name)
