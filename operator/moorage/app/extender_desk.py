@@ -1,4 +1,4 @@
-"""Where outcomes meet extenders: each live profile's are kept with their health, asked in the background, and answered for.
+"""Where outcomes meet extenders: each live profile's are kept with their health, and asked in the background.
 
 One profile's hanging extenders hold up that profile's pods alone: everything here runs in tasks of its own.
 """
@@ -62,7 +62,7 @@ class ExtenderDesk:
                 tasks.create_task(self._ask(await self._queue.get()))
 
     def caller(self, profile: Profile) -> ExtenderCaller:
-        """Return the caller of a profile's extenders; an edit of the policy that leaves them alone keeps their health."""
+        """Return the caller of a profile's extenders; an edit that leaves them alone keeps their health."""
         extenders = profile.settings.extenders
         kept = self._kept.get(profile.name)
         if kept is None or kept.extenders != extenders:
@@ -101,7 +101,6 @@ class ExtendedWriter:
     async def bind(self, pod: Pod, node_name: str) -> None:
         """Bind the pod, or raise a MoorageError when it was certainly not bound."""
         profile = self._profiles().get(pod.scheduler_name)
-        if profile and any(extender.bind_verb for extender in profile.settings.extenders):
-            if await self._desk.caller(profile).bind(pod, node_name):
-                return
-        await self._writer.bind(pod, node_name)
+        has_binder = profile and any(extender.bind_verb for extender in profile.settings.extenders)
+        if not (profile and has_binder and await self._desk.caller(profile).bind(pod, node_name)):
+            await self._writer.bind(pod, node_name)

@@ -1,4 +1,4 @@
-"""Metrics of extenders, by urlPrefix: what is called, how long it takes, and whether their circuit breakers are open."""
+"""Metrics of extenders, by urlPrefix: what is called, how long it takes, how their circuit breakers stand."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
