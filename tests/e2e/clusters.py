@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from controlplane.component import Component
 from controlplane.launcher import ControlPlane
 from controlplane.objects import create_nodes
 from controlplane.ports import Ports
@@ -38,10 +39,14 @@ class Cluster:
     kubeconfig: Path
     directory: Path
     ports: Ports
+    apiserver: Component | None = None
+    """The API server's process; None where it runs in the test's own."""
+    control_plane: ControlPlane | None = None
+    """What a real API server belongs to."""
 
-    def kubectl(self, *arguments: str, text: str | None = None, check: bool = True) -> str:
-        """Run kubectl; its complaint is the error's message."""
-        done = subprocess.run(
+    def run(self, *arguments: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
+        """Run kubectl, whatever comes of it."""
+        return subprocess.run(
             [KUBECTL, *arguments],
             input=text,
             env={**os.environ, "KUBECONFIG": str(self.kubeconfig)},
@@ -49,9 +54,19 @@ class Cluster:
             text=True,
             check=False,
         )
-        if check and done.returncode:
+
+    def kubectl(self, *arguments: str, text: str | None = None) -> str:
+        """Run kubectl and return what it prints; its complaint is the error's message."""
+        done = self.run(*arguments, text=text)
+        if done.returncode:
             raise AssertionError(f"kubectl {' '.join(arguments)}: {done.stderr}")
-        return done.stdout if check else done.stdout + done.stderr
+        return done.stdout
+
+    def refusal(self, *arguments: str, text: str | None = None) -> str:
+        """Return what kubectl complains of; it must."""
+        done = self.run(*arguments, text=text)
+        assert done.returncode, f"kubectl {' '.join(arguments)} was not refused: {done.stdout}"
+        return done.stderr
 
     def get(self, *arguments: str) -> Any:
         """Return what `kubectl get` knows, as JSON."""
@@ -62,10 +77,14 @@ class Cluster:
         found: list[Manifest] = self.get(*arguments)["items"]
         return found
 
-    def apply(self, manifest: Manifest | str) -> None:
-        """Apply an object, or YAML text."""
-        text = manifest if isinstance(manifest, str) else json.dumps(manifest)
-        self.kubectl("apply", "--filename=-", text=text)
+    def apply(self, *manifests: Manifest | str) -> None:
+        """Apply objects, or YAML text."""
+        self.kubectl("apply", "--filename=-", text=as_text(*manifests))
+
+
+def as_text(*manifests: Manifest | str) -> str:
+    """Write objects as kubectl reads them."""
+    return "\n---\n".join(each if isinstance(each, str) else json.dumps(each) for each in manifests)
 
 
 @contextmanager
@@ -73,9 +92,9 @@ def sandbox_cluster(directory: Path) -> Iterator[Cluster]:
     """Run `moorage sandbox` with its default nodes."""
     with closing(Ports()) as ports:
         kubeconfig = directory / "sandbox.kubeconfig"
-        with sandbox(kubeconfig, ports):
+        with sandbox(kubeconfig, ports) as apiserver:
             eventually(kubeconfig.exists)
-            yield Cluster(kubeconfig, directory, ports)
+            yield Cluster(kubeconfig, directory, ports, apiserver)
 
 
 @contextmanager
@@ -83,21 +102,22 @@ def real_cluster(directory: Path) -> Iterator[Cluster]:
     """Run a kube-apiserver with the sandbox's default nodes, and nothing that makes pods run."""
     with closing(Ports()) as ports, ControlPlane() as control_plane:
         asyncio.run(create_nodes(control_plane, (node for group in load_node_groups() for node in group.nodes())))
-        cluster = Cluster(control_plane.kubeconfig, directory, ports)
+        cluster = Cluster(control_plane.kubeconfig, directory, ports, control_plane.apiserver, control_plane)
         cluster.apply(render())
         cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
         yield cluster
 
 
 def eventually(holds: Callable[[], object], seconds: float = WAIT_SECONDS) -> None:
-    """Wait until something holds; the last AssertionError, or a plain one, says what did not."""
+    """Wait until something holds; what it last complained of, an object's missing field included, says what did not."""
     deadline = time.monotonic() + seconds
+    failure: Exception
     while True:
         try:
             if holds() is not False:
                 return
             failure = AssertionError(f"{getattr(holds, '__name__', holds)} did not hold within {seconds:.0f} s")
-        except AssertionError as error:
+        except (AssertionError, LookupError) as error:
             failure = error
         if time.monotonic() > deadline:
             raise failure

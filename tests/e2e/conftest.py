@@ -3,17 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 
 import pytest
 
+from controlplane.component import Component
+from e2e.case import Case, case_of
 from e2e.clusters import Cluster, real_cluster, sandbox_cluster
 from processes import moorage
 
 
 @pytest.fixture(scope="session", params=["sandbox", pytest.param("kube-apiserver", marks=pytest.mark.controlplane)])
-def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A cluster with the default nodes and an operator that runs."""
+def nodes_only(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster with the default nodes."""
     make = sandbox_cluster if request.param == "sandbox" else real_cluster
-    directory = tmp_path_factory.mktemp(request.param)
-    with make(directory) as cluster, moorage(cluster.kubeconfig, cluster.directory, cluster.ports):
+    with make(tmp_path_factory.mktemp(request.param)) as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def operator(nodes_only: Cluster) -> Iterator[Component]:
+    """The operator that runs in the cluster."""
+    with moorage(nodes_only.kubeconfig, nodes_only.directory, nodes_only.ports) as operator:
+        yield operator
+
+
+@pytest.fixture(scope="session")
+def cluster(nodes_only: Cluster, operator: Component) -> Cluster:
+    """A cluster with the default nodes and an operator that runs."""
+    assert operator.running
+    return nodes_only
+
+
+@pytest.fixture(scope="session")
+def case_numbers() -> Iterator[int]:
+    """Numbers that tell the cases of a run apart."""
+    return count(1)
+
+
+@pytest.fixture
+def case(cluster: Cluster, case_numbers: Iterator[int]) -> Iterator[Case]:
+    """Objects of a test's own."""
+    with case_of(cluster, f"case-{next(case_numbers)}") as case:
+        yield case
