@@ -8,7 +8,8 @@ Upstream: `findMatchingVolumes` in volumebinding/binder.go; `FindMatchingVolume`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -50,17 +51,40 @@ def match_claims(
     reach = NodeReach(nodes)
     matches: list[Match] = []
     for claim in sorted(claims, key=lambda each: each.request_bytes or 0):
-        chosen = np.full(nodes.size, NO_VOLUME, np.int64)
         kept = next((index for index, volume in enumerate(volumes) if _is_kept(volume, claim)), None)
-        candidates = [kept] if kept is not None else _candidates(claim, volumes)
-        for index in candidates:
-            positions = reach.of_affinity(volumes[index].node_affinity)
-            free = chosen[positions] == NO_VOLUME
-            for earlier in matches:
-                free &= earlier.chosen[positions] != index
-            chosen[positions[free]] = index
-        matches.append(Match(claim, volumes, chosen))
+        candidates = _candidates(claim, volumes) if kept is None else [kept]
+        matches.append(Match(claim, volumes, _choose(candidates, volumes, reach, matches)))
     return matches
+
+
+def _choose(
+    candidates: Sequence[int], volumes: Sequence[PersistentVolume], reach: NodeReach, earlier: Sequence[Match]
+) -> IntArray:
+    """Return for each node the first candidate that can be used there and that no earlier match has chosen there."""
+    chosen = np.full(reach.size, NO_VOLUME, np.int64)
+    offers = list(_few_of_each_group(candidates, volumes, reach, len(earlier) + 1))
+    if not offers:
+        return chosen
+    positions = np.concatenate([where for _, where in offers])
+    indices = np.repeat([index for index, _ in offers], [len(where) for _, where in offers])
+    for match in earlier:
+        free = match.chosen[positions] != indices
+        positions, indices = positions[free], indices[free]
+    nodes, firsts = np.unique(positions, return_index=True)
+    chosen[nodes] = indices[firsts]
+    return chosen
+
+
+def _few_of_each_group(
+    candidates: Iterable[int], volumes: Sequence[PersistentVolume], reach: NodeReach, enough: int
+) -> Iterator[tuple[int, IntArray]]:
+    """Yield candidates with the nodes that they can be used on: of those for the same nodes no more than `enough`."""
+    seen: Counter[int] = Counter()
+    for index in candidates:
+        group = reach.group(volumes[index].node_affinity)
+        seen[group] += 1
+        if seen[group] <= enough:
+            yield index, reach.positions(group)
 
 
 def _is_kept(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
