@@ -81,7 +81,7 @@ def _readiness_gates(obj: Object) -> str:
     gates = obj["spec"].get("readinessGates") or []
     if not gates:
         return _NONE
-    conditions = (find_condition(obj, gate["conditionType"]) or {} for gate in gates)
+    conditions = (find_condition(obj, gate.get("conditionType") or "") or {} for gate in gates)
     return f"{sum(condition.get('status') == 'True' for condition in conditions)}/{len(gates)}"
 
 
@@ -95,7 +95,7 @@ def node(obj: Object, now: datetime) -> list[Any]:
         state += ",SchedulingDisabled"
     prefix = "node-role.kubernetes.io/"
     roles = [label.removeprefix(prefix) for label in metadata(obj).get("labels") or {} if label.startswith(prefix)]
-    addresses = {item["type"]: item["address"] for item in dig(obj, "status", "addresses") or ()}
+    addresses = {item.get("type"): item.get("address") for item in dig(obj, "status", "addresses") or ()}
     return [
         _name(obj), state, ",".join(sorted(roles)) or _NONE, _age(obj, now), info.get("kubeletVersion") or "",
         addresses.get("InternalIP") or _NONE, addresses.get("ExternalIP") or _NONE, info.get("osImage") or _UNKNOWN,

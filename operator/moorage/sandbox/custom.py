@@ -10,7 +10,7 @@ from moorage.sandbox.resources import ResourceType
 from moorage.sandbox.schemas import Schema, Schemas
 from moorage.sandbox.status import FieldError
 from moorage.sandbox.structural import apply_defaults, prune
-from moorage.sandbox.validation import type_errors, validate
+from moorage.sandbox.validation import type_error, validate
 
 _BLOCKING = frozenset(
     {
@@ -56,7 +56,8 @@ class CustomKind:
     def _schema_errors(self, obj: Object) -> Iterator[FieldError]:
         meta = self.schema.field("metadata")
         if meta is not None:
-            yield from type_errors(obj.get("metadata"), meta, "metadata")
+            wrong = type_error(obj.get("metadata"), meta, "metadata")
+            yield from () if wrong is None else (wrong,)
         without_metadata = {name: value for name, value in obj.items() if name != "metadata"}
         yield from (error for error in validate(without_metadata, self.schema) if error.field != "metadata")
 
@@ -102,6 +103,9 @@ def definition_errors(crd: Object, schemas: Schemas, rules: CelRules) -> Iterato
     if spec.get("scope") not in {"Cluster", "Namespaced"}:
         detail = 'supported values: "Cluster", "Namespaced"'
         yield FieldError("spec.scope", "FieldValueNotSupported", spec.get("scope"), detail)
+    for path in ("group", "names.plural", "names.kind"):
+        if not dig(spec, *path.split(".")):
+            yield FieldError(f"spec.{path}", "FieldValueRequired")
     versions = spec.get("versions") or []
     if sum(bool(version.get("storage")) for version in versions) != 1:
         detail = "must have exactly one version marked as storage version"

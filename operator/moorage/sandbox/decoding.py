@@ -10,7 +10,7 @@ from moorage.sandbox.schemas import Schema, Schemas
 from moorage.sandbox.status import bad_request
 from moorage.sandbox.structural import prune
 from moorage.sandbox.targets import Target, WriteOptions
-from moorage.sandbox.validation import type_errors
+from moorage.sandbox.validation import type_error
 
 
 def decode_body(schemas: Schemas, target: Target, body: Any, options: WriteOptions) -> Object:
@@ -46,7 +46,7 @@ def _decode(schemas: Schemas, resource: ResourceType, body: Object, options: Wri
     assert schema is not None
     what = f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
     if custom is None:
-        wrong = next(type_errors(body, schema), None)
+        wrong = type_error(body, schema)
         if wrong is not None:
             raise bad_request(f"{what}: {wrong.field}: {wrong.detail}")
     unknown: list[str] = []

@@ -1,9 +1,8 @@
 """The disruption controller: keeps the status of PodDisruptionBudgets true to the pods."""
 
 import asyncio
-import math
-from typing import Any
 
+from moorage.sandbox.budgets import desired_healthy
 from moorage.sandbox.feed import Feed
 from moorage.sandbox.objects import Object, copy, metadata
 from moorage.sandbox.pods import is_ready, is_terminal
@@ -62,22 +61,10 @@ class DisruptionController:
             if name in present
         }
         healthy = sum(is_ready(pod) and pod["metadata"]["name"] in present - disrupted.keys() for pod in expected)
-        desired = _desired(budget["spec"], len(expected))
+        desired = desired_healthy(budget["spec"], len(expected))
         status: Object = {
             "observedGeneration": budget["metadata"].get("generation", 0),
             "disruptionsAllowed": max(healthy - desired, 0) if expected else 0,
             "currentHealthy": healthy, "desiredHealthy": desired, "expectedPods": len(expected),
         }  # fmt: skip
         return status | {"disruptedPods": disrupted} if disrupted else status
-
-
-def _desired(spec: Object, expected: int) -> int:
-    if "maxUnavailable" in spec:
-        return max(expected - _scaled(spec["maxUnavailable"], expected), 0)
-    return _scaled(spec.get("minAvailable", 1), expected)
-
-
-def _scaled(value: Any, total: int) -> int:
-    if isinstance(value, str) and value.endswith("%"):
-        return math.ceil(int(value[:-1]) * total / 100)
-    return int(value)

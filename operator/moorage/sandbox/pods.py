@@ -89,7 +89,7 @@ def _admit_priority(pod: Object, classes: list[Object]) -> None:
             raise forbidden("pods", "", name, f"no PriorityClass with name {wanted} was found")
     else:
         found = next((item for item in classes if item.get("globalDefault")), None)
-    value = found["value"] if found else 0
+    value = found.get("value", 0) if found else 0
     if spec.get("priority", value) != value:
         why = (
             f"the integer value of priority ({spec['priority']}) must not be provided in pod spec; "
@@ -214,11 +214,11 @@ def pod_update_errors(new: Object, old: Object) -> Iterator[FieldError]:
             spec.pop("affinity", None)
     if before != after:
         yield FieldError("spec", "FieldValueForbidden", detail=_UPDATE_RULE)
-    gates = {gate["name"] for gate in old["spec"].get("schedulingGates") or ()}
+    gates = {gate.get("name") for gate in old["spec"].get("schedulingGates") or ()}
     for index, gate in enumerate(new["spec"].get("schedulingGates") or ()):
-        if gate["name"] not in gates:
+        if gate.get("name") not in gates:
             path = f"spec.schedulingGates[{index}].name"
-            detail = f"only deletion is allowed, but found new scheduling gate '{gate['name']}'"
+            detail = f"only deletion is allowed, but found new scheduling gate '{gate.get('name')}'"
             yield FieldError(path, "FieldValueForbidden", detail=detail)
     kept = new["spec"].get("tolerations") or []
     if any(toleration not in kept for toleration in old["spec"].get("tolerations") or ()):

@@ -90,7 +90,7 @@ def _bound(registry: Registry, pod: Object, binding: Object, node_name: str) -> 
         "type": "PodScheduled", "status": "True", "lastProbeTime": None,
         "lastTransitionTime": registry.strategies.stamp(),
     }  # fmt: skip
-    others = [item for item in status.get("conditions") or () if item["type"] != "PodScheduled"]
+    others = [item for item in status.get("conditions") or () if item.get("type") != "PodScheduled"]
     status["conditions"] = [*others, scheduled]
     return pod | {"metadata": meta, "spec": {**pod["spec"], "nodeName": node_name}, "status": status}
 

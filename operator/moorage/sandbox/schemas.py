@@ -12,13 +12,18 @@ SERVED_VERSION = "v1.36.0"
 """The Kubernetes release whose kinds the sandbox serves."""
 
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
+_EXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 _ANY_JSON = frozenset(
     {
-        "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON",
-        "io.k8s.apimachinery.pkg.runtime.RawExtension",
+        f"{_EXTENSIONS}JSON",
+        f"{_EXTENSIONS}JSONSchemaPropsOrArray",
+        f"{_EXTENSIONS}JSONSchemaPropsOrBool",
+        f"{_EXTENSIONS}JSONSchemaPropsOrStringArray",
         f"{_META}FieldsV1",
+        "io.k8s.apimachinery.pkg.runtime.RawExtension",
     }
 )
+"""Definitions that name no fields because they hold anything."""
 
 
 class MissingSandboxExtraError(MoorageError):
@@ -63,8 +68,7 @@ class Schema:
         """Whether fields that the schema does not name stay."""
         if self.node.get("x-kubernetes-preserve-unknown-fields") or self.node.get("additionalProperties") is True:
             return True
-        free = not self.properties and "additionalProperties" not in self.node
-        return free and bool(self.node.get("x-moorage-any"))
+        return bool(self.node.get("x-moorage-any"))
 
     def field(self, name: str) -> "Schema | None":
         """Find the schema of a field: a named one, or any of a map."""

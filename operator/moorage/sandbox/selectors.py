@@ -74,9 +74,9 @@ def matches_selector(selector: Mapping[str, Any], labels: Mapping[str, str]) -> 
 
 
 def _expression_holds(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    value = labels.get(expression["key"])
+    value = labels.get(expression.get("key") or "")
     values = expression.get("values") or ()
-    match expression["operator"]:
+    match expression.get("operator"):
         case "In":
             return value in values
         case "NotIn":

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from moorage.sandbox import events, pods
+from moorage.sandbox.budgets import budget_errors
 from moorage.sandbox.cel import CelRules
 from moorage.sandbox.custom import default_definition, definition_errors
 from moorage.sandbox.objects import Object, copy, dig, metadata, timestamp
@@ -56,6 +57,10 @@ class Strategies:
         """Fill in what a kind's fields are when nothing is said; the writer owns these fields."""
         if resource.custom is not None:
             resource.custom.default(obj)
+            return
+        schema = self.schemas.builtin(resource.group, resource.version, resource.kind)
+        if schema is not None and "spec" in schema.properties:
+            obj.setdefault("spec", {})  # in Go a struct that is always there
         match resource.kind:
             case "Pod":
                 pods.default_pod(obj)
@@ -125,6 +130,8 @@ class Strategies:
             yield from resource.custom.errors(obj, old)
         elif resource.kind == "Pod":
             yield from pods.pod_errors(obj) if old is None else pods.pod_update_errors(obj, old)
+        elif resource.kind == "PodDisruptionBudget":
+            yield from budget_errors(obj)
         elif resource.kind == "CustomResourceDefinition":
             yield from definition_errors(obj, self.schemas, self.rules)
         elif resource.group == "events.k8s.io" and old is None:

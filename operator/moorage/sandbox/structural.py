@@ -1,6 +1,6 @@
 """What the API server does to an object before it looks at the rules: defaults in, unknown fields out."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from moorage.sandbox.objects import Object, copy
 from moorage.sandbox.schemas import Schema
@@ -31,27 +31,42 @@ def _default_fields(value: Object, schema: Schema) -> None:
             apply_defaults(item, child)
 
 
-def prune(value: Any, schema: Schema, unknown: list[str], path: str = "") -> Any:
+_Path: TypeAlias = "tuple[_Path, str] | None"
+"""Where a value is, as a chain that costs nothing until somebody asks."""
+
+
+def prune(value: Any, schema: Schema, unknown: list[str]) -> Any:
     """Build the value without the fields its schema does not know; their paths go to `unknown`."""
-    if isinstance(value, dict):
+    return _prune(value, schema, unknown, None)
+
+
+def _prune(value: Any, schema: Schema, unknown: list[str], path: _Path) -> Any:
+    if type(value) is dict:
         return _prune_fields(value, schema, unknown, path)
-    if isinstance(value, list) and schema.items is not None:
-        return [prune(item, schema.items, unknown, f"{path}[{index}]") for index, item in enumerate(value)]
+    if type(value) is list and schema.items is not None:
+        items = schema.items
+        return [_prune(item, items, unknown, (path, f"[{index}]")) for index, item in enumerate(value)]
     return value
 
 
-def _prune_fields(value: Object, schema: Schema, unknown: list[str], path: str) -> Object:
-    kept: Object = {}
-    free = schema.keeps_unknown or not (schema.properties or "additionalProperties" in schema.node)
+def _prune_fields(value: Object, schema: Schema, unknown: list[str], path: _Path) -> Object:
     if schema.types and "object" not in schema.types:
         return value
+    kept: Object = {}
     for name, item in value.items():
         child = schema.field(name)
-        where = f"{path}.{name}" if path else name
         if child is not None:
-            kept[name] = prune(item, child, unknown, where)
-        elif free and (schema.keeps_unknown or not schema.types):
+            kept[name] = _prune(item, child, unknown, (path, f".{name}"))
+        elif schema.keeps_unknown:
             kept[name] = item
         else:
-            unknown.append(where)
+            unknown.append(_text((path, f".{name}")))
     return kept
+
+
+def _text(path: _Path) -> str:
+    steps = []
+    while path is not None:
+        path, step = path
+        steps.append(step)
+    return "".join(reversed(steps)).lstrip(".")

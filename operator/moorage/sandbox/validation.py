@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from typing import Any
@@ -18,13 +19,15 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "integer": lambda value: isinstance(value, int | float) and not isinstance(value, bool) and int(value) == value,
     "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
 }
+_NAMES = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer"}
+"""What most values are called; the checks know the rest."""
 
 
 def validate(value: Any, schema: Schema, path: str = "") -> Iterator[FieldError]:
     """Every fault of a value, those of types first; a value of the wrong type is not looked into."""
     if value is None and (schema.node.get("nullable") or not schema.types):
         return
-    if schema.types and not any(_CHECKS[name](value) for name in schema.types):
+    if schema.types and not _fits(value, schema):
         yield _wrong_type(value, schema, path)
         return
     yield from _validate_enum(value, schema, path)
@@ -39,20 +42,47 @@ def validate(value: Any, schema: Schema, path: str = "") -> Iterator[FieldError]
     yield from _validate_combined(value, schema, path)
 
 
-def type_errors(value: Any, schema: Schema, path: str = "") -> Iterator[FieldError]:
-    """Only the faults that make a built-in kind undecodable: values of the wrong type. Null is absence."""
+def type_error(value: Any, schema: Schema, path: str = "") -> FieldError | None:
+    """Find the first value of a wrong type, which makes a built-in kind undecodable. Null is absence."""
+    found = _misfit(value, schema)
+    if found is None:
+        return None
+    steps = "".join(reversed(found.steps))
+    return _wrong_type(found.value, found.schema, f"{path}{steps}" if path else steps.lstrip("."))
+
+
+@dataclass(slots=True)
+class _Misfit:
+    """A value that its schema does not take; the steps that lead to it are gathered on the way back."""
+
+    value: Any
+    schema: Schema
+    steps: list[str]
+
+
+def _misfit(value: Any, schema: Schema) -> _Misfit | None:
     if value is None:
-        return
-    if schema.types and not any(_CHECKS[name](value) for name in schema.types):
-        yield _wrong_type(value, schema, path)
-    elif isinstance(value, dict):
+        return None
+    if schema.types and not _fits(value, schema):
+        return _Misfit(value, schema, [])
+    if type(value) is dict:
         for name, item in value.items():
             child = schema.field(name)
-            if child is not None:
-                yield from type_errors(item, child, _join(path, name))
-    elif isinstance(value, list) and schema.items is not None:
+            found = None if child is None else _misfit(item, child)
+            if found is not None:
+                found.steps.append(f".{name}")
+                return found
+    elif type(value) is list and schema.items is not None:
         for index, item in enumerate(value):
-            yield from type_errors(item, schema.items, f"{path}[{index}]")
+            found = _misfit(item, schema.items)
+            if found is not None:
+                found.steps.append(f"[{index}]")
+                return found
+    return None
+
+
+def _fits(value: Any, schema: Schema) -> bool:
+    return _NAMES.get(type(value)) in schema.types or any(_CHECKS[name](value) for name in schema.types)
 
 
 def _wrong_type(value: Any, schema: Schema, path: str) -> FieldError:
