@@ -42,6 +42,8 @@ class Connection(BaseProtocol):
         self._head: RawResponseMessage | None = None
         self._body: StreamReader | None = None
         self._waiter: asyncio.Future[Answer] | None = None
+        self._deadline = 0.0
+        self._timer: asyncio.TimerHandle | None = None
 
     async def exchange(self, request: bytes, timeout_seconds: float) -> Answer:
         """Send a request and return its answer; raises TimeoutError or ConnectionError, and is closed then."""
@@ -49,7 +51,7 @@ class Connection(BaseProtocol):
             raise ConnectionResetError("the connection was closed")
         waiter: asyncio.Future[Answer] = self._loop.create_future()
         self._waiter = waiter
-        timer = self._loop.call_later(timeout_seconds, self._fail, TimeoutError())
+        self._expect_by(self._loop.time() + timeout_seconds)
         self.transport.write(request)
         try:
             return await waiter
@@ -57,7 +59,6 @@ class Connection(BaseProtocol):
             self.close()
             raise
         finally:
-            timer.cancel()
             self._waiter = None
             self.idle_since = self._loop.time()
 
@@ -85,6 +86,9 @@ class Connection(BaseProtocol):
     def connection_lost(self, exc: BaseException | None) -> None:
         """Give up on the answer that is under way (called by asyncio)."""
         self.is_reusable = False
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         super().connection_lost(exc)
         try:
             self._responses.feed_eof()  # an answer without a length ends with the connection
@@ -93,6 +97,24 @@ class Connection(BaseProtocol):
         if self._body is not None and self._body.is_eof() and self._body.exception() is None:
             self._finish()
         self._fail(ConnectionResetError(str(exc) if exc else "the connection was closed"))
+
+    def _expect_by(self, deadline: float) -> None:
+        """Set the deadline. The timer is kept from one exchange to the next: most never need it."""
+        self._deadline = deadline
+        if self._timer is not None and self._timer.when() > deadline:
+            self._timer.cancel()
+            self._timer = None
+        if self._timer is None:
+            self._timer = self._loop.call_at(deadline, self._look_at_deadline)
+
+    def _look_at_deadline(self) -> None:
+        self._timer = None
+        if self._waiter is None:
+            return
+        if self._loop.time() < self._deadline:
+            self._expect_by(self._deadline)
+        else:
+            self._fail(TimeoutError())
 
     def _finish(self) -> None:
         head, body = self._head, self._body

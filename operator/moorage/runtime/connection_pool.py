@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import TYPE_CHECKING
 
 from yarl import URL
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_AGE_SECONDS = 300.0
 """Connections are replaced after this long, so that an API server that was restarted gets its share of the load."""
-ENDINGS = ("\r", "\n", " ")
+NO_PATH = re.compile(r"[\s\x00-\x1f\x7f]")
 """What may be in no path: it would end the request line."""
 
 
@@ -44,7 +45,7 @@ class ConnectionPool:
 
     async def exchange(self, method: str, path: str, headers: str, body: bytes, timeout_seconds: float) -> Answer:
         """Send a request; `headers` are whole lines. Raises ConnectionError or TimeoutError where no answer came."""
-        if any(ending in path for ending in ENDINGS):
+        if NO_PATH.search(path):
             raise ValueError(f"not a path: {path!r}")
         length = f"Content-Length: {len(body)}\r\n" if body or method != "GET" else ""
         head = f"{method} {self._prefix}{path} HTTP/1.1\r\n{self._headers}{headers}{length}\r\n"
