@@ -132,12 +132,13 @@ class PodTopologySpread(PreFilterPlugin[_FilterState], FilterPlugin[_FilterState
         if not soft:
             return PreScoreResult(SKIP)
         ignored = None
-        if constraints.all_keys:
+        if constraints.all_keys and not all(each.domains.complete for each in soft):
             having = having_keys((each.constraint.topology_key for each in soft), nodes)
             ignored = None if having.all() else ~having
         raw = np.zeros(nodes.size, np.float64)
         for each in soft:
-            raw += _scored(each, nodes, ignored)
+            scores = _scored(each, nodes, ignored)
+            raw += scores if constraints.all_keys else _where_labelled(each.constraint.topology_key, scores, nodes)
         return PreScoreResult(state=_ScoreState(raw, ignored))
 
     def score(self, state: _ScoreState, pod: Pod, nodes: Snapshot) -> IntArray:
@@ -219,20 +220,20 @@ def _with_rest(key: str, cluster: Snapshot) -> TopologyDomains:
 def _scored(resolved: SpreadDomains, nodes: Snapshot, ignored: BoolArray | None) -> FloatArray:
     """Weigh the pods of each node's domain by how many domains the nodes of the view are in."""
     constraint = resolved.constraint
-    key = constraint.topology_key
     evenness = constraint.max_skew - 1  # evens out differences that are not larger
-    present = nodes.label(key).ids != ABSENT
-    scores: FloatArray
-    if key == HOSTNAME:
+    if constraint.topology_key == HOSTNAME:
         counts = np.zeros(nodes.size, np.int64) if resolved.counted is None else nodes.counted(resolved.counted)
         size = nodes.size - (0 if ignored is None else int(np.count_nonzero(ignored)))
-        scores = np.multiply(counts, _weight(size), dtype=np.float64) + evenness
-    else:
-        ids = nodes.gather(resolved.domains.ids)
-        size = int(np.count_nonzero(np.bincount(ids if ignored is None else ids[~ignored])))
-        table = np.multiply(resolved.count(nodes.cluster), _weight(size), dtype=np.float64) + evenness
-        scores = table.take(ids)
-    return scores if present.all() else np.where(present, scores, 0.0)
+        return np.multiply(counts, _weight(size), dtype=np.float64) + evenness
+    ids = nodes.gather(resolved.domains.ids)
+    size = int(np.count_nonzero(np.bincount(ids if ignored is None else ids[~ignored])))
+    table = np.multiply(resolved.count(nodes.cluster), _weight(size), dtype=np.float64) + evenness
+    return table.take(ids)
+
+
+def _where_labelled(key: str, scores: FloatArray, nodes: Snapshot) -> FloatArray:
+    """Keep the scores of nodes that have the label."""
+    return np.where(nodes.label(key).ids != ABSENT, scores, 0.0)
 
 
 def _weight(domains: int) -> float:
