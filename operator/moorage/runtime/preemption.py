@@ -45,9 +45,6 @@ class PreemptionObserver(Protocol):
 class Surroundings(Protocol):
     """What preemption has to know of other pods, and whom it tells that it failed."""
 
-    def nominated_pods(self, node_name: str) -> Iterable[Pod]:
-        """Return the waiting pods that are nominated to a node."""
-
     def is_there(self, pod: Pod) -> bool:
         """Whether the pod still exists, and is the same one."""
 
@@ -56,12 +53,7 @@ class Surroundings(Protocol):
 
 
 class NoSurroundings:
-    """Knows of nobody: no nomination is taken back, no victim watched, and retries come with the pod's next event."""
-
-    def nominated_pods(self, node_name: str) -> Iterable[Pod]:
-        """Return none."""
-        del node_name
-        return ()
+    """Knows of nobody: no victim is watched, and preemptors are tried again when something happens."""
 
     def is_there(self, pod: Pod) -> bool:
         """Take the pod for gone."""
@@ -130,7 +122,7 @@ class Evictor:
             self._surroundings.retry(outcome.pod)
 
     async def _make_room(self, outcome: Unschedulable) -> _Fate:
-        await self._clear_nominations(outcome)
+        await self._clear_nominations(outcome.displaced)
         victims = [victim for victim in outcome.victims if not victim.terminating]
         if not victims:
             return _Fate.GOES
@@ -138,11 +130,9 @@ class Evictor:
         worst = max(fates, key=lambda fate: fate.value, default=_Fate.GOES)
         return await self._evict(victims[-1], outcome) if worst is _Fate.GOES else worst
 
-    async def _clear_nominations(self, outcome: Unschedulable) -> None:
+    async def _clear_nominations(self, pods: Iterable[Pod]) -> None:
         """Take back nominations to the node of pods that may not fit there any more."""
-        for pod in list(self._surroundings.nominated_pods(outcome.nominated_node_name or "")):
-            if pod.priority >= outcome.pod.priority or pod.uid == outcome.pod.uid:
-                continue
+        for pod in pods:
             try:
                 async with self._writing:
                     await self._writer.clear_nomination(pod)

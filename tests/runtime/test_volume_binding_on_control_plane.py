@@ -1,0 +1,210 @@
+"""Volumes bound before their pod with a real API server and its volume controller."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+import pytest
+
+from builders import DECODER
+from controlplane.launcher import ControlPlane
+from controlplane.objects import NODES, PODS, api_session, create_objects, pause_pod, simulated_node
+from fakes import FakeObserver, FakeRecorder, fixed_random, running, until
+from moorage.engine.decision import Decision
+from moorage.engine.inbox import BindingFinished
+from moorage.engine.outcomes import Bind
+from moorage.framework.intents import BindVolume, Intent, SelectNode
+from moorage.framework.profile import Profile
+from moorage.plugins.priority_sort import PrioritySort
+from moorage.runtime.clock import SystemClock
+from moorage.runtime.credentials import Credentials, StaticToken, TlsFiles
+from moorage.runtime.informer import Informer
+from moorage.runtime.kube import KubeClient
+from moorage.runtime.list_watch import ListWatch
+from moorage.runtime.pooled_transport import open_transport
+from moorage.runtime.rate_limiter import RateLimiter
+from moorage.runtime.resources import NODE, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM, POD, Resource
+from moorage.runtime.tls import TlsContexts
+from moorage.runtime.volume_binding import Handover, VolumeBinder
+from moorage.runtime.volume_binding_repair import SelectedNodeRepair
+from moorage.runtime.volume_binding_stores import VolumeStores
+from moorage.runtime.volume_binding_writes import VolumeWriter
+
+pytestmark = [pytest.mark.controlplane, pytest.mark.slow]
+
+CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
+VOLUMES = "/api/v1/persistentvolumes"
+CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
+MODES = ["ReadWriteOnce"]
+
+
+class Scene:
+    """A volume binder, its informers, and what it handed over."""
+
+    is_full = False
+
+    def __init__(self, client: KubeClient, control_plane: ControlPlane) -> None:
+        self.control_plane = control_plane
+        self.informers = {
+            resource.kind: self._informer(client, resource)
+            for resource in (POD, NODE, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM)
+        }
+        stores = VolumeStores(
+            pods=self.informers["Pod"].objects,
+            nodes=self.informers["Node"].objects,
+            claims=self.informers["PersistentVolumeClaim"].objects,
+            volumes=self.informers["PersistentVolume"].objects,
+        )
+        self.stores, self.recorder = stores, FakeRecorder()
+        self.bound: list[Bind] = []
+        self.posted: list[BindingFinished] = []
+        writer = VolumeWriter(client, stores)
+        self.binder = VolumeBinder(writer, stores, SystemClock(), Handover(self, self, self.posted.append))
+        self.repair = SelectedNodeRepair(writer, stores, self.recorder)
+
+    @staticmethod
+    def _informer(client: KubeClient, resource: Resource) -> Informer:
+        source = ListWatch(client, resource, fixed_random())
+        decode = partial(DECODER.decode, resource.kind)
+        return Informer(source, decode, lambda _: None, FakeObserver(), SystemClock())
+
+    def submit(self, bind: Bind, started_at: float) -> None:
+        del started_at
+        self.bound.append(bind)
+
+    def bind_failed(self, bind: Bind, message: str, started_at: float) -> None:
+        """Leave it to `posted`."""
+
+    def decide(self, *intents: Intent) -> None:
+        bind = Bind(
+            pod=self.stores.pods["default/web"],
+            node_name="node-a",
+            profile=Profile(name="gpu", queue_sort=PrioritySort()),
+            intents=intents,
+            decision=Decision("node-a", 1, 1, 1),
+            attempts=1,
+            first_attempt_at=0.0,
+        )
+        self.binder.submit(bind, 0.0)
+
+    async def get(self, path: str) -> Any:
+        async with api_session(self.control_plane) as session, session.get(path) as response:
+            return await response.json()
+
+
+def volume_body(name: str, **spec: Any) -> dict[str, object]:
+    expressions = [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["node-a"]}]
+    affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": expressions}]}}
+    own = {"capacity": {"storage": "1Gi"}, "accessModes": MODES, "storageClassName": "late", "nodeAffinity": affinity}
+    return {"metadata": {"name": name}, "spec": {**own, "local": {"path": "/data"}, **spec}}
+
+
+def claim_body(name: str, **metadata: Any) -> dict[str, object]:
+    spec = {"accessModes": MODES, "storageClassName": "late", "resources": {"requests": {"storage": "1Gi"}}}
+    return {"metadata": {"name": name, **metadata}, "spec": spec}
+
+
+@asynccontextmanager
+async def opened(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
+    clock, files = SystemClock(), TlsFiles(ca_file=str(control_plane.ca_file))
+    credentials = Credentials(control_plane.server, StaticToken(f"Bearer {control_plane.token}"), tls=files)
+    async with open_transport(credentials, 8, TlsContexts(files, clock, strict=False)) as transport:
+        yield KubeClient(transport, clock, RateLimiter(0, 0, clock), FakeObserver())
+
+
+@pytest.fixture
+async def scene(empty_control_plane: ControlPlane) -> AsyncIterator[Scene]:
+    control_plane = empty_control_plane
+    control_plane.kubectl("delete", "storageclass", "late", "--ignore-not-found")
+    late = {
+        "metadata": {"name": "late"},
+        "provisioner": "example.com/slow",
+        "volumeBindingMode": "WaitForFirstConsumer",
+    }
+    await create_objects(control_plane, CLASSES, [late])
+    node = simulated_node("node-a", labels={"kubernetes.io/hostname": "node-a"})
+    await create_objects(control_plane, NODES, [node])
+    sources = [{"name": "stale", "persistentVolumeClaim": {"claimName": "stale"}}]
+    await create_objects(control_plane, PODS, [pause_pod("web", volumes=sources)])
+    async with opened(control_plane) as client:
+        made = Scene(client, control_plane)
+        async with running(*made.informers.values(), made.binder, made.repair):
+            await until(lambda: all(informer.has_synced for informer in made.informers.values()))
+            yield made
+
+
+async def test_claims_are_bound_to_volumes_that_are_there_and_to_those_that_are_made(scene: Scene) -> None:
+    control_plane = scene.control_plane
+    await create_objects(control_plane, VOLUMES, [volume_body("pv-there")])
+    await create_objects(control_plane, CLAIMS, [claim_body("static"), claim_body("dynamic")])
+    await until(lambda: {"default/static", "default/dynamic"} <= scene.stores.claims.keys() and scene.stores.volumes)
+    static, dynamic = scene.stores.claims["default/static"], scene.stores.claims["default/dynamic"]
+    controllers = ["persistentvolume-binder-controller"]
+    with await asyncio.to_thread(control_plane.start_controller_manager, controllers):
+        scene.decide(
+            BindVolume(
+                volume_name="pv-there",
+                volume_resource_version=scene.stores.volumes["pv-there"].resource_version,
+                claim_namespace="default",
+                claim_name="static",
+                claim_uid=static.uid,
+            ),
+            SelectNode(
+                claim_namespace="default",
+                claim_name="dynamic",
+                claim_resource_version=dynamic.resource_version,
+                node_name="node-a",
+            ),
+        )
+        await until(lambda: scene.stores.claims["default/dynamic"].selected_node == "node-a")
+        assert scene.bound == []
+        # What the provisioner does: a volume for the claim.
+        reference = {"namespace": "default", "name": "dynamic", "uid": dynamic.uid}
+        await create_objects(control_plane, VOLUMES, [volume_body("pv-made", claimRef=reference)])
+        await until(lambda: scene.bound or scene.posted, seconds=30)
+
+    assert scene.posted == []
+    assert scene.stores.claims["default/static"].volume_name == "pv-there"
+    assert scene.stores.claims["default/dynamic"].volume_name == "pv-made"
+    annotations = (await scene.get(f"{VOLUMES}/pv-there"))["metadata"]["annotations"]
+    assert annotations["pv.kubernetes.io/bound-by-controller"] == "yes"
+
+
+async def test_a_volume_that_changed_since_fails_the_attempt(scene: Scene) -> None:
+    control_plane = scene.control_plane
+    await create_objects(control_plane, VOLUMES, [volume_body("pv-changed")])
+    await create_objects(control_plane, CLAIMS, [claim_body("unlucky")])
+    await until(lambda: "default/unlucky" in scene.stores.claims and "pv-changed" in scene.stores.volumes)
+    seen = scene.stores.volumes["pv-changed"].resource_version
+    control_plane.kubectl("label", "pv", "pv-changed", "changed=yes")
+    scene.decide(
+        BindVolume(
+            volume_name="pv-changed",
+            volume_resource_version=seen,
+            claim_namespace="default",
+            claim_name="unlucky",
+            claim_uid=scene.stores.claims["default/unlucky"].uid,
+        )
+    )
+    await until(lambda: scene.posted)
+
+    assert scene.bound == []
+    assert "the object has been modified" in (scene.posted[0].error or "")
+    assert "claimRef" not in (await scene.get(f"{VOLUMES}/pv-changed"))["spec"]
+
+
+async def test_a_selected_node_that_is_gone_is_cleared(scene: Scene) -> None:
+    annotations = {"volume.kubernetes.io/selected-node": "node-gone"}
+    await create_objects(scene.control_plane, CLAIMS, [claim_body("stale", annotations=annotations)])
+    await until(lambda: "default/stale" in scene.stores.claims)
+
+    scene.repair.submit(scene.stores.pods["default/web"])
+    await until(lambda: scene.stores.claims["default/stale"].selected_node is None)
+
+    assert json.dumps(annotations) not in json.dumps(await scene.get(f"{CLAIMS}/stale"))
+    assert scene.recorder.events[0].reason == "SelectedNodeGone"
