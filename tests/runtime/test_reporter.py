@@ -1,10 +1,12 @@
 """What becomes of each outcome."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from builders import pod
 from fakes import FakeClock, FakeObserver, FakeRecorder
+from moorage.api.plugins import Plugins
 from moorage.engine.decision import Decision, Diagnosis
 from moorage.engine.outcomes import (
     Bind,
@@ -97,6 +99,17 @@ def test_a_pod_that_fits_nowhere_is_told_by_condition_event_metric_and_tally() -
     assert bench.observer.named("attempt") == [("unschedulable", "gold", 0.5)]
     assert bench.tally.of(PROFILE).rejections == {"Insufficient cpu": 1}
     assert not bench.evictor
+
+
+def test_what_a_plugin_does_not_understand_in_a_pod_is_told_once() -> None:
+    bench = Bench()
+    plugins = Plugins.model_validate({"score": {"enabled": [{"name": "Lifecycle"}]}})
+    profile = Registry.discover().build_profile(ProfileSpec(scheduler_name="gold", plugins=plugins))
+    outcome = replace(unschedulable(), pod=pod("p", labels={"lifecycle-preference": "spto"}), profile=profile)
+    bench.carry_out(outcome)
+    bench.carry_out(replace(outcome, attempts=2))
+    (remark,) = [event for event in bench.recorder.events if event.reason == "NotUnderstood"]
+    assert remark.note.startswith("label lifecycle-preference=spto names no lifecycle")
 
 
 def test_victims_are_evicted_and_the_nomination_written() -> None:

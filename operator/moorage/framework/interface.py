@@ -79,6 +79,12 @@ class Plugin(BaseModel):
         return True
 
 
+    def remarks(self, pod: Pod) -> Sequence[str]:
+        """Say what in the pod was not understood and is passed over: sentences for an event on the pod."""
+        del pod
+        return ()
+
+
 class PreEnqueuePlugin(Plugin, ABC):
     """May hold a pod back before it enters the active queue."""
 

@@ -90,6 +90,8 @@ class Profile:
     bind: tuple[BindPlugin, ...] = ()
     settings: ProfileSettings = ProfileSettings()
     policy: PolicyReference | None = None
+    remarking: tuple[Plugin, ...] = ()
+    """The plugins that may have a remark about a pod; most profiles have none."""
 
     @property
     def plugins(self) -> tuple[Plugin, ...]:

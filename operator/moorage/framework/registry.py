@@ -155,6 +155,11 @@ def _assemble(spec: ProfileSpec, plugins: Plugins, points: Mapping[str, tuple[Pl
         bind=cast("tuple[BindPlugin, ...]", points["bind"]),
         settings=spec.settings,
         policy=spec.policy,
+        remarking=tuple(
+            dict.fromkeys(
+                plugin for run in points.values() for plugin in run if type(plugin).remarks is not Plugin.remarks
+            )
+        ),
     )
 
 

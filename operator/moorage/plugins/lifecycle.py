@@ -20,7 +20,7 @@ from moorage.framework.status import Code
 from moorage.plugins.tables import TABLE_UNIT, has_new_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from moorage.framework.arrays import BoolArray, IntArray
     from moorage.framework.events import ClusterEvent
@@ -80,6 +80,14 @@ class Lifecycle(FilterPlugin[None], ScorePlugin[None], LifecycleSection):
         """Score by class: 10 or 1 for a pod that asks, 8 or 5 for one that does not."""
         del state
         return nodes.gather(self._opinion(pod, nodes).scores)
+
+    def remarks(self, pod: Pod) -> Sequence[str]:
+        """Say that the pod's label names no class; it counts as not asking."""
+        value = pod.labels.get(self.pod_label, "")
+        if not value or _asked_for(value):
+            return ()
+        known = f"{SPOT}, {ON_DEMAND} or {RESERVED}"
+        return (f"label {self.pod_label}={value} names no lifecycle and is passed over; write {known}",)
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
         """Queue the pod when a node of an allowed class is added, or becomes one."""

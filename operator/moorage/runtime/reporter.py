@@ -56,6 +56,8 @@ class Reporter:
     def bound(self, bind: Bind, started_at: float) -> None:
         """Say that a pod is bound; its condition the API server sets itself."""
         self._recorder.record(scheduled(bind.pod, bind.node_name, bind.profile.name))
+        if bind.attempts == 1:
+            self._remark(bind.pod, bind.profile)
         tally = self._tally.of(bind.profile)
         tally.bound += 1
         tally.failures_in_a_row = 0
@@ -75,6 +77,8 @@ class Reporter:
         """Say why a pod fits nowhere."""
         self._statuses.submit(outcome.pod, PodScheduled(UNSCHEDULABLE, outcome.message, outcome.nominated_node_name))
         self._recorder.record(failed_scheduling(outcome.pod, outcome.message, outcome.profile.name))
+        if outcome.attempts == 1:
+            self._remark(outcome.pod, outcome.profile)
         self._tally.of(outcome.profile).rejections = outcome.diagnosis.reasons
         self._observe("unschedulable", outcome.profile, started_at)
 
@@ -90,6 +94,20 @@ class Reporter:
     def skipped(self, outcome: Skipped) -> None:
         """Say that a pod that is being deleted is not tried."""
         self._recorder.record(failed_scheduling(outcome.pod, outcome.message, outcome.profile.name))
+
+    def _remark(self, pod: Pod, profile: Profile) -> None:
+        """Pass on what a plugin did not understand in the pod."""
+        for note in (note for plugin in profile.remarking for note in plugin.remarks(pod)):
+            self._recorder.record(
+                Event(
+                    regarding=pod_reference(pod),
+                    reason="NotUnderstood",
+                    action="Scheduling",
+                    note=note,
+                    reporter=profile.name,
+                    warning=True,
+                )
+            )
 
     def _fault(self, pod: Pod, message: str, profile: Profile) -> None:
         self._statuses.submit(pod, PodScheduled(SCHEDULER_ERROR, message))
