@@ -1,7 +1,8 @@
 """Metrics of the traffic with the API server: client-go's, and what informers and the recorder do."""
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry
 
+from moorage.runtime.collectors import Count, Counts, Distribution, Distributions
 from moorage.runtime.kube import NO_ANSWER
 
 REQUEST_BUCKETS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
@@ -14,28 +15,28 @@ class ClientMetrics:
     def __init__(self, registry: CollectorRegistry, host: str) -> None:
         """Register in `registry`; `host` is the API server's address without scheme."""
         self._host = host
-        self._requests = Counter(
+        self._requests = Counts(
             "rest_client_requests",
             "Number of HTTP requests, partitioned by status code, method, and host.",
             ("code", "method", "host"),
-            registry=registry,
+            registry,
         )
-        self._seconds = Histogram(
+        self._seconds = Distributions(
             "rest_client_request_duration_seconds",
             "Request latency in seconds. Broken down by verb, and host.",
             ("verb", "host"),
-            buckets=REQUEST_BUCKETS,
-            registry=registry,
+            REQUEST_BUCKETS,
+            registry,
         )
-        self._throttled_seconds = Histogram(
+        self._throttled_seconds = Distributions(
             "rest_client_rate_limiter_duration_seconds",
             "Client side rate limiter latency in seconds. Broken down by verb, and host.",
             ("verb", "host"),
-            buckets=REQUEST_BUCKETS,
-            registry=registry,
+            REQUEST_BUCKETS,
+            registry,
         )
-        self._by_request: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
-        self._by_verb: dict[str, Histogram] = {}
+        self._by_request: dict[tuple[str, int], tuple[Count, Distribution]] = {}
+        self._by_verb: dict[str, Distribution] = {}
 
     def observe_request(self, verb: str, status: int, seconds: float) -> None:
         """Count an answer; `status` is NO_ANSWER where none came."""
@@ -60,18 +61,18 @@ class InformerMetrics:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         """Register in `registry`."""
-        self._relists = Counter("moorage_informer_lists", "Number of complete lists.", ("kind",), registry=registry)
-        self._ends = Counter(
+        self._relists = Counts("moorage_informer_lists", "Number of complete lists.", ("kind",), registry)
+        self._ends = Counts(
             "moorage_informer_watch_ends",
             "Number of watches that ended, by how: ended (by the API server), expired, failed.",
             ("kind", "reason"),
-            registry=registry,
+            registry,
         )
-        self._unreadable = Counter(
+        self._unreadable = Counts(
             "moorage_unreadable_objects",
             "Objects that could not be read and were skipped.",
             ("kind",),
-            registry=registry,
+            registry,
         )
 
     def observe_relist(self, kind: str) -> None:
@@ -92,11 +93,11 @@ class RecorderMetrics:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         """Register in `registry`."""
-        events = Counter(
+        events = Counts(
             "moorage_events",
             "Events by what became of them: sent, folded (into a series), dropped, refused.",
             ("result",),
-            registry=registry,
+            registry,
         )
         self._results = {result: events.labels(result) for result in ("sent", "folded", "dropped", "refused")}
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -25,9 +24,8 @@ CLUSTER_NAMESPACE = "default"
 """Where events about objects without a namespace live; kubectl looks for them there."""
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectReference:
-    """What an event is about; `namespace` is empty for objects of the cluster."""
+class ObjectReference(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """What an event is about (`v1.ObjectReference`); `namespace` is empty for objects of the cluster."""
 
     api_version: str
     kind: str
@@ -36,21 +34,8 @@ class ObjectReference:
     namespace: str = ""
     resource_version: str = ""
 
-    def body(self) -> dict[str, str]:
-        """Return the `v1.ObjectReference`."""
-        fields = {
-            "apiVersion": self.api_version,
-            "kind": self.kind,
-            "namespace": self.namespace,
-            "name": self.name,
-            "uid": self.uid,
-            "resourceVersion": self.resource_version,
-        }
-        return {name: value for name, value in fields.items() if value}
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(msgspec.Struct, frozen=True, kw_only=True):
     """Something to tell. `reporter` is the schedulerName of the profile; `warning` tells trouble from routine."""
 
     regarding: ObjectReference
@@ -77,22 +62,44 @@ class Event:
 
     def body(self, name: str, hostname: str, seconds: float) -> bytes:
         """Return the Event object, seen at `seconds` since the epoch."""
-        body: dict[str, Any] = {
-            "apiVersion": EVENT.api_version,
-            "kind": EVENT.kind,
-            "metadata": {"name": name, "namespace": self.namespace},
-            "eventTime": micro_time(seconds),
-            "reportingController": self.reporter,
-            "reportingInstance": f"{self.reporter}-{hostname}"[:INSTANCE_CHARACTERS],
-            "action": self.action,
-            "reason": self.reason,
-            "regarding": self.regarding.body(),
-            "note": cut_note(self.note),
-            "type": "Warning" if self.warning else "Normal",
-        }
-        if self.related:
-            body["related"] = self.related.body()
-        return msgspec.json.encode(body)
+        return msgspec.json.encode(
+            _Body(
+                api_version=EVENT.api_version,
+                kind=EVENT.kind,
+                metadata=_Metadata(name, self.namespace),
+                event_time=micro_time(seconds),
+                reporting_controller=self.reporter,
+                reporting_instance=f"{self.reporter}-{hostname}"[:INSTANCE_CHARACTERS],
+                action=self.action,
+                reason=self.reason,
+                regarding=self.regarding,
+                related=self.related,
+                note=cut_note(self.note),
+                type="Warning" if self.warning else "Normal",
+            )
+        )
+
+
+class _Metadata(msgspec.Struct):
+    name: str
+    namespace: str
+
+
+class _Body(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
+    """The object that is written; a struct, as one is made for every pod that is bound."""
+
+    api_version: str
+    kind: str
+    metadata: _Metadata
+    event_time: str
+    reporting_controller: str
+    reporting_instance: str
+    action: str
+    reason: str
+    regarding: ObjectReference
+    note: str
+    type: str
+    related: ObjectReference | None = None
 
 
 def event_name(event: Event, serial: int) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prometheus_client import Counter, Histogram
-
 from moorage.framework.events import ClusterEvent
+from moorage.runtime.collectors import Counts, Distributions
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
     from moorage.engine.inbox import Message
+    from moorage.runtime.collectors import Count, Distribution
 
 MOST_ATTEMPTS = 15
 """From here on the label `attempts` says `15+`."""
@@ -27,60 +27,63 @@ class SchedulingMetrics:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         """Register in `registry`."""
-        self._attempts = Counter(
+        self._attempts = Counts(
             "scheduler_schedule_attempts",
             "Number of attempts to schedule pods, by result.",
             ("result", "profile"),
-            registry=registry,
+            registry,
         )
-        self._attempt_seconds = Histogram(
+        self._attempt_seconds = Distributions(
             "scheduler_scheduling_attempt_duration_seconds",
             "Scheduling attempt latency (algorithm + binding).",
             ("result", "profile"),
-            buckets=exponential(0.001, 2, 15),
-            registry=registry,
+            exponential(0.001, 2, 15),
+            registry,
         )
-        self._algorithm_seconds = Histogram(
+        self._algorithm_seconds = Distributions(
             "scheduler_scheduling_algorithm_duration_seconds",
             "Scheduling algorithm latency.",
-            buckets=exponential(0.001, 2, 15),
-            registry=registry,
-        )
-        self._sli_seconds = Histogram(
+            (),
+            exponential(0.001, 2, 15),
+            registry,
+        ).labels()
+        self._sli_seconds = Distributions(
             "scheduler_pod_scheduling_sli_duration_seconds",
             "Latency of a pod from when it could first be tried until it is bound, all attempts included.",
             ("attempts",),
-            buckets=exponential(0.01, 2, 20),
-            registry=registry,
+            exponential(0.01, 2, 20),
+            registry,
         )
-        self._pod_attempts = Histogram(
+        self._pod_attempts = Distributions(
             "scheduler_pod_scheduling_attempts",
             "Number of attempts to successfully schedule a pod.",
-            buckets=exponential(1, 2, 5),
-            registry=registry,
-        )
-        self._preemptions = Counter(
-            "scheduler_preemption_attempts", "Total preemption attempts in the cluster till now.", registry=registry
-        )
-        self._victims = Histogram(
+            (),
+            exponential(1, 2, 5),
+            registry,
+        ).labels()
+        self._preemptions = Counts(
+            "scheduler_preemption_attempts", "Total preemption attempts in the cluster till now.", (), registry
+        ).labels()
+        self._victims = Distributions(
             "scheduler_preemption_victims",
             "Number of selected preemption victims.",
-            buckets=exponential(1, 2, 7),
-            registry=registry,
-        )
-        self._message_seconds = Histogram(
+            (),
+            exponential(1, 2, 7),
+            registry,
+        ).labels()
+        self._message_seconds = Distributions(
             "scheduler_event_handling_duration_seconds",
             "Event handling latency.",
             ("event",),
-            buckets=exponential(0.0001, 2, 12),
-            registry=registry,
+            exponential(0.0001, 2, 12),
+            registry,
         )
-        self._faults = Counter(
-            "moorage_loop_faults", "Errors in the scheduling loop that should not happen.", registry=registry
-        )
-        self._by_result: dict[tuple[str, str], tuple[Counter, Histogram]] = {}
-        self._by_attempts: dict[int, Histogram] = {}
-        self._by_message: dict[object, Histogram] = {}
+        self._faults = Counts(
+            "moorage_loop_faults", "Errors in the scheduling loop that should not happen.", (), registry
+        ).labels()
+        self._by_result: dict[tuple[str, str], tuple[Count, Distribution]] = {}
+        self._by_attempts: dict[int, Distribution] = {}
+        self._by_message: dict[object, Distribution] = {}
 
     def observe_attempt(self, result: str, profile: str, seconds: float) -> None:
         """Count an attempt: `scheduled`, `unschedulable` or `error`."""
