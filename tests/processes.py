@@ -11,10 +11,16 @@ from controlplane.ports import Ports
 
 def moorage(kubeconfig: Path, directory: Path, ports: Ports, *flags: str, name: str = "moorage") -> Component:
     """Start an operator and return it once it is ready; its log is `NAME.log` in `directory`."""
+    return started(operator(kubeconfig, directory, ports, *flags, name=name))
+
+
+def operator(
+    kubeconfig: Path, directory: Path, ports: Ports, *flags: str, name: str = "moorage", ready: str = "/readyz"
+) -> Component:
+    """Prepare an operator; it counts as started once it answers under `ready`."""
     port = ports.take()
     command = [sys.executable, "-m", "moorage", "run", f"--kubeconfig={kubeconfig}", f"--port={port}", *flags]
-    endpoint = Endpoint(f"http://127.0.0.1:{port}", ("/readyz",))
-    return started(Component(command, directory / f"{name}.log", endpoint))
+    return Component(command, directory / f"{name}.log", Endpoint(f"http://127.0.0.1:{port}", (ready,)))
 
 
 def sandbox(kubeconfig: Path, ports: Ports) -> Component:

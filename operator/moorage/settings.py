@@ -45,6 +45,8 @@ class Settings:
     burst: int = 0
     parallelism: int = 16
     """Bindings and extender calls at one time."""
+    policy_resync_seconds: float = 60.0
+    """How often all policies are listed: a deletion that nobody watched is found by then."""
     seed: int | None = None
     """Of the tie break among equal nodes; None: a random one, which is logged."""
     allow_default_scheduler: bool = False

@@ -9,8 +9,10 @@ import pytest
 from e2e.case import SOON_SECONDS, Case
 from e2e.clusters import Manifest, eventually
 
-NOWHERE = {"filters": {"nodeSelector": {"matchLabels": {"no": "such"}}}}
-WRONG_ARGUMENT = {"pluginConfig": [{"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": 101}}]}
+NOWHERE: dict[str, Any] = {"filters": {"nodeSelector": {"matchLabels": {"no": "such"}}}}
+WRONG_ARGUMENT: dict[str, Any] = {
+    "pluginConfig": [{"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": 101}}]
+}
 
 WRONG_FIELDS: dict[str, dict[str, Any]] = {
     'unknown field "spec.presett"': {"presett": "BinPack"},

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from fakes import FakeApi, FakeClock, Sent, running
-from moorage.errors import ApiUnreachable, NotFound
+from moorage.errors import ApiError, NotFound
 from moorage.runtime.policy_status import PolicyStatusWriter
 
 
@@ -70,7 +70,7 @@ async def test_what_could_not_be_written_is_written_once_the_api_server_is_back(
 
     def answer(_: Sent) -> Any:
         if down[0]:
-            raise ApiUnreachable("down")
+            raise ApiError(500, "InternalError", "down")
         return {}
 
     writing = Writing(answer)

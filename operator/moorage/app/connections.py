@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ssl import SSLContext
 from typing import Any
 
@@ -14,6 +14,7 @@ from moorage.runtime.credentials import Credentials, load_credentials
 from moorage.runtime.kube import KubeClient, RequestObserver, Transport
 from moorage.runtime.pooled_transport import open_transport
 from moorage.runtime.rate_limiter import RateLimiter
+from moorage.runtime.reachability import Reachability, TellingTransport
 from moorage.runtime.tls import TlsContexts
 from moorage.runtime.transport import open_session
 from moorage.settings import Settings
@@ -40,6 +41,11 @@ class Connections:
     clock: Clock
     observer: RequestObserver
     stack: AsyncExitStack
+    _reachability: Reachability = field(init=False)
+
+    def __post_init__(self) -> None:
+        """All clients talk to one server, so they tell of its outages together."""
+        self._reachability = Reachability(self.credentials.server)
 
     async def main_client(self, may_write: Callable[[], bool]) -> KubeClient:
         """Open the client for everything but the lease: within the limits, and fenced by `may_write`."""
@@ -55,7 +61,8 @@ class Connections:
 
     async def _transport(self, connection_limit: int) -> Transport:
         tls = tls_of(self.settings, self.credentials, self.clock)
-        return await self.stack.enter_async_context(open_transport(self.credentials, connection_limit, tls))
+        transport = await self.stack.enter_async_context(open_transport(self.credentials, connection_limit, tls))
+        return TellingTransport(transport, self._reachability)
 
 
 def tls_of(settings: Settings, credentials: Credentials, clock: Clock) -> TlsContexts | None:

@@ -119,7 +119,8 @@ class Operator:
         background = [tasks.create_task(run(), name=name) for name, run in parts.background().items()]
         receive = run_in(asyncio.get_running_loop(), parts.keeper)
         watch = PolicyWatch(receive, kopf_session(self._settings))
-        background.append(tasks.create_task(parts.keeper.keep_listing(lambda: _policies(parts), watch.start)))
+        listing = parts.keeper.keep_listing(lambda: _policies(parts), watch.start, self._settings.policy_resync_seconds)
+        background.append(tasks.create_task(listing, name="policy-lists"))
         scheduling = tasks.create_task(parts.loop.run(), name="scheduling-loop")
         try:
             await self._stopping.wait()

@@ -22,12 +22,12 @@ from moorage.engine.inbox import Message, ProfileChanged, ProfileRemoved
 from moorage.errors import ApiError, ApiUnreachable, NotFound
 from moorage.runtime.clock import Clock
 from moorage.runtime.event import Event, ObjectReference
+from moorage.runtime.reachability import level_of
 
 logger = logging.getLogger(__name__)
 
-RESYNC_SECONDS = 60.0
-FIRST_LIST_SECONDS = 1.0
-"""How often the first list is tried; nothing is scheduled before it."""
+LIST_AGAIN_SECONDS = 1.0
+"""How soon a list that failed is tried again: nothing is scheduled before the first, and deletions may be missed."""
 STATUS_SECONDS = 1.0
 
 
@@ -80,28 +80,27 @@ class PolicyKeeper:
         self._tell_people()
 
     async def keep_listing(
-        self, list_policies: Callable[[], Awaitable[list[dict[str, Any]]]], first_listed: Callable[[], None]
+        self,
+        list_policies: Callable[[], Awaitable[list[dict[str, Any]]]],
+        first_listed: Callable[[], None],
+        resync_seconds: float,
     ) -> None:
-        """List until cancelled; `first_listed` is called once, when the policies are known."""
-        warned = False
+        """List until cancelled, every `resync_seconds`; `first_listed` is called once, when the policies are known."""
+        is_failing = False
         while True:
             try:
                 self._tell_engine(self._store.resync(await list_policies()))
-            except NotFound:
-                if not warned:
-                    logger.warning("SchedulingPolicy is not installed; `moorage crd | kubectl apply -f -` does it")
-                warned = True
             except (ApiError, ApiUnreachable) as error:
-                if not warned:
-                    logger.warning("schedulingpolicies cannot be listed, trying again: %s", error)
-                warned = True
+                if not is_failing:
+                    _tell_failure(error)
+                is_failing = True
             else:
-                warned = False
+                is_failing = False
                 self._tell_people()
                 if not self.has_synced:
                     self.has_synced = True
                     first_listed()
-            await self._clock.sleep(RESYNC_SECONDS if self.has_synced else FIRST_LIST_SECONDS)
+            await self._clock.sleep(LIST_AGAIN_SECONDS if is_failing else resync_seconds)
 
     async def keep_reporting(self, facts: Facts) -> None:
         """Say how the policies fare, until cancelled."""
@@ -141,6 +140,13 @@ class PolicyKeeper:
             if self._told.get(verdict.name) != said:
                 self._told[verdict.name] = said
                 self._record(_event(verdict))
+
+
+def _tell_failure(error: ApiError | ApiUnreachable) -> None:
+    if isinstance(error, NotFound):
+        logger.warning("SchedulingPolicy is not installed; `moorage crd | kubectl apply -f -` does it")
+    else:
+        logger.log(level_of(error), "schedulingpolicies cannot be listed, trying again: %s", error)
 
 
 def _event(verdict: Verdict) -> Event:

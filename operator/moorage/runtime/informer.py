@@ -19,6 +19,7 @@ from moorage.errors import ApiError, ApiUnreachable, Forbidden, Gone, NotFound, 
 from moorage.framework.events import ClusterEvent, added, deleted, updated
 from moorage.runtime.backoff import Backoff
 from moorage.runtime.list_watch import DELETED, ListWatch
+from moorage.runtime.reachability import level_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -173,7 +174,7 @@ class Informer:
 
     def _recovered(self) -> None:
         if self._failures.failures:
-            logger.info("%s: the API server answers again", self.resource.plural)
+            logger.debug("%s: read again", self.resource.plural)
             self._failures.reset()
 
     def _pause_seconds(self, error: ApiError | ApiUnreachable) -> float:
@@ -182,7 +183,7 @@ class Informer:
         if isinstance(error, (Forbidden, NotFound)):
             return self._is_missing(error, pause)
         if self._failures.failures == 1:
-            logger.warning("%s: %s; trying again, for ever", self.resource.plural, error)
+            logger.log(level_of(error), "%s: %s; trying again, for ever", self.resource.plural, error)
         if isinstance(error, TooManyRequests):
             return max(pause, error.retry_after_seconds or 0.0)
         return pause

@@ -18,6 +18,7 @@ import msgspec
 from moorage.errors import ApiError, ApiUnreachable, Conflict, NotFound
 from moorage.runtime.event import Event, ObjectReference
 from moorage.runtime.lease import Lease, LeaseMetadata, LeaseSpec
+from moorage.runtime.reachability import level_of
 from moorage.runtime.resources import LEASE
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class LeaderElector:
         self._observed_at = NEVER
         self._renewed_at = NEVER
         self._leads = False
+        self._failing = False
 
     @property
     def leads(self) -> bool:
@@ -96,12 +98,20 @@ class LeaderElector:
         try:
             held = await self._acquire_or_renew(started)
         except (ApiError, ApiUnreachable) as error:
-            logger.warning("The lease %s cannot be renewed or acquired: %s", self._path, error)
+            self._tell(error)
             held = False
+        else:
+            self._failing = False
         if held:
             self._renewed_at = started
         if held != self._leads and (held or not self.may_write() or self._is_anothers()):
             self._become(leads=held)
+
+    def _tell(self, error: ApiError | ApiUnreachable) -> None:
+        """Tell of a failure, once while it lasts."""
+        level = logging.DEBUG if self._failing else level_of(error)
+        logger.log(level, "The lease %s cannot be renewed or acquired, trying again: %s", self._path, error)
+        self._failing = True
 
     async def _acquire_or_renew(self, started: float) -> bool:
         lease = await self._read()

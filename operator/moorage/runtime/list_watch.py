@@ -2,12 +2,13 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from http import HTTPStatus
 from random import Random
 from typing import TypeVar
 
 import msgspec
 
-from moorage.errors import ApiUnreachable, Gone
+from moorage.errors import ApiError, Gone
 from moorage.runtime.kube import KubeClient
 from moorage.runtime.refusals import refusal
 from moorage.runtime.resources import Resource
@@ -130,7 +131,8 @@ class ListWatch:
         try:
             return decoder.decode(body)
         except msgspec.DecodeError as error:
-            raise ApiUnreachable(f"{self.resource.collection}: not an answer of an API server: {error}") from error
+            message = f"{self.resource.collection}: not an answer of an API server: {error}"
+            raise ApiError(HTTPStatus.OK, "", message) from error
 
     def _selection(self) -> dict[str, str]:
         selector = self.resource.field_selector

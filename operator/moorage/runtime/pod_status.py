@@ -16,6 +16,7 @@ import msgspec
 from moorage.errors import ApiError, ApiUnreachable, Conflict, NotFound, NotLeader
 from moorage.runtime.backoff import Backoff
 from moorage.runtime.kube import STRATEGIC_MERGE_PATCH
+from moorage.runtime.reachability import level_of
 from moorage.runtime.resources import POD
 from moorage.runtime.timestamps import whole_time
 
@@ -124,7 +125,8 @@ class PodStatusWriter:
                 return  # another pod by now, or another leader's business
             except (ApiError, ApiUnreachable) as error:
                 if backoff.failures == 0:
-                    logger.warning("The status of pod %s cannot be written, trying again: %s", pod.key, error)
+                    words = "The status of pod %s cannot be written, trying again: %s"
+                    logger.log(level_of(error), words, pod.key, error)
                 await self._clock.sleep(backoff.next_seconds())
             else:
                 return

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from moorage.errors import ApiError, ApiUnreachable, Conflict, NotFound, NotLeader
+from moorage.runtime.reachability import level_of
 from moorage.runtime.resources import SCHEDULING_POLICY
 
 if TYPE_CHECKING:
@@ -91,7 +92,8 @@ class PolicyStatusWriter:
             return  # gone, another one by now, or another leader's business; `forget` or `publish` follows
         except (ApiError, ApiUnreachable) as error:
             if not self._failing:
-                logger.warning("The status of SchedulingPolicy %s cannot be written, trying again: %s", name, error)
+                words = "The status of SchedulingPolicy %s cannot be written, trying again: %s"
+                logger.log(level_of(error), words, name, error)
             self._failing = True
         else:
             policy.written = wanted

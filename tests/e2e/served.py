@@ -1,0 +1,96 @@
+"""An embedded API server in a thread of the test's process, so that the test can put faults between it and an operator.
+
+The operator is a real process, to be killed and told to stop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from controlplane.ports import Ports
+from e2e.clusters import Cluster
+from moorage.api.crd import crd
+from moorage.sandbox.faults import Action
+from moorage.sandbox.nodes import NodeGroup
+from moorage.sandbox.server import SandboxServer
+
+CALL_SECONDS = 30.0
+MAYBE_BOUND = {0, int(HTTPStatus.CREATED)}
+"""Statuses of bindings that were carried out: 0 where the answer was dropped afterwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A server, and the loop that it lives in. All that changes it goes through that loop."""
+
+    server: SandboxServer
+    loop: asyncio.AbstractEventLoop
+    cluster: Cluster
+
+    def fault(self, action: Action, *, verb: str = "", path: str = "", times: int | None = 1) -> None:
+        """Put a fault in force (`moorage.sandbox.faults.Faults.add`)."""
+        self._call(lambda: self.server.faults.add(action, verb=verb, path=path, times=times))
+
+    def heal(self) -> None:
+        """Take all faults out of force."""
+        self._call(self.server.faults.clear)
+
+    def pause(self) -> None:
+        """Let the API server go away."""
+        self._await(self.server.pause)
+
+    def resume(self) -> None:
+        """Let it come back."""
+        self._await(self.server.resume)
+
+    def bindings(self) -> Counter[str]:
+        """Count the bindings that were carried out, by pod."""
+        return Counter(
+            path.split("/")[-2]
+            for method, path, status in tuple(self.server.requests)
+            if method == "POST" and path.endswith("/binding") and status in MAYBE_BOUND
+        )
+
+    def _call(self, function: Callable[[], Any]) -> None:
+        async def call() -> None:
+            function()
+
+        self._await(call)
+
+    def _await(self, function: Callable[[], Awaitable[None]]) -> None:
+        async def call() -> None:
+            await function()
+
+        asyncio.run_coroutine_threadsafe(call(), self.loop).result(CALL_SECONDS)
+
+
+@contextmanager
+def served(directory: Path, *, cpu: str = "16", nodes: int = 4, with_crd: bool = True) -> Iterator[Served]:
+    """Serve equal nodes."""
+    group = NodeGroup.model_validate(
+        {"name": "equal", "instanceType": "m5.4xlarge", "count": nodes, "cpu": cpu, "memory": "64Gi"}
+    )
+    server = SandboxServer(node_groups=[group], crds=[crd()] if with_crd else [])
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="served")
+    thread.start()
+    with closing(Ports()) as ports:
+        kubeconfig = directory / "served.kubeconfig"
+        made = Served(server, loop, Cluster(kubeconfig, directory, ports))
+        try:
+            made._await(server.start)
+            kubeconfig.write_text(server.kubeconfig(), encoding="utf-8")
+            yield made
+        finally:
+            made._await(server.stop)
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
