@@ -57,6 +57,6 @@ def whole_pod(name: str = "p", **fields: Any) -> Pod:
     return DECODER.pod(json.dumps(pod_object(name, **fields)).encode(), keep_raw=True)
 
 
-def whole_nodes(*names: str) -> dict[str, Node]:
-    """Make nodes that are known in full."""
-    return {name: DECODER.node(json.dumps(node_object(name)).encode(), keep_raw=True) for name in names}
+def whole_nodes(*names: str, **fields: Any) -> dict[str, Node]:
+    """Make nodes that are known in full; `fields` as for `node_object`."""
+    return {name: DECODER.node(json.dumps(node_object(name, **fields)).encode(), keep_raw=True) for name in names}

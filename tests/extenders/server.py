@@ -130,6 +130,15 @@ async def half_a_body(request: web.Request) -> web.StreamResponse:
     return response
 
 
+async def endless(request: web.Request) -> web.StreamResponse:
+    """Go on answering for as long as somebody listens."""
+    response = web.StreamResponse()
+    await response.prepare(request)
+    while request.transport is not None and not request.transport.is_closing():
+        await response.write(b" " * 1_000_000)
+    return response
+
+
 async def hang_up(request: web.Request) -> web.StreamResponse:
     """Hang up without a word."""
     _hang_up(request)

@@ -7,7 +7,7 @@ import pytest
 
 from builders import pod
 from extenders.calling import Caller, calling, whole_nodes, whole_pod
-from extenders.server import FakeExtender, Misbehaviour, answering, half_a_body, hang_up, hanging_up_once
+from extenders.server import FakeExtender, Misbehaviour, answering, endless, half_a_body, hang_up, hanging_up_once
 from fakes import until
 from moorage.engine.preemption import Candidate
 from moorage.errors import ExtenderError, NotLeader
@@ -40,6 +40,27 @@ async def test_filters_and_ranks_in_either_form(*, names_only: bool) -> None:
     assert (first["NodeNames"] is None, first["Nodes"] is None) == (not names_only, names_only)
     assert extender.asked[0].headers["Content-Type"] == "application/json"
     assert "Authorization" not in extender.asked[0].headers
+
+
+async def test_nodes_of_many_megabytes_go_both_ways() -> None:
+    annotations = {"metadata": {"annotations": {"padding": "x" * 20_000}}}
+    nodes = whole_nodes(*(f"n{index}" for index in range(500)), **annotations)
+    async with (
+        FakeExtender({"n7": "no"}) as extender,
+        calling(configured(extender, nodeCacheCapable=False, prioritizeVerb=None)) as caller,
+    ):
+        answer = await caller.extenders.ask(whole_pod(), nodes)
+
+    assert answer.error is None
+    assert len(answer.node_names) == 499
+
+
+async def test_an_answer_without_end_is_cut_off() -> None:
+    async with FakeExtender(misbehave=endless) as extender, calling(configured(extender)) as caller:
+        answer = await caller.extenders.ask(whole_pod(), whole_nodes("n1"))
+
+    assert answer.error
+    assert "its answer is longer than 16" in answer.error
 
 
 async def test_each_is_asked_about_what_the_last_has_left_and_ignorable_ones_come_last() -> None:

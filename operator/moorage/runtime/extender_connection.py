@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from http import HTTPStatus
+from io import BytesIO
 from typing import TYPE_CHECKING, TypeVar
 
 from aiohttp import (
@@ -110,7 +111,7 @@ class ExtenderConnection:
         if not self._breaker.admits():
             self._observe(question, "refused", now)
             raise self.error(
-                question, f"it is not called for a while, as it failed again and again: {self._breaker.error}"
+                question.path, f"it is not called for a while, as it failed again and again: {self._breaker.error}"
             )
 
     def _seconds_for(self, question: Question, now: float) -> float:
@@ -128,7 +129,7 @@ class ExtenderConnection:
     async def _post(self, question: Question) -> bytes:
         async with self._session.post(
             URL(f"{self._prefix}/{question.path}"),
-            data=question.body,
+            data=BytesIO(question.body),  # sent piece by piece: whole nodes may be many megabytes
             ssl=self._tls.context() if self._tls else True,
             server_hostname=self._tls.server_name if self._tls else None,
             allow_redirects=False,

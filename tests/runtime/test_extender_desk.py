@@ -9,16 +9,16 @@ import pytest
 
 from builders import pod
 from extenders.calling import Caller, calling, whole_nodes, whole_pod
-from extenders.server import FakeExtender
+from extenders.server import FakeExtender, answering
 from fakes import until
 from moorage.api.extender import Extender
-from moorage.engine.inbox import ExtendersAnswered
+from moorage.app.extender_desk import ExtendedWriter, ExtenderDesk
+from moorage.engine.inbox import ExtendersAnswered, Message
 from moorage.engine.outcomes import CallExtenders
 from moorage.errors import ExtenderError
 from moorage.framework.profile import Profile, ProfileSettings
 from moorage.model.pod import Pod
 from moorage.plugins.priority_sort import PrioritySort
-from moorage.runtime.extender_calls import ExtenderBinding, ExtenderCalls
 from moorage.runtime.extender_ports import ExtenderLimits
 
 
@@ -32,18 +32,22 @@ class Asking:
     """Calls at work, and what they posted."""
 
     def __init__(self, caller: Caller) -> None:
-        self.posted: list[ExtendersAnswered] = []
-        self.calls = ExtenderCalls(caller.ports, ExtenderLimits(), whole_nodes("n1", "n2"), self.posted.append)
+        self.posted: list[Message] = []
+        self.desk = ExtenderDesk(caller.ports, ExtenderLimits(), whole_nodes("n1", "n2"), self.posted.append)
 
-    def submit(self, asking: Profile, name: str, *node_names: Any) -> None:
-        self.calls.submit(CallExtenders(pod=whole_pod(name), profile=asking, node_names=node_names))
+    @property
+    def answers(self) -> list[ExtendersAnswered]:
+        return [message for message in self.posted if isinstance(message, ExtendersAnswered)]
+
+    def submit(self, asking: Profile, name: str, *node_names: str) -> None:
+        self.desk.submit(CallExtenders(pod=whole_pod(name), profile=asking, node_names=node_names))
 
 
 @asynccontextmanager
 async def asking() -> Any:
     async with calling() as caller:
         made = Asking(caller)
-        running = asyncio.create_task(made.calls.run())
+        running = asyncio.create_task(made.desk.run())
         try:
             yield made
         finally:
@@ -68,27 +72,42 @@ async def test_other_profiles_go_on_while_one_s_extender_hangs() -> None:
         made.submit(profile("gpu", good), "p", "n1")
         await until(lambda: made.posted)
 
-        assert [answer.pod_uid for answer in made.posted] == ["default/p"]
+        assert [answer.pod_uid for answer in made.answers] == ["default/p"]
 
 
 async def test_a_profile_keeps_its_caller_until_its_extenders_change() -> None:
     async with FakeExtender() as extender, asking() as made:
-        first = made.calls.caller(profile("gpu", extender))
+        first = made.desk.caller(profile("gpu", extender))
 
-        assert made.calls.caller(profile("gpu", extender)) is first
-        assert made.calls.caller(profile("other", extender)) is not first
-        assert made.calls.caller(profile("gpu", extender, weight=3)) is not first
-        assert list(made.calls.health(profile("gpu", extender))) == [extender.url]
+        assert made.desk.caller(profile("gpu", extender)) is first
+        assert made.desk.caller(profile("other", extender)) is not first
+        assert made.desk.caller(profile("gpu", extender, weight=3)) is not first
 
 
 async def test_an_unforeseen_fault_is_posted_too() -> None:
     async with FakeExtender() as extender, asking() as made:
-        made.submit(profile("gpu", extender), "p", ["unhashable"])
+        faulty = ProfileSettings(extenders=("no extender",))  # type: ignore[arg-type]
+        made.submit(Profile(name="faulty", queue_sort=PrioritySort(), settings=faulty), "p", "n1")
         made.submit(profile("gpu", extender), "q", "n1")
         await until(lambda: len(made.posted) == 2)
 
-    assert made.posted[0].error == "TypeError: unhashable type: 'list'"
-    assert made.posted[1].error is None
+    assert made.answers[0].error == "AttributeError: 'str' object has no attribute 'ignorable'"
+    assert made.answers[1].error is None
+
+
+async def test_a_failing_extender_is_the_trouble_of_its_profile_until_it_answers_again() -> None:
+    async with FakeExtender(misbehave=answering("", status=500)) as extender, asking() as made:
+        assert made.desk.troubles(profile("gpu", extender)) == []
+        made.submit(profile("gpu", extender), "p", "n1")
+        await until(lambda: made.posted)
+        (trouble,) = made.desk.troubles(profile("gpu", extender))
+        assert trouble.reason == "ExtenderFailing"
+        assert trouble.message.startswith(f"extender {extender.url} fails: it answered 500")
+
+        extender.misbehave = None
+        made.submit(profile("gpu", extender), "p", "n1")
+        await until(lambda: len(made.posted) == 2)
+        assert made.desk.troubles(profile("gpu", extender)) == []
 
 
 class DefaultWriter:
@@ -106,7 +125,7 @@ async def test_pods_are_bound_by_their_profile_s_extender_or_by_default() -> Non
             "gpu": profile("gpu", extender, bindVerb="bind"),
             "plain": profile("plain", extender),
         }
-        writer = ExtenderBinding(made.calls, lambda: profiles, default)
+        writer = ExtendedWriter(default, made.desk, lambda: profiles)
         for name in ("gpu", "plain", "unknown"):
             await writer.bind(pod(name, spec={"schedulerName": name}), "n1")
         extender.bind_error = "full"
