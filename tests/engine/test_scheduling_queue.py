@@ -66,6 +66,17 @@ def test_rejected_pod_waits_for_an_event_that_its_rejecter_is_interested_in() ->
     assert names(queue, 20.0) == ["a"]
 
 
+def test_a_pod_whose_event_will_not_come_is_tried_again_after_its_backoff() -> None:
+    waiting, other = pod("a"), pod("b")
+    queue = queue_of(waiting)
+    queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
+    queue.retry(waiting.uid, 0.1)
+    assert place_of(queue, waiting) is Place.BACKOFF
+    queue.add(other, 0.2)
+    queue.retry(other.uid, 0.3)
+    assert place_of(queue, other) is Place.ACTIVE
+
+
 def test_event_during_the_attempt_is_not_lost() -> None:
     queue = queue_of(pod("a"))
     queued = popped(queue, 0.0)

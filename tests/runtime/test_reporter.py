@@ -1,8 +1,9 @@
 """What becomes of each outcome."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from builders import pod
 from fakes import FakeClock, FakeObserver, FakeRecorder
@@ -21,7 +22,7 @@ from moorage.engine.outcomes import (
 from moorage.framework.profile import PolicyReference, Profile, ProfileSpec
 from moorage.framework.registry import Registry
 from moorage.model.pod import Pod
-from moorage.runtime.outcome_router import OutcomeRouter
+from moorage.runtime.outcome_router import Carriers, OutcomeRouter
 from moorage.runtime.pod_status import PodScheduled
 from moorage.runtime.reporter import Reporter
 from moorage.runtime.tally import Tally
@@ -77,7 +78,15 @@ class Bench:
         self.binder = Submitted()
         self.evictor, self.extenders = Submitted(), Submitted()
         self.leads = True
-        self.router = OutcomeRouter(self.binder, self.reporter, self.evictor, self.extenders, lambda: self.leads)
+        self.claim_repair = Submitted()
+        carriers = Carriers(
+            binder=self.binder,
+            reporter=self.reporter,
+            evictor=self.evictor,
+            extenders=self.extenders,
+            claim_repair=self.claim_repair,
+        )
+        self.router = OutcomeRouter(carriers, lambda: self.leads)
 
     def carry_out(self, outcome: Outcome) -> None:
         self.router.carry_out(outcome, self.clock.now - 0.5)
@@ -99,6 +108,7 @@ def test_a_pod_that_fits_nowhere_is_told_by_condition_event_metric_and_tally() -
     assert bench.observer.named("attempt") == [("unschedulable", "gold", 0.5)]
     assert bench.tally.of(PROFILE).rejections == {"Insufficient cpu": 1}
     assert not bench.evictor
+    assert [pod.name for (pod,) in bench.claim_repair] == ["p"]
 
 
 def test_what_a_plugin_does_not_understand_in_a_pod_is_told_once() -> None:

@@ -11,10 +11,12 @@ from typing import Any
 
 from moorage.runtime.clock import Clock, SystemClock
 from moorage.runtime.credentials import Credentials, load_credentials
+from moorage.runtime.extender_ports import ExtenderObserver, ExtenderPorts, open_extender_session
 from moorage.runtime.kube import KubeClient, RequestObserver, Transport
 from moorage.runtime.pooled_transport import open_transport
 from moorage.runtime.rate_limiter import RateLimiter
 from moorage.runtime.reachability import Reachability, TellingTransport
+from moorage.runtime.resources import POD
 from moorage.runtime.tls import TlsContexts
 from moorage.runtime.transport import open_session
 from moorage.settings import Settings
@@ -58,6 +60,18 @@ class Connections:
         """Open a client without limits and for standbys too: for the lease, and to ask who may read what is served."""
         transport = await self._transport(UNFENCED_CONNECTIONS)
         return KubeClient(transport, self.clock, RateLimiter(0, 0, self.clock), self.observer)
+
+    async def extender_ports(
+        self, client: KubeClient, observer: ExtenderObserver, may_write: Callable[[], bool]
+    ) -> ExtenderPorts:
+        """Open the way to extenders, which never see the credentials for the API server."""
+        return ExtenderPorts(
+            session=await self.stack.enter_async_context(open_extender_session()),
+            clock=self.clock,
+            observer=observer,
+            may_write=may_write,
+            read_pod=lambda pod: client.get(POD.path(pod.name, pod.namespace)),
+        )
 
     async def _transport(self, connection_limit: int) -> Transport:
         tls = tls_of(self.settings, self.credentials, self.clock)

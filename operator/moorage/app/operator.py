@@ -78,7 +78,14 @@ class Operator:
         elector = await self._elector(connections)
         may_write = elector.may_write if elector else _always
         client = await connections.main_client(may_write)
-        world = World(client=client, clock=self._clock, random=self._random, metrics=metrics, may_write=may_write)
+        world = World(
+            client=client,
+            extender_ports=await connections.extender_ports(client, metrics.extenders, may_write),
+            clock=self._clock,
+            random=self._random,
+            metrics=metrics,
+            may_write=may_write,
+        )
         parts = Parts(self._configuration, world)
         await self._serve(parts, elector, connections)
         async with asyncio.TaskGroup() as tasks:
@@ -162,7 +169,7 @@ async def _drain(parts: Parts) -> None:
     """Wait until nothing is being bound and all of it is told."""
     with suppress(TimeoutError):
         async with asyncio.timeout(DRAIN_SECONDS):
-            while len(parts.binder) or len(parts.pod_statuses) or len(parts.recorder):  # noqa: ASYNC110
+            while parts.unfinished:  # noqa: ASYNC110 - many owners, once in a life
                 await asyncio.sleep(DRAIN_POLL_SECONDS)
             parts.keeper.report(parts.facts)
             await parts.policy_statuses.flush()

@@ -10,20 +10,22 @@ from functools import partial
 from random import Random, SystemRandom
 from typing import Any
 
+from moorage.app.extender_desk import ExtendedWriter, ExtenderDesk
 from moorage.app.facts import EngineFacts
 from moorage.app.policy_keeper import PolicyKeeper
 from moorage.controller.compile import compile_policy
 from moorage.controller.configuration import ProcessConfiguration
 from moorage.controller.policies import PolicyStore
-from moorage.engine.inbox import ExtendersAnswered, Message
-from moorage.engine.outcomes import CallExtenders
+from moorage.engine.inbox import Message, TryAgain
 from moorage.engine.scheduler import Scheduler
 from moorage.framework.registry import Registry
 from moorage.model.decode import Decoder
+from moorage.model.pod import Pod
 from moorage.runtime.binder import Binder
 from moorage.runtime.binding import BindingWriter
 from moorage.runtime.clock import Clock
 from moorage.runtime.event_recorder import EventRecorder
+from moorage.runtime.extender_ports import ExtenderLimits, ExtenderPorts
 from moorage.runtime.inbox import Inbox
 from moorage.runtime.informer import Informer
 from moorage.runtime.kube import REQUEST_SECONDS, KubeClient
@@ -31,13 +33,17 @@ from moorage.runtime.last_look import LastLook
 from moorage.runtime.list_watch import ListWatch
 from moorage.runtime.loop import SchedulingLoop
 from moorage.runtime.metrics import Metrics
-from moorage.runtime.outcome_router import OutcomeRouter
+from moorage.runtime.outcome_router import Carriers, OutcomeRouter
 from moorage.runtime.pod_status import PodStatusWriter
 from moorage.runtime.policy_status import PolicyStatusWriter
 from moorage.runtime.preemption import Evictor
 from moorage.runtime.reporter import Reporter
 from moorage.runtime.resources import INFORMED
 from moorage.runtime.tally import Tally
+from moorage.runtime.volume_binding import Handover, VolumeBinder
+from moorage.runtime.volume_binding_repair import SelectedNodeRepair
+from moorage.runtime.volume_binding_stores import VolumeStores
+from moorage.runtime.volume_binding_writes import VolumeWriter
 from moorage.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -52,6 +58,7 @@ class World:
     """What the parts share: the way to the API server, time, chance, numbers, and whether this replica leads."""
 
     client: KubeClient
+    extender_ports: ExtenderPorts
     clock: Clock
     random: Random
     metrics: Metrics
@@ -71,7 +78,10 @@ class Parts:
     pod_statuses: PodStatusWriter = field(init=False)
     policy_statuses: PolicyStatusWriter = field(init=False)
     binder: Binder = field(init=False)
+    volume_binder: VolumeBinder = field(init=False)
+    claim_repair: SelectedNodeRepair = field(init=False)
     evictor: Evictor = field(init=False)
+    extenders: ExtenderDesk = field(init=False)
     keeper: PolicyKeeper = field(init=False)
     facts: EngineFacts = field(init=False)
     loop: SchedulingLoop = field(init=False)
@@ -89,12 +99,27 @@ class Parts:
         self.policy_statuses = PolicyStatusWriter(client, clock)
         tally = Tally()
         reporter = Reporter(self.recorder, self.pod_statuses, world.metrics.scheduling, tally, clock)
-        writer = BindingWriter(client, clock, world.random, _bind_seconds(settings))
+        self.extenders = self._extender_desk()
+        bindings = BindingWriter(client, clock, world.random, _bind_seconds(settings))
+        writer = ExtendedWriter(bindings, self.extenders, lambda: self.scheduler.profiles)
         self.binder = Binder(writer, last_look, reporter, self.inbox.post, settings.parallelism)
-        self.evictor = Evictor(client, self.recorder, world.metrics.scheduling, clock)
-        self.facts = EngineFacts(self.scheduler, tally, lambda _: ())
+        stores = self._stores()
+        volumes = VolumeWriter(client, stores)
+        handover = Handover(self.binder, reporter, self.inbox.post)
+        self.volume_binder = VolumeBinder(volumes, stores, clock, handover)
+        self.claim_repair = SelectedNodeRepair(volumes, stores, self.recorder)
+        surroundings = VictimWatch(last_look.exists, self.inbox.post)
+        self.evictor = Evictor(client, self.recorder, world.metrics.scheduling, clock, surroundings)
+        self.facts = EngineFacts(self.scheduler, tally, self.extenders.troubles)
         self.keeper = self._keeper()
-        router = OutcomeRouter(self.binder, reporter, self.evictor, NoExtenders(self.inbox), self.may_schedule)
+        carriers = Carriers(
+            binder=self.volume_binder,
+            reporter=reporter,
+            evictor=self.evictor,
+            extenders=self.extenders,
+            claim_repair=self.claim_repair,
+        )
+        router = OutcomeRouter(carriers, self.may_schedule)
         self.loop = SchedulingLoop(self.scheduler, self.inbox, router, clock, world.metrics.scheduling)
 
     def may_schedule(self) -> bool:
@@ -106,6 +131,11 @@ class Parts:
         """Whether every informer has told all there is."""
         return all(informer.has_synced for informer in self.informers.values())
 
+    @property
+    def unfinished(self) -> int:
+        """How much of what was decided is still to be written."""
+        return len(self.volume_binder) + len(self.binder) + len(self.pod_statuses) + len(self.recorder)
+
     def background(self) -> Mapping[str, Callable[[], Any]]:
         """Return what runs until it is cancelled, by name."""
         informers = {f"informer-{kind}": informer.run for kind, informer in self.informers.items()}
@@ -116,6 +146,9 @@ class Parts:
             "policy-statuses": self.policy_statuses.run,
             "policy-reports": partial(self.keeper.keep_reporting, self.facts),
             "preemption": self.evictor.run,
+            "extenders": self.extenders.run,
+            "claim-repair": self.claim_repair.run,
+            "volume-binder": self.volume_binder.run,
             "binder": self.binder.run,
         }
 
@@ -138,6 +171,18 @@ class Parts:
             )
             for resource in INFORMED
         }
+
+    def _stores(self) -> VolumeStores:
+        return VolumeStores(
+            pods=self.informers["Pod"].objects,
+            nodes=self.informers["Node"].objects,
+            claims=self.informers["PersistentVolumeClaim"].objects,
+            volumes=self.informers["PersistentVolume"].objects,
+        )
+
+    def _extender_desk(self) -> ExtenderDesk:
+        limits = ExtenderLimits(parallelism=self.configuration.settings.parallelism)
+        return ExtenderDesk(self.world.extender_ports, limits, self.informers["Node"].objects, self.inbox.post)
 
     def _keeper(self) -> PolicyKeeper:
         registry, defaults = Registry.discover(), self.configuration.defaults
@@ -164,13 +209,13 @@ def _digest(decoder: Decoder, kind: str) -> Callable[[bytes], Any]:
     return partial(decoder.decode, kind)
 
 
-class NoExtenders:
-    """Says that extenders cannot be asked."""
+@dataclass(frozen=True, slots=True)
+class VictimWatch:
+    """What preemption knows of other pods, and whom it tells that it came to nothing."""
 
-    def __init__(self, inbox: Inbox[Message]) -> None:
-        """Post to `inbox`."""
-        self._inbox = inbox
+    is_there: Callable[[Pod], bool]
+    post: Callable[[Message], None]
 
-    def submit(self, outcome: CallExtenders) -> None:
-        """Fail the attempt."""
-        self._inbox.post(ExtendersAnswered(pod_uid=outcome.pod.uid, error="extenders are not asked by this version"))
+    def retry(self, preemptor: Pod) -> None:
+        """Have a waiting pod tried again."""
+        self.post(TryAgain(preemptor.uid))

@@ -1,29 +1,27 @@
 """What the scheduler is told besides the cluster's events: profiles, finished bindings, extenders' answers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from moorage.framework.events import ClusterEvent
 from moorage.framework.profile import Profile
 from moorage.model.pod import Pod
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileChanged:
+class ProfileChanged(Struct, frozen=True):
     """A profile is new, or replaces the live one of its name; its waiting pods are tried again at once."""
 
     profile: Profile
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileRemoved:
+class ProfileRemoved(Struct, frozen=True):
     """Nobody schedules the pods of this name any more; they wait."""
 
     scheduler_name: str
 
 
-@dataclass(frozen=True, slots=True)
-class BindingFinished:
+class BindingFinished(Struct, frozen=True):
     """A binder task has come to its end."""
 
     pod: Pod
@@ -33,8 +31,7 @@ class BindingFinished:
     """Why the pod is not bound; None: it is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExtendersAnswered:
+class ExtendersAnswered(Struct, frozen=True, kw_only=True):
     """All extenders of a pod's profile have been asked."""
 
     pod_uid: str
@@ -50,4 +47,10 @@ class ExtendersAnswered:
     """Why the attempt fails; None: the answer counts."""
 
 
-Message = ClusterEvent | ProfileChanged | ProfileRemoved | BindingFinished | ExtendersAnswered
+class TryAgain(Struct, frozen=True):
+    """A pod that waits for an event, such as its victims' end, that will not come: try it after its backoff."""
+
+    pod_uid: str
+
+
+Message = ClusterEvent | ProfileChanged | ProfileRemoved | BindingFinished | ExtendersAnswered | TryAgain

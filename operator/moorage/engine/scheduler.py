@@ -6,17 +6,18 @@ lets time pass. It performs no I/O, and never waits; what has to be done is retu
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from moorage.engine.cache import Cache
 from moorage.engine.cycle import AskExtenders, Attempt, Chosen, run_cycle
 from moorage.engine.decision import CycleError
 from moorage.engine.event_handlers import POD, EventHandlers
 from moorage.engine.fit_error import fit_error
-from moorage.engine.inbox import BindingFinished, ExtendersAnswered, Message, ProfileChanged, ProfileRemoved
+from moorage.engine.inbox import BindingFinished, ExtendersAnswered, Message, ProfileChanged, ProfileRemoved, TryAgain
 from moorage.engine.outcomes import Bind, CallExtenders, Outcome, SchedulingFailed, Skipped, Unschedulable
 from moorage.engine.post_filter import PostFiltered, run_post_filter
 from moorage.engine.queued_pod import Place, QueuedPod
@@ -34,16 +35,14 @@ LEFTOVER_FLUSH_SECONDS = 30.0
 NOTHING_DONE = PostFiltered(Code.UNSCHEDULABLE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(Struct, frozen=True):
     """A pod about which extenders are being asked."""
 
     queued: QueuedPod
     profile: Profile
 
 
-@dataclass(frozen=True, slots=True)
-class _Turn:
+class _Turn(Struct, frozen=True):
     """A pod that is about to be tried."""
 
     queued: QueuedPod
@@ -78,6 +77,8 @@ class Scheduler:
                 self._binding_finished(message, now)
             case ExtendersAnswered():
                 self._extenders_answered(message)
+            case TryAgain(pod_uid):
+                self._queue.retry(pod_uid, now)
             case ProfileChanged(profile):
                 self._profiles[profile.name] = profile
                 if profile.settings.paused:

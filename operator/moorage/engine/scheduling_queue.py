@@ -118,6 +118,12 @@ class SchedulingQueue:
         for queued, verdict in self._parked.woken_by(event, self._hints.judge):
             self._wake(queued, verdict, now)
 
+    def retry(self, uid: str, now: float) -> None:
+        """Try a pod that waits for an event again, though none has come, once its backoff is over."""
+        queued = self._pods.get(uid)
+        if queued is not None and queued.place is Place.UNSCHEDULABLE:
+            self._wake(queued, Requeue.AFTER_BACKOFF, now)
+
     def retry_profile(self, scheduler_name: str, now: float) -> None:
         """Try all waiting pods of a profile again at once: it has changed, and so may their verdicts."""
         for queued in self._of_profile(scheduler_name):

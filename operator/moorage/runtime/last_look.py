@@ -43,5 +43,9 @@ class LastLook:
 
     def waits(self, pod: Pod) -> bool:
         """Whether the pod is still there, not bound, and the same one."""
+        return self.exists(pod) and not self._pods[pod.key].node_name
+
+    def exists(self, pod: Pod) -> bool:
+        """Whether the pod is still there, and the same one."""
         seen = self._pods.get(pod.key)
-        return seen is not None and seen.uid == pod.uid and not seen.node_name
+        return seen is not None and seen.uid == pod.uid

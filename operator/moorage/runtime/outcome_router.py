@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, assert_never
 
 from moorage.engine.outcomes import Bind, CallExtenders, SchedulingFailed, Skipped, Unschedulable, Waiting
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from moorage.engine.outcomes import Outcome
+    from moorage.model.pod import Pod
     from moorage.runtime.reporter import Reporter
 
 
@@ -38,45 +40,55 @@ class ExtenderCaller(Protocol):
         """Ask the profile's extenders, and post their answer."""
 
 
+class ClaimRepair(Protocol):
+    """Frees claims that keep pods on nodes that are gone."""
+
+    def submit(self, pod: Pod) -> None:
+        """Look at the claims of a pod that fits nowhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carriers:
+    """Who carries outcomes out."""
+
+    binder: BindQueue
+    reporter: Reporter
+    evictor: VictimEvictor
+    extenders: ExtenderCaller
+    claim_repair: ClaimRepair
+
+
 class OutcomeRouter:
     """The executor of the scheduling loop."""
 
-    def __init__(
-        self,
-        binder: BindQueue,
-        reporter: Reporter,
-        evictor: VictimEvictor,
-        extenders: ExtenderCaller,
-        may_schedule: Callable[[], bool],
-    ) -> None:
+    def __init__(self, carriers: Carriers, may_schedule: Callable[[], bool]) -> None:
         """Schedule only while `may_schedule`: this replica leads, and all that decisions need is known."""
-        self._binder = binder
-        self._reporter = reporter
-        self._evictor = evictor
-        self._extenders = extenders
+        self._carriers = carriers
         self._may_schedule = may_schedule
 
     @property
     def is_ready(self) -> bool:
         """Whether another pod may be tried."""
-        return not self._binder.is_full and self._may_schedule()
+        return not self._carriers.binder.is_full and self._may_schedule()
 
     def carry_out(self, outcome: Outcome, started_at: float) -> None:
         """Do what the outcome asks for."""
+        carriers = self._carriers
         match outcome:
             case Bind():
-                self._binder.submit(outcome, started_at)
+                carriers.binder.submit(outcome, started_at)
             case Unschedulable():
-                self._reporter.unschedulable(outcome, started_at)
+                carriers.reporter.unschedulable(outcome, started_at)
+                carriers.claim_repair.submit(outcome.pod)
                 if outcome.victims:
-                    self._evictor.submit(outcome)
+                    carriers.evictor.submit(outcome)
             case SchedulingFailed():
-                self._reporter.failed(outcome, started_at)
+                carriers.reporter.failed(outcome, started_at)
             case CallExtenders():
-                self._extenders.submit(outcome)
+                carriers.extenders.submit(outcome)
             case Waiting():
-                self._reporter.waiting(outcome)
+                carriers.reporter.waiting(outcome)
             case Skipped():
-                self._reporter.skipped(outcome)
+                carriers.reporter.skipped(outcome)
             case _:
                 assert_never(outcome)
