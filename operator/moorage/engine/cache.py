@@ -17,7 +17,9 @@ Upstream: pkg/scheduler/backend/cache/interface.go.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from moorage.engine.nominator import Nominator
 from moorage.framework.assumed_volumes import AssumedVolumes

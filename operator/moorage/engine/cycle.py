@@ -3,9 +3,8 @@
 Nothing is remembered here and nothing is changed. Upstream: pkg/scheduler/schedule_one.go (schedulePod).
 """
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from moorage.engine.decision import CycleError, Decision
 from moorage.engine.filtering import NodeVerdicts, run_filters
@@ -21,8 +20,7 @@ from moorage.framework.status import Status, unresolvable, unschedulable
 from moorage.model.pod import Pod
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class Attempt(Struct, frozen=True, kw_only=True):
     """What a cycle is given."""
 
     profile: Profile
@@ -41,8 +39,7 @@ class Attempt:
     """Whether scores are kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Struct, frozen=True):
     """The pod fits."""
 
     decision: Decision
@@ -52,8 +49,7 @@ class Chosen:
     """How many nodes the search went past, where it went through the nodes; 0 where it did not."""
 
 
-@dataclass(frozen=True, slots=True)
-class AskExtenders:
+class AskExtenders(Struct, frozen=True):
     """These nodes pass every filter; extenders have to be asked."""
 
     node_names: tuple[str, ...]

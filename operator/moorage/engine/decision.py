@@ -1,7 +1,8 @@
 """What a scheduling cycle found out, as values: who fits, who is best, and why nobody fits."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from moorage.framework.arrays import IntArray
 from moorage.framework.snapshot import Snapshot
@@ -12,8 +13,7 @@ class CycleError(Exception):
     """A cycle cannot go on: a plugin or an extender failed. It never leaves the engine."""
 
 
-@dataclass(frozen=True, slots=True)
-class PluginScores:
+class PluginScores(Struct, frozen=True):
     """What one Score plugin gave the nodes that fit, in the order of `ScoreTable.node_names`."""
 
     plugin: str
@@ -27,8 +27,7 @@ class PluginScores:
         return self.normalized * self.weight
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreTable:
+class ScoreTable(Struct, frozen=True):
     """All scores of a cycle: what a decision is explained with."""
 
     nodes: Snapshot
@@ -44,8 +43,7 @@ class ScoreTable:
         return self.nodes.names
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """The node that was chosen, and out of how many."""
 
     node_name: str
@@ -58,8 +56,7 @@ class Decision:
     """Kept only where an explanation was asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(Struct, frozen=True):
     """Why a pod fits nowhere."""
 
     total_nodes: int

@@ -5,7 +5,8 @@ Upstream: pkg/scheduler/eventhandlers.go.
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from moorage.engine.cache import Cache
 from moorage.engine.held_pods import HeldPods

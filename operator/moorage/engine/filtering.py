@@ -7,10 +7,10 @@ Upstream: pkg/scheduler/framework/runtime/framework.go (RunFilterPluginsWithNomi
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from moorage.engine.pre_filter import PreFiltered, States
 from moorage.framework.arrays import BoolArray
@@ -21,8 +21,7 @@ from moorage.framework.what_if import NodeWhatIf
 from moorage.model.pod import Pod
 
 
-@dataclass(frozen=True, slots=True)
-class PluginRejections:
+class PluginRejections(Struct, frozen=True):
     """The nodes that one plugin was the first to reject, and why."""
 
     plugin: str
@@ -31,8 +30,7 @@ class PluginRejections:
     """These may hold for other nodes, too, which an earlier plugin has rejected."""
 
 
-@dataclass(slots=True)
-class NodeVerdicts:
+class NodeVerdicts(Struct):
     """Filter's answer for all nodes of a view. Why a node was rejected is worked out only when somebody asks."""
 
     nodes: Snapshot

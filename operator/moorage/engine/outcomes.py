@@ -5,16 +5,16 @@ The engine has done its part when it returns one: the pod of a `Bind` is assumed
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from moorage.engine.decision import Decision, Diagnosis
 from moorage.framework.profile import Profile
 from moorage.model.pod import Pod
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bind:
+class Bind(Struct, frozen=True, kw_only=True):
     """Bind the pod, and post `BindingFinished` with this very pod, whatever comes of it."""
 
     pod: Pod
@@ -30,8 +30,7 @@ class Bind:
     """When the pod first was ready to be scheduled, in seconds of the clock that `schedule_one` is given."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unschedulable:
+class Unschedulable(Struct, frozen=True, kw_only=True):
     """The pod fits nowhere: write its PodScheduled condition (reason Unschedulable), and an event."""
 
     pod: Pod
@@ -50,8 +49,7 @@ class Unschedulable:
     """Whether the last attempt ended with the same message."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SchedulingFailed:
+class SchedulingFailed(Struct, frozen=True, kw_only=True):
     """The attempt ended in an error: write the condition (reason SchedulerError), and an event."""
 
     pod: Pod
@@ -61,8 +59,7 @@ class SchedulingFailed:
     unchanged: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallExtenders:
+class CallExtenders(Struct, frozen=True, kw_only=True):
     """Ask the profile's extenders about these nodes, and post `ExtendersAnswered`."""
 
     pod: Pod
@@ -77,16 +74,14 @@ class WaitReason(Enum):
     PAUSED = "Paused"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class Waiting(Struct, frozen=True, kw_only=True):
     """The pod is held, and nobody tries it: say so by an event. Comes once for each time that it is held."""
 
     pod: Pod
     reason: WaitReason
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Skipped:
+class Skipped(Struct, frozen=True, kw_only=True):
     """The pod is being deleted, so nothing is tried for it any more."""
 
     pod: Pod

@@ -3,8 +3,9 @@
 Upstream: pkg/scheduler/framework/runtime/framework.go (RunPreFilterPlugins).
 """
 
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from moorage.framework.interface import FilterPlugin, Plugin, PreFilterPlugin
 from moorage.framework.profile import Profile
@@ -16,8 +17,7 @@ States = dict[Plugin, object]
 """What PreFilter plugins found out, for the later points of the cycle."""
 
 
-@dataclass(slots=True)
-class PreFiltered:
+class PreFiltered(Struct):
     """What PreFilter makes of a pod, and what Filter goes on with."""
 
     pod: Pod

@@ -3,9 +3,8 @@
 Upstream: pkg/scheduler/schedule_one.go (numFeasibleNodesToFind, findNodesThatPassFilters).
 """
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from moorage.framework.arrays import BoolArray, IntArray
 
@@ -18,8 +17,7 @@ NODES_PER_PERCENT = 125
 ALL = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Struct, frozen=True):
     """The nodes that were found to fit, and how many were looked at to find them."""
 
     positions: IntArray

@@ -6,9 +6,10 @@ what queueing hints are asked about.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
+
+from msgspec import Struct
 
 
 class Action(Enum):
@@ -19,8 +20,7 @@ class Action(Enum):
     DELETE = "Delete"
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterEvent:
+class ClusterEvent(Struct, frozen=True):
     """One change of one object: `old` is None for ADD, `new` is None for DELETE.
 
     `kind` is the Kubernetes kind of the digested object (`Pod`, `Node`, `PersistentVolumeClaim`, ...).

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
@@ -101,8 +101,7 @@ class QueueSortPlugin(Plugin, ABC):
         """Return a key, smallest first; `queued_at` is when the pod last entered the queue, in seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class PreFilterResult(Generic[S]):
+class PreFilterResult(Struct, Generic[S], frozen=True):
     """What a PreFilter found: a status, its state for later, and the only nodes worth a look (None: all)."""
 
     status: Status = SUCCESS
@@ -128,8 +127,7 @@ class PreFilterPlugin(Plugin, ABC, Generic[S]):
         return state
 
 
-@dataclass(frozen=True, slots=True)
-class Rejection:
+class Rejection(Struct, frozen=True):
     """One reason and the nodes that it holds for; a node may appear in several rejections of a plugin.
 
     `code` counts for these nodes; where rejections of one node differ, UNSCHEDULABLE_AND_UNRESOLVABLE wins.
@@ -140,8 +138,7 @@ class Rejection:
     code: Code = Code.UNSCHEDULABLE
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """A Filter's answer for all nodes of the view.
 
     `passed` is computed at once; the rejections, which only a pod that fits nowhere asks for, when they are asked for.
@@ -185,8 +182,7 @@ class PreemptionPlugin(PostFilterPlugin, ABC):
         return SUCCESS
 
 
-@dataclass(frozen=True, slots=True)
-class PreScoreResult(Generic[S]):
+class PreScoreResult(Struct, Generic[S], frozen=True):
     """What a PreScore found: SKIP leaves the plugin's Score out, an error ends the cycle."""
 
     status: Status = SUCCESS
