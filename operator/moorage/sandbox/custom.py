@@ -10,7 +10,7 @@ from moorage.sandbox.resources import ResourceType
 from moorage.sandbox.schemas import Schema, Schemas
 from moorage.sandbox.status import FieldError
 from moorage.sandbox.structural import apply_defaults, prune
-from moorage.sandbox.validation import type_error, validate
+from moorage.sandbox.validation import validate
 
 _BLOCKING = frozenset(
     {
@@ -54,10 +54,6 @@ class CustomKind:
             yield FieldError("<nil>", "FieldValueInvalid", None, _UNCHECKED)
 
     def _schema_errors(self, obj: Object) -> Iterator[FieldError]:
-        meta = self.schema.field("metadata")
-        if meta is not None:
-            wrong = type_error(obj.get("metadata"), meta, "metadata")
-            yield from () if wrong is None else (wrong,)
         without_metadata = {name: value for name, value in obj.items() if name != "metadata"}
         yield from (error for error in validate(without_metadata, self.schema) if error.field != "metadata")
 

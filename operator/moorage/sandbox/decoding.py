@@ -45,10 +45,10 @@ def _decode(schemas: Schemas, resource: ResourceType, body: Object, options: Wri
     schema = custom.schema if custom else schemas.builtin(resource.group, resource.version, resource.kind)
     assert schema is not None
     what = f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
-    if custom is None:
-        wrong = type_error(body, schema)
-        if wrong is not None:
-            raise bad_request(f"{what}: {wrong.field}: {wrong.detail}")
+    typed = body if custom is None else {"metadata": body.get("metadata")}
+    wrong = type_error(typed, schema)
+    if wrong is not None:
+        raise bad_request(f"{what}: {wrong.field}: {wrong.detail}")
     unknown: list[str] = []
     pruned = prune(body, schema, unknown)
     if unknown and options.field_validation == "Strict":

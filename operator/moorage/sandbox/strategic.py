@@ -8,6 +8,7 @@ from typing import Any
 
 from moorage.sandbox.objects import Object, copy
 from moorage.sandbox.schemas import Schema
+from moorage.sandbox.status import bad_request
 
 _DELETE_FROM = "$deleteFromPrimitiveList/"
 _ORDER = "$setElementOrder/"
@@ -68,6 +69,8 @@ def _merge_list(current: list[Any], patch: list[Any], schema: Schema) -> list[An
 
 def _merge_item(items: list[Any], patch: Object, schema: Schema) -> None:
     key = schema.merge_key
+    if not isinstance(patch, dict):
+        raise bad_request(f"an item of a list that is merged by {key} has to be an object")
     index = next((place for place, item in enumerate(items) if item.get(key) == patch.get(key)), None)
     if patch.get(_PATCH) == "delete":
         if index is not None:

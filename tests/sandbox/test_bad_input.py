@@ -1,0 +1,189 @@
+"""Whatever a client sends, it gets an answer: an object, or a Status that says what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moorage.sandbox import patches
+from moorage.sandbox.objects import copy, key_of
+from moorage.sandbox.podverbs import bind, evict
+from moorage.sandbox.registry import Registry
+from moorage.sandbox.seed import seed
+from moorage.sandbox.status import ApiError
+from moorage.sandbox.store import Record, Store
+from moorage.sandbox.tables import Tables
+from moorage.sandbox.targets import Target, WriteOptions
+from sandbox.kube_api import Object, binding, pod, widget_definition
+
+FEW = settings(max_examples=40, deadline=None)
+NOW = datetime(2026, 11, 30, tzinfo=UTC)
+JUNK = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(max_size=5),
+    st.lists(st.integers(), max_size=2),
+    st.dictionaries(st.text(max_size=3), st.text(max_size=3), max_size=2),
+    st.just("-1"),
+    st.just("1e999999999"),
+)
+FULL_POD = pod(
+    "p",
+    resources={"requests": {"cpu": "1"}, "limits": {"cpu": "1"}},
+    metadata={"labels": {"a": "b"}, "finalizers": ["x.dev/y"], "ownerReferences": []},
+    tolerations=[{"key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 1}],
+    schedulingGates=[{"name": "x.dev/gate"}],
+    readinessGates=[{"conditionType": "x.dev/ready"}],
+    nodeSelector={"a": "b"},
+    initContainers=[{"name": "i", "image": "i", "restartPolicy": "Always", "ports": [{"containerPort": 1}]}],
+    overhead={"cpu": "1"},
+)
+BUDGET = {
+    "apiVersion": "policy/v1",
+    "kind": "PodDisruptionBudget",
+    "metadata": {"name": "b"},
+    "spec": {"minAvailable": 1, "selector": {"matchLabels": {"a": "b"}, "matchExpressions": []}},
+}
+SPEC = {"mode": "Fast", "weight": 1, "tags": ["a"], "labels": {"a": "b"}, "ports": [{"number": 1}]}
+WIDGET = {"apiVersion": "example.dev/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": SPEC}
+NODE = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": {"name": "n", "labels": {"a": "b"}},
+    "spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]},
+    "status": {"capacity": {"cpu": "1"}, "conditions": [{"type": "Ready", "status": "True"}], "images": []},
+}
+OBJECTS = [FULL_POD, BUDGET, WIDGET, NODE, widget_definition("other.dev")]
+
+
+@cache
+def cluster() -> Registry:
+    registry = Registry(Store(), lambda: NOW)
+    seed(registry, [], [widget_definition("example.dev")])
+    return registry
+
+
+@contextmanager
+def emptied(registry: Registry, obj: Object) -> Iterator[Registry]:
+    """Take away what an example leaves behind."""
+    place = target_of(registry, obj).resource.storage
+    before = {key_of(record.obj) for record in registry.store.records(place)}
+    try:
+        yield registry
+    finally:
+        for record in registry.store.records(place):
+            if key_of(record.obj) not in before:
+                registry.store.delete(place, key_of(record.obj))
+
+
+def target_of(registry: Registry, obj: Object, **fields: str) -> Target:
+    resource = registry.resources.of_kind(obj["apiVersion"], obj["kind"])
+    assert resource is not None
+    return Target(resource, "default" if resource.namespaced else "", **fields)
+
+
+def paths_in(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if path:
+        yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, item in items:
+        yield from paths_in(item, (*path, name))
+
+
+@st.composite
+def damaged(draw: st.DrawFn, obj: Object) -> Object:
+    """Replace or drop some parts of an object."""
+    result = copy(obj)
+    for path in draw(st.lists(st.sampled_from(list(paths_in(obj))), min_size=1, max_size=3)):
+        parent = result
+        try:
+            for step in path[:-1]:
+                parent = parent[step]
+            if draw(st.booleans()):
+                parent[path[-1]] = draw(JUNK)
+            else:
+                del parent[path[-1]]
+        except (KeyError, IndexError, TypeError):
+            continue  # an earlier replacement took this part away
+    found: Object = result
+    return found
+
+
+def refusal(action: Callable[[], object]) -> int:
+    """The code of the Status that an action ends in, 0 if it ends well."""
+    try:
+        action()
+    except ApiError as error:
+        return error.code
+    return 0
+
+
+@pytest.mark.parametrize("obj", OBJECTS, ids=lambda obj: obj["kind"])
+@given(data=st.data())
+@FEW
+def test_damaged_object_is_taken_or_refused(obj: Object, data: st.DataObject) -> None:
+    body = data.draw(damaged(obj))
+    with emptied(cluster(), obj) as registry:
+        made: list[Record] = []
+        code = refusal(lambda: made.append(registry.create(target_of(registry, obj), body, WriteOptions(named=True))))
+        assert code == 0 or 400 <= code < 500
+        for record in made:
+            resource = target_of(registry, obj).resource
+            table = Tables(lambda: NOW).table(resource, [record], {}, "Object")
+            assert len(table["rows"][0]["cells"]) == len(table["columnDefinitions"])
+
+
+@pytest.mark.parametrize("content_type", [patches.MERGE, patches.STRATEGIC, patches.APPLY])
+@pytest.mark.parametrize("obj", [FULL_POD, WIDGET, NODE], ids=lambda obj: obj["kind"])
+@given(data=st.data())
+@FEW
+def test_damaged_patch_is_taken_or_refused(obj: Object, content_type: str, data: st.DataObject) -> None:
+    body = data.draw(damaged(obj))
+    subresource = data.draw(st.sampled_from(["", "status"]))
+    with emptied(cluster(), obj) as registry:
+        registry.create(target_of(registry, obj), obj, WriteOptions())
+        target = target_of(registry, obj, name=obj["metadata"]["name"], subresource=subresource)
+        code = refusal(lambda: registry.patch(target, content_type, body, WriteOptions(named=True, force=True)))
+        assert code == 0 or 400 <= code < 500
+
+
+OPERATION = st.fixed_dictionaries(
+    {
+        "op": st.sampled_from(["add", "remove", "replace", "move", "copy", "test", "x"]),
+        "path": st.sampled_from(["", "/", "/spec/weight", "/spec/ports/0", "/spec/ports/-", "/metadata", "x"]),
+        "from": st.sampled_from(["", "/spec", "/none"]),
+        "value": JUNK,
+    }
+)
+
+
+@given(operations=st.lists(st.one_of(JUNK, OPERATION), max_size=3))
+@FEW
+def test_damaged_json_patch_is_taken_or_refused(operations: list[Any]) -> None:
+    with emptied(cluster(), WIDGET) as registry:
+        registry.create(target_of(registry, WIDGET), WIDGET, WriteOptions())
+        target = target_of(registry, WIDGET, name="w")
+        code = refusal(lambda: registry.patch(target, patches.JSON, operations, WriteOptions()))
+        assert code == 0 or 400 <= code < 500
+
+
+@pytest.mark.parametrize("verb", [bind, evict])
+@given(data=st.data())
+@FEW
+def test_damaged_binding_or_eviction_is_done_or_refused(
+    verb: Callable[[Registry, Target, Any], Object], data: st.DataObject
+) -> None:
+    body = data.draw(st.one_of(JUNK, damaged(binding("p", "n", annotations={"a": "b"}))))
+    with emptied(cluster(), FULL_POD) as registry:
+        registry.create(target_of(registry, FULL_POD), pod("p"), WriteOptions())
+        code = refusal(lambda: verb(registry, target_of(registry, FULL_POD, name="p"), body))
+        assert code == 0 or 400 <= code <= 500
