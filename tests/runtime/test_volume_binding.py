@@ -358,6 +358,14 @@ async def test_an_unforeseen_fault_fails_one_pod_only() -> None:
         assert at.sent == ["PATCH pv", "PATCH cache"]
 
 
+async def test_an_intent_that_nobody_knows_is_not_passed_over() -> None:
+    async with scene() as at:
+        at.decide("paint it green")  # type: ignore[arg-type]
+        await at.wait()
+
+        assert at.failures == ["binding volumes: TypeError: nobody carries out a plugin's intent of type str"]
+
+
 async def test_is_as_full_as_the_binder() -> None:
     async with scene() as at:
         at.is_full = True

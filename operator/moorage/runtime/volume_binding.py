@@ -24,7 +24,7 @@ from moorage.plugins.volume_binding import VolumeBinding
 from moorage.runtime.volume_binding_progress import VolumesNotBound, Written, outstanding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from moorage.engine.outcomes import Bind
     from moorage.framework.intents import Intent
@@ -123,10 +123,7 @@ class VolumeBinder:
         self._handover.reporter.bind_failed(bind, message, started_at)
 
     async def _bind_volumes(self, bind: Bind) -> None:
-        intents = [intent for intent in bind.intents if isinstance(intent, BindVolume | SelectNode)]
-        # Volumes first, as upstream: a claim whose volume is already its own needs no provisioner.
-        in_order = sorted(intents, key=lambda intent: not isinstance(intent, BindVolume))
-        written = [Written(intent, await self._write(intent)) for intent in in_order]
+        written = [Written(intent, await self._write(intent)) for intent in _in_order(bind.intents)]
         await self._wait(bind, written, _timeout_seconds(bind.profile))
 
     async def _write(self, intent: Intent) -> str:
@@ -139,6 +136,21 @@ class VolumeBinder:
             if self._clock.monotonic() >= deadline:
                 raise VolumesNotBound(f"not all are bound after {timeout_seconds:g} s: {', '.join(waits)}")
             await self._clock.sleep(POLL_SECONDS)
+
+
+def _in_order(intents: Iterable[object]) -> list[Intent]:
+    """Put volumes first, as upstream: a claim that got its volume needs no provisioner."""
+    volumes: list[Intent] = []
+    claims: list[Intent] = []
+    for intent in intents:
+        match intent:
+            case BindVolume():
+                volumes.append(intent)
+            case SelectNode():
+                claims.append(intent)
+            case _:
+                raise TypeError(f"nobody carries out a plugin's intent of type {type(intent).__name__}")
+    return volumes + claims
 
 
 def _timeout_seconds(profile: Profile) -> float:
