@@ -1,9 +1,12 @@
 """The extender protocol's bytes, as Go's structs of k8s.io/kube-scheduler/extender/v1 write and read them."""
 
+import contextlib
 import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from extenders.calling import whole_nodes, whole_pod
 from moorage.engine.preemption import Candidate
@@ -109,3 +112,34 @@ def test_a_binding_s_error_is_read() -> None:
 
 def test_no_candidates_are_left_where_the_answer_holds_none() -> None:
     assert read_preemption(b'{"NodeNameToMetaVictims": null}', [], lambda _: ()) == []
+
+
+KEYS = ["NodeNames", "Nodes", "FailedNodes", "Error", "Host", "Score", "NodeNameToMetaVictims", "Pods", "UID", "n1"]
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(max_size=3)
+    | st.sampled_from(KEYS),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
+    max_leaves=12,
+)
+BODIES = (
+    JSON.map(lambda answer: json.dumps(answer).encode())
+    | st.binary(max_size=20)
+    | st.just(b'{"Error":' + b"[" * 99_999)
+)
+
+
+@given(BODIES, st.booleans())
+def test_whatever_comes_is_an_answer_or_a_value_error(body: bytes, names_only: bool) -> None:  # noqa: FBT001
+    candidates = [Candidate("n1", (), 0)]
+    for read in (
+        lambda: read_filter(body, ASKED, names_only=names_only),
+        lambda: read_scores(body),
+        lambda: read_binding(body),
+        lambda: read_preemption(body, candidates, lambda _: ()),
+    ):
+        with contextlib.suppress(ValueError):
+            read()

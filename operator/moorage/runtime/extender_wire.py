@@ -194,7 +194,7 @@ def _read(fields: Mapping[str, Raw], name: str, kind: Any) -> Any:
 def _decode(raw: bytes | Raw, kind: Any, name: str) -> Any:
     try:
         return msgspec.json.decode(raw, type=kind)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:  # the latter: nested without end
         raise ValueError(f"{name} cannot be read: {error}") from error
 
 
