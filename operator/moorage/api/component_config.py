@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from moorage.api.faults import message_of
 from moorage.api.field_hints import FieldHints
 from moorage.api.plugin_names import plugin_faults, plugin_warnings, unknown_plugins
-from moorage.api.profile_check import ProfileCheck, builder_faults
+from moorage.api.profile_check import ExtenderCheck, ProfileCheck, builder_faults, caller_faults
 from moorage.api.profile_names import profile_name_faults, profile_name_warnings
 from moorage.api.scheduler_configuration import (
     API_VERSION,
@@ -67,11 +67,13 @@ def load(
     *,
     known_plugins: Collection[str],
     check_profile: ProfileCheck = lambda _: (),
+    check_extender: ExtenderCheck = lambda _: (),
     allow_default_scheduler: bool = False,
 ) -> LoadedConfiguration:
     """Read a KubeSchedulerConfiguration; ConfigurationError holds all its faults, in the order of their lines.
 
     `check_profile` is asked about each profile as far as it could be read; it knows the plugins and their arguments.
+    `check_extender` is asked about each extender that could be read; it knows what certificates have to be.
     """
     source = read_yaml(text)
     if not isinstance(source.content, Mapping):
@@ -85,6 +87,7 @@ def load(
     misnamed = set(unknown_plugins(source, known_plugins))
     named = {fault.path for fault in faults}
     faults += [fault for fault in builder_faults(source, misnamed, check_profile) if fault.path not in named]
+    faults += caller_faults(source, check_extender)
     if faults or validation.model is None:
         raise ConfigurationError(_by_line(faults))
     warnings = [*_warnings(source), *plugin_warnings(source, known_plugins), *profile_name_warnings(source)]

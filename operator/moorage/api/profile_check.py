@@ -1,10 +1,11 @@
-"""Profiles of a configuration file, checked by whoever builds profiles: plugins' arguments and extension points.
+"""Parts of a configuration file, checked by whoever uses them: profiles by the plugins, extenders by their callers.
 
-Each profile is given without what is known to be faulty, so that its other faults are found in the same go.
+Each part is given without what is known to be faulty, so that its other faults are found in the same go.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 
+from moorage.api.extender import Extender
 from moorage.api.faults import Location, location_of
 from moorage.api.scheduler_configuration import KubeSchedulerProfile
 from moorage.api.tolerant import TolerantValidation
@@ -13,6 +14,9 @@ from moorage.errors import Fault
 
 ProfileCheck = Callable[[KubeSchedulerProfile], Iterable[Fault]]
 """Returns what is wrong with a profile, by paths from the profile down."""
+
+ExtenderCheck = Callable[[Extender], Iterable[Fault]]
+"""Returns what is wrong with an extender, by paths from the extender down."""
 
 
 def builder_faults(source: YamlSource, misnamed: Collection[Location], check: ProfileCheck) -> Iterator[Fault]:
@@ -25,3 +29,11 @@ def builder_faults(source: YamlSource, misnamed: Collection[Location], check: Pr
             continue
         for fault in check(validation.remainder):
             yield source.fault((*here, *validation.original(location_of(fault.path))), fault.message)
+
+
+def caller_faults(source: YamlSource, check: ExtenderCheck) -> Iterator[Fault]:
+    """Yield what the check finds in the extenders that could be read, with paths and lines of the file."""
+    for index, extender in mappings_in(source.content.get("extenders")):
+        readable = TolerantValidation(Extender, extender).model
+        for fault in check(readable) if readable else ():
+            yield source.fault(("extenders", index, *location_of(fault.path)), fault.message)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random, SystemRandom
 from typing import Any
 
+from moorage.api.v1alpha1 import SchedulingPolicy
 from moorage.app.extender_desk import ExtendedWriter, ExtenderDesk
 from moorage.app.facts import EngineFacts
 from moorage.app.policy_keeper import PolicyKeeper
@@ -18,6 +19,8 @@ from moorage.controller.configuration import ProcessConfiguration
 from moorage.controller.policies import PolicyStore
 from moorage.engine.inbox import Message, TryAgain
 from moorage.engine.scheduler import Scheduler
+from moorage.errors import InvalidPolicy
+from moorage.framework.profile import Profile, ProfileSettings
 from moorage.framework.registry import Registry
 from moorage.model.decode import Decoder
 from moorage.model.pod import Pod
@@ -26,6 +29,7 @@ from moorage.runtime.binding import BindingWriter
 from moorage.runtime.clock import Clock
 from moorage.runtime.event_recorder import EventRecorder
 from moorage.runtime.extender_ports import ExtenderLimits, ExtenderPorts
+from moorage.runtime.extender_tls import check_tls
 from moorage.runtime.inbox import Inbox
 from moorage.runtime.informer import Informer
 from moorage.runtime.kube import REQUEST_SECONDS, KubeClient
@@ -185,9 +189,8 @@ class Parts:
         return ExtenderDesk(self.world.extender_ports, limits, self.informers["Node"].objects, self.inbox.post)
 
     def _keeper(self) -> PolicyKeeper:
-        registry, defaults = Registry.discover(), self.configuration.defaults
         store = PolicyStore(
-            build=lambda policy: registry.build_profile(compile_policy(policy, defaults)),
+            build=partial(build_profile, Registry.discover(), self.configuration.defaults),
             reserved={profile.name for profile in self.configuration.profiles},
         )
         return PolicyKeeper(store, self.inbox.post, self.policy_statuses, self.recorder.record, self.world.clock)
@@ -199,6 +202,18 @@ def _bind_seconds(settings: Settings) -> float:
     if not election.enabled:
         return REQUEST_SECONDS
     return election.lease_duration_seconds - election.renew_deadline_seconds
+
+
+def build_profile(registry: Registry, defaults: ProfileSettings, policy: SchedulingPolicy) -> Profile:
+    """Build the profile that a policy stands for; InvalidPolicy and the like name what it cannot be built of."""
+    faults = [
+        replace(fault, path=f"spec.extenders[{index}].{fault.path}")
+        for index, extender in enumerate(policy.spec.extenders)
+        for fault in check_tls(extender)
+    ]
+    if faults:
+        raise InvalidPolicy(faults)
+    return registry.build_profile(compile_policy(policy, defaults))
 
 
 def _digest(decoder: Decoder, kind: str) -> Callable[[bytes], Any]:

@@ -1,0 +1,71 @@
+"""A configuration file as the process takes it: settings, profiles, and every fault in one go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from moorage.api.v1alpha1 import parse_policy
+from moorage.app import load_configuration, load_process_configuration
+from moorage.app.parts import build_profile
+from moorage.errors import ConfigurationError, InvalidPolicy
+from moorage.framework.profile import ProfileSettings
+from moorage.framework.registry import Registry
+from moorage.settings import Settings
+
+HEADER = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+
+
+def file_of(tmp_path: Path, text: str) -> Path:
+    file = tmp_path / "config.yaml"
+    file.write_text(HEADER + text, encoding="utf-8")
+    return file
+
+
+def test_flags_win_over_the_file_and_the_file_over_the_defaults(tmp_path: Path) -> None:
+    text = "parallelism: 4\nclientConnection: {kubeconfig: /from/file, qps: 7}\npodInitialBackoffSeconds: 3\n"
+    file = file_of(tmp_path, text + "percentageOfNodesToScore: 20\n")
+    read = load_process_configuration(Settings(kubeconfig=Path("/from/flag")), file)
+    assert (read.settings.parallelism, read.settings.qps) == (4, 7.0)
+    assert read.settings.kubeconfig == Path("/from/flag")
+    assert (read.defaults.initial_backoff_seconds, read.defaults.percentage_of_nodes_to_score) == (3, 20)
+
+
+def test_profiles_of_the_file_are_built(tmp_path: Path) -> None:
+    text = "profiles:\n- schedulerName: packer\n  percentageOfNodesToScore: 70\n- schedulerName: other\n"
+    packer, other = load_process_configuration(Settings(), file_of(tmp_path, text)).profiles
+    assert (packer.name, packer.settings.percentage_of_nodes_to_score) == ("packer", 70)
+    assert (other.name, other.settings.percentage_of_nodes_to_score) == ("other", 0)
+
+
+def test_faults_of_fields_arguments_and_certificates_come_together_with_their_lines(tmp_path: Path) -> None:
+    text = """\
+parallelism: many
+profiles:
+- schedulerName: packer
+  pluginConfig:
+  - name: NodeResourcesFit
+    args: {scoringStrategy: {type: Sideways}}
+extenders:
+- urlPrefix: https://extender.example.com
+  filterVerb: filter
+  enableHTTPS: true
+  tlsConfig: {caData: bm90IGEgY2VydGlmaWNhdGU=}
+"""
+    with pytest.raises(ConfigurationError) as caught:
+        load_configuration(file_of(tmp_path, text), allow_default_scheduler=False)
+    found = {fault.path: fault.line for fault in caught.value.faults}
+    assert found == {
+        "parallelism": 3,
+        "profiles[0].pluginConfig[0].args.scoringStrategy.type": 8,
+        "extenders[0].tlsConfig.caData": 13,
+    }
+
+
+def test_a_policy_whose_extender_has_no_usable_certificate_is_refused_by_path() -> None:
+    tls = {"caData": "bm90IGEgY2VydGlmaWNhdGU="}
+    extender = {"urlPrefix": "https://x.example.com", "filterVerb": "filter", "enableHTTPS": True, "tlsConfig": tls}
+    policy = parse_policy({"metadata": {"name": "p"}, "spec": {"extenders": [extender]}})
+    with pytest.raises(InvalidPolicy, match=r"spec\.extenders\[0\]\.tlsConfig\.caData"):
+        build_profile(Registry.discover(), ProfileSettings(), policy)
