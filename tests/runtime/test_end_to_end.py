@@ -11,6 +11,7 @@ import pytest
 
 from builders import node_object, pod_object
 from fakes import Cluster, FakeObserver, Part, fixed_random, running, until
+from moorage.app.parts import VictimWatch
 from moorage.engine.inbox import Message, ProfileChanged
 from moorage.engine.outcomes import CallExtenders
 from moorage.engine.scheduler import Scheduler
@@ -27,12 +28,16 @@ from moorage.runtime.informer import Informer
 from moorage.runtime.last_look import LastLook
 from moorage.runtime.list_watch import ListWatch
 from moorage.runtime.loop import SchedulingLoop
-from moorage.runtime.outcome_router import OutcomeRouter
+from moorage.runtime.outcome_router import Carriers, OutcomeRouter
 from moorage.runtime.pod_status import PodStatusWriter
 from moorage.runtime.preemption import Evictor
 from moorage.runtime.reporter import Reporter
 from moorage.runtime.resources import EVENT, INFORMED, NODE, POD
 from moorage.runtime.tally import Tally
+from moorage.runtime.volume_binding import Handover, VolumeBinder
+from moorage.runtime.volume_binding_repair import SelectedNodeRepair
+from moorage.runtime.volume_binding_stores import VolumeStores
+from moorage.runtime.volume_binding_writes import VolumeWriter
 from moorage.sandbox.faults import Fail, Reset
 
 PROFILE = "tested"
@@ -70,10 +75,30 @@ class Stack:
         statuses = PodStatusWriter(client, look, clock, random)
         reporter = Reporter(recorder, statuses, observer, self.tally, clock)
         binder = Binder(BindingWriter(client, clock, random), look, reporter, self.inbox.post, 4)
-        evictor = Evictor(client, recorder, observer, clock)
-        router = OutcomeRouter(binder, reporter, evictor, NoExtenders(), self._may_schedule)
+        evictor = Evictor(client, recorder, observer, clock, VictimWatch(look.exists, self.inbox.post))
+        stores = self._stores()
+        volumes = VolumeWriter(client, stores)
+        volume_binder = VolumeBinder(volumes, stores, clock, Handover(binder, reporter, self.inbox.post))
+        claim_repair = SelectedNodeRepair(volumes, stores, recorder)
+        carriers = Carriers(
+            binder=volume_binder,
+            reporter=reporter,
+            evictor=evictor,
+            extenders=NoExtenders(),
+            claim_repair=claim_repair,
+        )
+        router = OutcomeRouter(carriers, self._may_schedule)
         loop = SchedulingLoop(self.engine, self.inbox, router, clock, observer)
-        self.parts: list[Part] = [*self.informers.values(), recorder, statuses, binder, evictor, loop]
+        writers: list[Part] = [recorder, statuses, volume_binder, binder, claim_repair, evictor]
+        self.parts: list[Part] = [*self.informers.values(), *writers, loop]
+
+    def _stores(self) -> VolumeStores:
+        return VolumeStores(
+            pods=self.informers["Pod"].objects,
+            nodes=self.informers["Node"].objects,
+            claims=self.informers["PersistentVolumeClaim"].objects,
+            volumes=self.informers["PersistentVolume"].objects,
+        )
 
     def _post(self, events: Iterable[ClusterEvent]) -> None:
         self.inbox.post_all(events)

@@ -52,18 +52,6 @@ class Surroundings(Protocol):
         """Have a waiting pod tried again, though nothing has happened that it waits for."""
 
 
-class NoSurroundings:
-    """Knows of nobody: no victim is watched, and preemptors are tried again when something happens."""
-
-    def is_there(self, pod: Pod) -> bool:
-        """Take the pod for gone."""
-        del pod
-        return False
-
-    def retry(self, preemptor: Pod) -> None:
-        """Do nothing."""
-
-
 class _Fate(Enum):
     """What became of a victim."""
 
@@ -82,7 +70,7 @@ class Evictor:
         recorder: Recorder,
         observer: PreemptionObserver,
         clock: Clock,
-        surroundings: Surroundings = NoSurroundings(),  # noqa: B008 - it has no state
+        surroundings: Surroundings,
     ) -> None:
         """Evict through `client`, and tell through `recorder`."""
         self._writer = VictimWriter(client, clock)
