@@ -1,0 +1,186 @@
+"""The scheduler against a small API server that delays events, refuses bindings and deletes what it likes."""
+
+from dataclasses import dataclass, field
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from msgspec.structs import replace
+
+from builders import node, pod
+from engine.doubles import SCHEDULER
+from moorage.engine.inbox import BindingFinished, ProfileChanged, ProfileRemoved
+from moorage.engine.outcomes import Bind, SchedulingFailed
+from moorage.engine.scheduler import Scheduler
+from moorage.framework.events import ClusterEvent, added, deleted, updated
+from moorage.framework.profile import ProfileSpec
+from moorage.framework.registry import Registry
+from moorage.model.pod import Pod
+
+REGISTRY = Registry.discover()
+NODE_NAMES = ("n1", "n2", "n3")
+LONG = 10_000.0
+"""Longer than every backoff and every wait for an event."""
+
+
+@dataclass
+class ApiServer:
+    """What is true; `news` are events that the scheduler has not been told of yet."""
+
+    nodes: dict[str, int] = field(default_factory=dict)
+    pods: dict[str, Pod] = field(default_factory=dict)
+    news: list[ClusterEvent] = field(default_factory=list)
+
+    def bind(self, assumed: Pod) -> str | None:
+        """Bind a pod, or say why not."""
+        current = self.pods.get(assumed.uid)
+        if current is None:
+            return "404"
+        if current.node_name:
+            return "409"
+        self.pods[assumed.uid] = replace(current, node_name=assumed.node_name)
+        self.news.append(updated("Pod", current, self.pods[assumed.uid]))
+        return None
+
+
+class SchedulerMachine(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.profile = REGISTRY.build_profile(ProfileSpec(scheduler_name=SCHEDULER))
+        self.scheduler = Scheduler(1, [self.profile])
+        self.api = ApiServer()
+        self.binding: dict[str, Bind] = {}
+        self.is_profile_live = True
+        self.now = 0.0
+        self.next_name = 0
+
+    @initialize(cpus=st.lists(st.integers(1, 4), min_size=1, max_size=2))
+    def start_nodes(self, cpus: list[int]) -> None:
+        for name, cpu in zip(NODE_NAMES, cpus, strict=False):
+            self.set_node(name, cpu)
+        self.tell_all()
+
+    # -- what happens in the cluster --------------------------------------------------------------------------------
+
+    @rule(name=st.sampled_from(NODE_NAMES), cpu=st.integers(1, 4))
+    def set_node(self, name: str, cpu: int) -> None:
+        is_new = name not in self.api.nodes
+        self.api.nodes[name] = cpu
+        new = node(name, cpu=str(cpu))
+        self.api.news.append(added("Node", new) if is_new else updated("Node", node(name, cpu="99"), new))
+
+    @precondition(lambda self: self.api.nodes)
+    @rule(data=st.data())
+    def delete_node(self, data: st.DataObject) -> None:
+        name = data.draw(st.sampled_from(sorted(self.api.nodes)))
+        del self.api.nodes[name]
+        self.api.news.append(deleted("Node", node(name)))
+
+    @rule(cpus=st.lists(st.integers(1, 3), min_size=1, max_size=3))
+    def create_pods(self, cpus: list[int]) -> None:
+        for cpu in cpus:
+            new = pod(f"p{self.next_name}", cpu=str(cpu))
+            self.next_name += 1
+            self.api.pods[new.uid] = new
+            self.api.news.append(added("Pod", new))
+
+    @precondition(lambda self: self.api.pods)
+    @rule(data=st.data())
+    def delete_pod(self, data: st.DataObject) -> None:
+        uid = data.draw(st.sampled_from(sorted(self.api.pods)))
+        self.api.news.append(deleted("Pod", self.api.pods.pop(uid)))
+
+    @precondition(lambda self: self.next_name > 0)
+    @rule()
+    def swap_profile(self) -> None:
+        self.is_profile_live = not self.is_profile_live
+        message = ProfileChanged(self.profile) if self.is_profile_live else ProfileRemoved(SCHEDULER)
+        self.scheduler.apply(message, self.now)
+
+    # -- what reaches the scheduler, and what it does ---------------------------------------------------------------
+
+    @precondition(lambda self: self.api.news)
+    @rule()
+    def tell_one(self) -> None:
+        self.scheduler.apply(self.api.news.pop(0), self.now)
+
+    @rule()
+    def tell_all(self) -> None:
+        while self.api.news:
+            self.scheduler.apply(self.api.news.pop(0), self.now)
+
+    @rule(seconds=st.sampled_from([0.1, 1.5, 30.0, 400.0]))
+    def advance(self, seconds: float) -> None:
+        self.now += seconds
+        self.scheduler.tick(self.now)
+
+    @rule()
+    def schedule(self) -> None:
+        outcome = self.scheduler.schedule_one(self.now)
+        assert not isinstance(outcome, SchedulingFailed), outcome
+        if isinstance(outcome, Bind):
+            assert outcome.pod.uid not in self.binding, "bound twice"
+            self.binding[outcome.pod.uid] = outcome
+
+    @precondition(lambda self: self.binding)
+    @rule(data=st.data(), is_reached=st.booleans(), is_answered=st.booleans())
+    def finish_binding(self, data: st.DataObject, *, is_reached: bool, is_answered: bool) -> None:
+        """End a binding: the request, or only its answer, may be lost."""
+        bind = self.binding.pop(data.draw(st.sampled_from(sorted(self.binding))))
+        error = self.api.bind(bind.pod) if is_reached else None
+        if not is_reached or not is_answered:
+            error = error or "the connection was reset"
+        self.scheduler.apply(BindingFinished(bind.pod, bind.node_name, error), self.now)
+
+    # -- what always holds ------------------------------------------------------------------------------------------
+
+    @invariant()
+    def no_pod_is_lost_or_kept(self) -> None:
+        """Every waiting pod that the scheduler was told of is somewhere, and no other."""
+        if self.api.news:
+            return
+        waiting = {uid for uid, each in self.api.pods.items() if not each.node_name}
+        counts = self.scheduler.pending_pods_of(SCHEDULER)
+        assert sum(counts.values()) >= len(waiting)
+        in_flight_and_gone = sum(uid not in waiting for uid in self.binding)
+        assert sum(counts.values()) <= len(waiting) + in_flight_and_gone
+
+    @invariant()
+    def nodes_hold_what_was_put_on_them(self) -> None:
+        if self.api.news:
+            return
+        expected = dict.fromkeys(self.api.nodes, 0)
+        placed = {uid: each for uid, each in self.api.pods.items() if each.node_name}
+        assumed = {uid: bind.pod for uid, bind in self.binding.items() if uid in self.api.pods}
+        for each in {**assumed, **placed}.values():
+            if each.node_name in expected:
+                expected[each.node_name] += each.requests.get("cpu")
+        snapshot = self.scheduler.snapshot
+        assert dict(zip(snapshot.names, snapshot.requested("cpu").tolist(), strict=True)) == expected
+
+    def teardown(self) -> None:
+        """Let everything come to rest: then no pod waits that would fit somewhere."""
+        if not self.is_profile_live:
+            self.swap_profile()
+        for _ in range(3):
+            self.tell_all()
+            for bind in list(self.binding.values()):
+                self.scheduler.apply(BindingFinished(bind.pod, bind.node_name, self.api.bind(bind.pod)), self.now)
+            self.binding.clear()
+            self.now += LONG
+            self.scheduler.tick(self.now)
+            while (outcome := self.scheduler.schedule_one(self.now)) is not None:
+                if isinstance(outcome, Bind):
+                    error = self.api.bind(outcome.pod)
+                    self.scheduler.apply(BindingFinished(outcome.pod, outcome.node_name, error), self.now)
+                    assert error is None
+        free = {name: cpu * 1000 for name, cpu in self.api.nodes.items()}
+        for each in self.api.pods.values():
+            if each.node_name in free:
+                free[each.node_name] -= each.requests.get("cpu")
+        waiting = [each.requests.get("cpu") for each in self.api.pods.values() if not each.node_name]
+        assert all(cpu > room for cpu in waiting for room in free.values())
+
+
+TestScheduler = SchedulerMachine.TestCase
+TestScheduler.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
