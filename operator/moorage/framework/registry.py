@@ -14,7 +14,7 @@ from typing import Any, Self, cast
 from pydantic import ValidationError
 
 from moorage.api.plugins import Plugin as PluginEntry
-from moorage.api.plugins import Plugins, PluginSet
+from moorage.api.plugins import PluginConfig, Plugins, PluginSet
 from moorage.errors import ConfigurationError, Fault, UnknownPlugin
 from moorage.framework import plugin_sets
 from moorage.framework.defaults import DEFAULT_GATES, DEFAULT_PLUGINS, GATED_PLUGINS
@@ -65,14 +65,14 @@ class Registry:
         entries = [
             PluginEntry(name=name, weight=weight)
             for name, weight in DEFAULT_PLUGINS.items()
-            if name in self.classes and self.gates.get(GATED_PLUGINS.get(name, ""), True)
+            if self.gates.get(GATED_PLUGINS.get(name, ""), True)
         ]
         return Plugins(multi_point=PluginSet(enabled=tuple(entries)))
 
     def build_profile(self, spec: ProfileSpec) -> Profile:
         """Build all that a profile asks for; UnknownPlugin, or ConfigurationError with every other fault in it."""
-        self._refuse_unknown(spec)
         plugins = plugin_sets.merge(self.default_plugins(), spec.plugins)
+        self._refuse_unknown(plugins, spec.plugin_config)
         faults = plugin_sets.faults_of(plugins, self.classes)
         points = plugin_sets.expand(plugins, self.classes)
         faults += _faults_of_points(points)
@@ -81,16 +81,17 @@ class Registry:
         built, refusals = self._build_plugins(names, arguments)
         if faults or arguments.faults or refusals:
             raise ConfigurationError([*faults, *arguments.faults, *refusals])
-        return _assemble(
-            spec, plugins, {point: tuple(built[name] for name in order) for point, order in points.items()}
-        )
+        ordered = {point: tuple(built[name] for name in order) for point, order in points.items()}
+        return _assemble(spec, plugins, ordered)
 
-    def _refuse_unknown(self, spec: ProfileSpec) -> None:
-        for _, wanted in spec.plugins.points():
-            for entry in (*wanted.enabled, *wanted.disabled):
-                if entry.name != plugin_sets.ALL or entry in wanted.enabled:
+    def _refuse_unknown(self, plugins: Plugins, configs: Iterable[PluginConfig]) -> None:
+        for _, wanted in plugins.points():
+            for entry in wanted.enabled:
+                self.find(entry.name)
+            for entry in wanted.disabled:
+                if entry.name != plugin_sets.ALL:
                     self.find(entry.name)
-        for config in spec.plugin_config:
+        for config in configs:
             self.find(config.name)
 
     def _build_plugins(self, names: Iterable[str], arguments: Arguments) -> tuple[dict[str, Plugin], list[Fault]]:
