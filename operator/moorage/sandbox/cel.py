@@ -37,7 +37,7 @@ class CelRules:
                 self._program(rule["rule"], schema)
             except (RuntimeError, LookupError) as error:
                 where = f"{path}.x-kubernetes-validations[{index}].rule"
-                yield FieldError(where, "FieldValueInvalid", rule["rule"], f"compilation failed: {error}")
+                yield FieldError(where, "FieldValueInvalid", rule.get("rule"), f"compilation failed: {error}")
         for name in schema.properties:
             child = schema.field(name)
             if child is not None and name != "metadata":

@@ -1,5 +1,6 @@
 """CustomResourceDefinitions: what makes one acceptable, and the resources it serves."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ from moorage.sandbox.resources import ResourceType
 from moorage.sandbox.schemas import Schema, Schemas
 from moorage.sandbox.status import FieldError
 from moorage.sandbox.structural import apply_defaults, prune
-from moorage.sandbox.validation import validate
+from moorage.sandbox.validation import missing_fields, validate
 
 _BLOCKING = frozenset(
     {
@@ -25,6 +26,7 @@ _UNCHECKED = (
     "some validation rules were not checked because the object was invalid; "
     "correct the existing errors to complete validation"
 )
+_TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _FORBIDDEN = ("$ref", "definitions", "dependencies", "patternProperties", "additionalItems", "id", "$schema")
 
 
@@ -91,6 +93,11 @@ def default_definition(crd: Object) -> None:
 
 def definition_errors(crd: Object, schemas: Schemas, rules: CelRules) -> Iterator[FieldError]:
     """Find the faults that kube-apiserver refuses a CustomResourceDefinition for."""
+    kind = schemas.builtin("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+    missing = [] if kind is None else list(missing_fields(crd, kind))
+    if missing:
+        yield from missing
+        return
     spec = crd["spec"]
     wanted = f"{dig(spec, 'names', 'plural')}.{spec.get('group')}"
     if crd["metadata"]["name"] != wanted:
@@ -99,9 +106,6 @@ def definition_errors(crd: Object, schemas: Schemas, rules: CelRules) -> Iterato
     if spec.get("scope") not in {"Cluster", "Namespaced"}:
         detail = 'supported values: "Cluster", "Namespaced"'
         yield FieldError("spec.scope", "FieldValueNotSupported", spec.get("scope"), detail)
-    for path in ("group", "names.plural", "names.kind"):
-        if not dig(spec, *path.split(".")):
-            yield FieldError(f"spec.{path}", "FieldValueRequired")
     versions = spec.get("versions") or []
     if sum(bool(version.get("storage")) for version in versions) != 1:
         detail = "must have exactly one version marked as storage version"
@@ -130,6 +134,10 @@ def _structural_faults(node: Mapping[str, Any], path: str, *, root: bool = False
     if not node.get("type") and not free:
         what = "the root" if root else "specified object fields"
         yield FieldError(f"{path}.type", "FieldValueRequired", detail=f"must not be empty for {what}")
+    elif node.get("type") and node["type"] not in _TYPES:
+        supported = ", ".join(f'"{name}"' for name in _TYPES)
+        yield FieldError(f"{path}.type", "FieldValueNotSupported", node["type"], f"supported values: {supported}")
+    yield from _pattern_faults(node, path)
     if node.get("type") == "array" and "items" not in node:
         yield FieldError(f"{path}.items", "FieldValueRequired", detail="must be specified")
     yield from _list_faults(node, path)
@@ -139,6 +147,15 @@ def _structural_faults(node: Mapping[str, Any], path: str, *, root: bool = False
         yield from _structural_faults(node["items"], f"{path}.items")
     if isinstance(node.get("additionalProperties"), dict):
         yield from _structural_faults(node["additionalProperties"], f"{path}.additionalProperties")
+
+
+def _pattern_faults(node: Mapping[str, Any], path: str) -> Iterator[FieldError]:
+    if "pattern" in node:
+        try:
+            re.compile(node["pattern"])
+        except re.error as error:
+            detail = f"must be a valid regular expression, but isn't: {error}"
+            yield FieldError(f"{path}.pattern", "FieldValueInvalid", node["pattern"], detail)
 
 
 def _list_faults(node: Mapping[str, Any], path: str) -> Iterator[FieldError]:

@@ -45,10 +45,7 @@ def _decode(schemas: Schemas, resource: ResourceType, body: Object, options: Wri
     schema = custom.schema if custom else schemas.builtin(resource.group, resource.version, resource.kind)
     assert schema is not None
     what = f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
-    typed = body if custom is None else {"metadata": body.get("metadata")}
-    wrong = type_error(typed, schema)
-    if wrong is not None:
-        raise bad_request(f"{what}: {wrong.field}: {wrong.detail}")
+    check_types(body if custom is None else {"metadata": body.get("metadata")}, schema, what)
     unknown: list[str] = []
     pruned = prune(body, schema, unknown)
     if unknown and options.field_validation == "Strict":
@@ -63,17 +60,32 @@ def _decode(schemas: Schemas, resource: ResourceType, body: Object, options: Wri
     return result
 
 
+def check_types(body: Any, schema: Schema | None, what: str) -> None:
+    """Refuse a body with a value of a wrong type; raises a 400 that says `what` cannot be done."""
+    wrong = None if schema is None else type_error(body, schema)
+    if wrong is not None:
+        raise bad_request(f"{what}: {wrong.field}: {wrong.detail}")
+
+
+_ZERO_VALUES = {"object": {}, "array": [], "string": "", "integer": 0, "number": 0, "boolean": False}
+
+
 def _as_go_reads(value: Any, schema: Schema | None) -> Any:
-    """Copy what Go's decoder keeps of a built-in kind: no nulls, and quantities in their canonical form."""
+    """Copy what Go's decoder keeps of a built-in kind: canonical quantities, and no nulls.
+
+    A null field is an absent one; a null item of a list or a map is its type's zero value.
+    """
     if isinstance(value, dict):
         return {
             name: _as_go_reads(item, schema.field(name) if schema else None)
             for name, item in value.items()
-            if item is not None
+            if item is not None or not (schema and name in schema.properties)
         }
     if isinstance(value, list):
         items = schema.items if schema else None
         return [_as_go_reads(item, items) for item in value]
+    if value is None and schema is not None and len(schema.types) == 1:
+        return copy(_ZERO_VALUES[next(iter(schema.types))])
     if schema is not None and schema.is_quantity:
         return canonical(value)
     return value

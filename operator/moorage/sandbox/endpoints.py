@@ -18,7 +18,6 @@ from moorage.sandbox.status import ApiError, expired, unauthorized
 from moorage.sandbox.tables import Tables
 from moorage.sandbox.watches import Watch, error_line
 
-_DROPPED = "dropped"
 _REASONS: dict[int, str] = {
     HTTPStatus.UNAUTHORIZED: "Unauthorized",
     HTTPStatus.FORBIDDEN: "Forbidden",
@@ -55,7 +54,7 @@ class Endpoints:
         except web.HTTPRequestEntityTooLarge as error:
             message = "Request entity too large: limit is 3145728"
             response = _failure(ApiError(error.status, "RequestEntityTooLarge", message))
-        if not response.prepared and _DROPPED not in request:
+        if not response.prepared and not isinstance(response, _Dropped):
             self._record(request, response.status)
         return response
 
@@ -128,8 +127,11 @@ class Endpoints:
         if request.transport is not None:
             request.transport.abort()
         self._record(request, 0)
-        request[_DROPPED] = True
-        return web.Response()
+        return _Dropped()
+
+
+class _Dropped(web.Response):
+    """Stands for the answer that a dropped connection never gets."""
 
 
 def _failure(error: ApiError) -> web.Response:

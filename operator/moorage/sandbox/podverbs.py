@@ -4,6 +4,7 @@ from http import HTTPStatus
 from typing import Any
 
 from moorage.sandbox import pods
+from moorage.sandbox.decoding import check_types
 from moorage.sandbox.deletion import DeleteOptions, delete
 from moorage.sandbox.objects import Object, copy, dig, metadata
 from moorage.sandbox.registry import Registry
@@ -28,6 +29,7 @@ _VIOLATION = "Cannot evict pod as it would violate the pod's disruption budget."
 
 def bind(registry: Registry, target: Target, binding: Any, *, dry_run: bool = False) -> Object:
     """Assign a pod to a node; raises 404 for a pod that is gone and 409 for one that cannot be assigned."""
+    _check_kind(registry, binding, "", "Binding")
     node = _target_node(target, binding)
     record = registry.store.get(PODS, target.key)
     if record is None:
@@ -38,9 +40,13 @@ def bind(registry: Registry, target: Target, binding: Any, *, dry_run: bool = Fa
     return success()
 
 
+def _check_kind(registry: Registry, body: Any, group: str, kind: str) -> None:
+    if not isinstance(body, dict):
+        raise bad_request(f"the body is no {kind}")
+    check_types(body, registry.schemas.builtin(group, "v1", kind), f"it cannot be handled as a {kind}")
+
+
 def _target_node(target: Target, binding: Any) -> str:
-    if not isinstance(binding, dict):
-        raise bad_request("the body is no Binding")
     named = metadata(binding).get("name")
     if named and named != target.name:
         raise bad_request("name in URL does not match name in Binding object")
@@ -103,7 +109,8 @@ def _topology_labels(registry: Registry, node_name: str) -> Object:
 
 def evict(registry: Registry, target: Target, eviction: Any) -> Object:
     """Delete a pod if its disruption budget allows; raises 429 if not."""
-    if not isinstance(eviction, dict) or metadata(eviction).get("name") != target.name:
+    _check_kind(registry, eviction, "policy", "Eviction")
+    if metadata(eviction).get("name") != target.name:
         raise bad_request("name in URL does not match name in Eviction object")
     options = DeleteOptions.of(eviction.get("deleteOptions"), {})
     record = registry.store.get(PODS, target.key)

@@ -16,8 +16,6 @@ _EXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 _ANY_JSON = frozenset(
     {
         f"{_EXTENSIONS}JSON",
-        f"{_EXTENSIONS}JSONSchemaPropsOrArray",
-        f"{_EXTENSIONS}JSONSchemaPropsOrBool",
         f"{_EXTENSIONS}JSONSchemaPropsOrStringArray",
         f"{_META}FieldsV1",
         "io.k8s.apimachinery.pkg.runtime.RawExtension",
@@ -125,6 +123,12 @@ class Schemas:
         found: dict[str, Any] = decode(path.read_bytes())["$defs"]
         for name in _ANY_JSON & found.keys():
             found[name] |= {"x-moorage-any": True}
+        nested = found[f"{_EXTENSIONS}JSONSchemaProps"]
+        found[f"{_EXTENSIONS}JSONSchemaPropsOrArray"] |= {"type": "object", "properties": nested["properties"]}
+        found[f"{_EXTENSIONS}JSONSchemaPropsOrBool"] |= {
+            "type": ["object", "boolean"],
+            "properties": nested["properties"],
+        }  # the data leaves these open; arrays of schemas are not structural and refused anyway
         return found
 
     @cached_property

@@ -42,6 +42,21 @@ def validate(value: Any, schema: Schema, path: str = "") -> Iterator[FieldError]
     yield from _validate_combined(value, schema, path)
 
 
+def missing_fields(value: Any, schema: Schema, path: str = "") -> Iterator[FieldError]:
+    """Find required fields that are not there, at every level."""
+    if isinstance(value, dict):
+        for name in schema.node.get("required") or ():
+            if name not in value:
+                yield FieldError(_join(path, name), "FieldValueRequired")
+        for name, item in value.items():
+            child = schema.field(name)
+            if child is not None:
+                yield from missing_fields(item, child, _join(path, name))
+    elif isinstance(value, list) and schema.items is not None:
+        for index, item in enumerate(value):
+            yield from missing_fields(item, schema.items, f"{path}[{index}]")
+
+
 def type_error(value: Any, schema: Schema, path: str = "") -> FieldError | None:
     """Find the first value of a wrong type, which makes a built-in kind undecodable. Null is absence."""
     found = _misfit(value, schema)
