@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from builders import make_node, node, node_object, pod
 from engine.doubles import SCHEDULER, BrokenFilter, NameFilter, NameScore, Narrower, profile
 from moorage.api.extender import Extender
-from moorage.engine.inbox import BindingFinished, ExtendersAnswered, ProfileChanged, ProfileRemoved
+from moorage.engine.inbox import BindingFinished, CandidatesAnswered, ExtendersAnswered, ProfileChanged, ProfileRemoved
 from moorage.engine.outcomes import (
+    AskAboutVictims,
     Bind,
     CallExtenders,
     Outcome,
@@ -407,6 +408,51 @@ def test_extenders_are_asked_again_when_the_profile_has_changed_meanwhile() -> N
     scheduler.apply(ProfileChanged(with_extender()), 1.0)
     scheduler.apply(ExtendersAnswered(pod_uid=call.pod.uid, node_names=frozenset({"n1"})), 1.0)
     one(scheduler, CallExtenders, 1.0)
+
+
+def with_a_say_in_preemption() -> Profile:
+    extender = Extender(url_prefix="http://extender", preempt_verb="preempt")
+    return Registry.discover().build_profile(
+        ProfileSpec(scheduler_name=SCHEDULER, settings=ProfileSettings(extenders=(extender,)))
+    )
+
+
+def asked_about_victims() -> tuple[Scheduler, AskAboutVictims]:
+    full = [pod(f"low-{name}", node=name, cpu="2", priority=0) for name in ("n1", "n2")]
+    cluster = (node("n1", cpu="2"), node("n2", cpu="2"), *full, pod("high", cpu="2", priority=9))
+    scheduler = scheduler_of(*cluster, profiles=(with_a_say_in_preemption(),))
+    return scheduler, one(scheduler, AskAboutVictims)
+
+
+def test_extenders_are_asked_about_victims_and_what_they_leave_is_evicted() -> None:
+    scheduler, question = asked_about_victims()
+    assert sorted(candidate.node_name for candidate in question.candidates) == ["n1", "n2"]
+    left = tuple(candidate for candidate in question.candidates if candidate.node_name == "n2")
+    scheduler.apply(CandidatesAnswered(pod_uid=question.pod.uid, candidates=left), 1.0)
+    refusal = one(scheduler, Unschedulable, 1.0)
+    assert refusal.nominated_node_name == "n2"
+    assert [victim.name for victim in refusal.victims] == ["low-n2"]
+
+
+def test_where_extenders_leave_no_candidate_nobody_is_evicted() -> None:
+    scheduler, question = asked_about_victims()
+    scheduler.apply(CandidatesAnswered(pod_uid=question.pod.uid), 1.0)
+    refusal = one(scheduler, Unschedulable, 1.0)
+    assert refusal.victims == ()
+    assert refusal.message.endswith("preemption: no candidate node for preemption")
+
+
+def test_a_candidate_whose_victim_has_gone_meanwhile_is_none() -> None:
+    scheduler, question = asked_about_victims()
+    scheduler.apply(deleted("Pod", pod("low-n1", node="n1", cpu="2", priority=0)), 1.0)
+    scheduler.apply(CandidatesAnswered(pod_uid=question.pod.uid, candidates=tuple(question.candidates)), 1.0)
+    assert one(scheduler, Bind, 1.0).node_name == "n1"
+
+
+def test_a_failed_extender_fails_the_preemption() -> None:
+    scheduler, question = asked_about_victims()
+    scheduler.apply(CandidatesAnswered(pod_uid=question.pod.uid, error="extender: timeout"), 1.0)
+    assert one(scheduler, SchedulingFailed, 1.0).message == "extender: timeout"
 
 
 def test_next_wakeup_is_the_end_of_a_backoff_or_the_search_for_leftovers() -> None:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from moorage.api.extender import Extender
 from moorage.app.policy_report import Trouble
-from moorage.engine.inbox import ExtendersAnswered, Message
-from moorage.engine.outcomes import CallExtenders
+from moorage.engine.inbox import CandidatesAnswered, ExtendersAnswered, Message
+from moorage.engine.outcomes import AskAboutVictims, CallExtenders
+from moorage.errors import MoorageError
 from moorage.framework.profile import Profile
 from moorage.model.node import Node
 from moorage.model.pod import Pod
@@ -23,6 +24,15 @@ from moorage.runtime.extender_breaker import BreakerState
 from moorage.runtime.extender_ports import ExtenderLimits, ExtenderPorts
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterView:
+    """What extenders are told of."""
+
+    nodes: Mapping[str, Node]
+    pods_on: Callable[[str], Iterable[Pod]]
+    """The pods that are on a node, by its name."""
 
 
 @dataclass(slots=True)
@@ -40,18 +50,19 @@ class ExtenderDesk:
         self,
         ports: ExtenderPorts,
         limits: ExtenderLimits,
-        nodes: Mapping[str, Node],
+        cluster: ClusterView,
         post: Callable[[Message], None],
     ) -> None:
-        """Describe nodes from `nodes`, and leave answers by `post`."""
+        """Describe the cluster from `cluster`, and leave answers by `post`."""
         self._ports = ports
         self._limits = limits
-        self._nodes = nodes
+        self._nodes = cluster.nodes
+        self._pods_on = cluster.pods_on
         self._post = post
         self._kept: dict[str, _Kept] = {}
-        self._queue: asyncio.Queue[CallExtenders] = asyncio.Queue()
+        self._queue: asyncio.Queue[CallExtenders | AskAboutVictims] = asyncio.Queue()
 
-    def submit(self, outcome: CallExtenders) -> None:
+    def submit(self, outcome: CallExtenders | AskAboutVictims) -> None:
         """Have a pod's extenders asked."""
         self._queue.put_nowait(outcome)
 
@@ -59,7 +70,7 @@ class ExtenderDesk:
         """Ask until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             while True:
-                tasks.create_task(self._ask(await self._queue.get()))
+                tasks.create_task(self._work(await self._queue.get()))
 
     def caller(self, profile: Profile) -> ExtenderCaller:
         """Return the caller of a profile's extenders; an edit that leaves them alone keeps their health."""
@@ -79,14 +90,30 @@ class ExtenderDesk:
             if health.error or health.state is not BreakerState.CLOSED
         ]
 
-    async def _ask(self, outcome: CallExtenders) -> None:
-        nodes = {name: self._nodes[name] for name in outcome.node_names if name in self._nodes}
+    async def _work(self, outcome: CallExtenders | AskAboutVictims) -> None:
         try:
-            answer = await self.caller(outcome.profile).ask(outcome.pod, nodes)
+            answer = await (self._ask(outcome) if isinstance(outcome, CallExtenders) else self._ask_about(outcome))
         except Exception as fault:  # the border of the task: a fault must not cost the other pods
             logger.exception("Asking the extenders about pod %s failed in an unforeseen way", outcome.pod.key)
-            answer = ExtendersAnswered(pod_uid=outcome.pod.uid, error=f"{type(fault).__name__}: {fault}")
+            answer = _failed(outcome, f"{type(fault).__name__}: {fault}")
         self._post(answer)
+
+    async def _ask(self, outcome: CallExtenders) -> Message:
+        nodes = {name: self._nodes[name] for name in outcome.node_names if name in self._nodes}
+        return await self.caller(outcome.profile).ask(outcome.pod, nodes)
+
+    async def _ask_about(self, outcome: AskAboutVictims) -> Message:
+        caller = self.caller(outcome.profile)
+        try:
+            left = await caller.preempt(outcome.pod, outcome.candidates, self._pods_on)
+        except MoorageError as error:
+            return _failed(outcome, str(error))
+        return CandidatesAnswered(pod_uid=outcome.pod.uid, candidates=tuple(left))
+
+
+def _failed(outcome: CallExtenders | AskAboutVictims, error: str) -> Message:
+    answer = ExtendersAnswered if isinstance(outcome, CallExtenders) else CandidatesAnswered
+    return answer(pod_uid=outcome.pod.uid, error=error)
 
 
 class ExtendedWriter:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random, SystemRandom
 from typing import Any
 
 from moorage.api.v1alpha1 import SchedulingPolicy
-from moorage.app.extender_desk import ExtendedWriter, ExtenderDesk
+from moorage.app.extender_desk import ClusterView, ExtendedWriter, ExtenderDesk
 from moorage.app.facts import EngineFacts
 from moorage.app.policy_keeper import PolicyKeeper
 from moorage.controller.compile import compile_policy
@@ -186,7 +186,13 @@ class Parts:
 
     def _extender_desk(self) -> ExtenderDesk:
         limits = ExtenderLimits(parallelism=self.configuration.settings.parallelism)
-        return ExtenderDesk(self.world.extender_ports, limits, self.informers["Node"].objects, self.inbox.post)
+        cluster = ClusterView(self.informers["Node"].objects, self._pods_on)
+        return ExtenderDesk(self.world.extender_ports, limits, cluster, self.inbox.post)
+
+    def _pods_on(self, node_name: str) -> Iterable[Pod]:
+        snapshot = self.scheduler.snapshot
+        position = snapshot.position(node_name)
+        return () if position is None else tuple(snapshot.pods_on(position))
 
     def _keeper(self) -> PolicyKeeper:
         store = PolicyStore(

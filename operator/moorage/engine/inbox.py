@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
+from moorage.engine.preemption import Candidate
 from moorage.framework.events import ClusterEvent
 from moorage.framework.profile import Profile
 from moorage.model.pod import Pod
@@ -47,10 +48,22 @@ class ExtendersAnswered(Struct, frozen=True, kw_only=True):
     """Why the attempt fails; None: the answer counts."""
 
 
+class CandidatesAnswered(Struct, frozen=True, kw_only=True):
+    """The extenders that have a say in preemption have been asked."""
+
+    pod_uid: str
+    candidates: tuple[Candidate, ...] = ()
+    """What they leave of the candidates, with the victims that they want."""
+    error: str | None = None
+    """Why the attempt fails; None: the answer counts."""
+
+
 class TryAgain(Struct, frozen=True):
     """A pod that waits for an event, such as its victims' end, that will not come: try it after its backoff."""
 
     pod_uid: str
 
 
-Message = ClusterEvent | ProfileChanged | ProfileRemoved | BindingFinished | ExtendersAnswered | TryAgain
+Message = (
+    ClusterEvent | ProfileChanged | ProfileRemoved | BindingFinished | ExtendersAnswered | CandidatesAnswered | TryAgain
+)

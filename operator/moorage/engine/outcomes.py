@@ -10,6 +10,7 @@ from enum import Enum
 from msgspec import Struct
 
 from moorage.engine.decision import Decision, Diagnosis
+from moorage.engine.preemption import Candidate
 from moorage.framework.profile import Profile
 from moorage.model.pod import Pod
 
@@ -67,6 +68,14 @@ class CallExtenders(Struct, frozen=True, kw_only=True):
     node_names: Sequence[str]
 
 
+class AskAboutVictims(Struct, frozen=True, kw_only=True):
+    """Ask the profile's extenders which of these candidates for preemption they leave; post `CandidatesAnswered`."""
+
+    pod: Pod
+    profile: Profile
+    candidates: Sequence[Candidate]
+
+
 class WaitReason(Enum):
     """Why a pod waits although nothing has rejected it."""
 
@@ -89,4 +98,4 @@ class Skipped(Struct, frozen=True, kw_only=True):
     message: str
 
 
-Outcome = Bind | Unschedulable | SchedulingFailed | CallExtenders | Waiting | Skipped
+Outcome = Bind | Unschedulable | SchedulingFailed | CallExtenders | AskAboutVictims | Waiting | Skipped

@@ -21,11 +21,14 @@ from moorage.engine.preemption import (
 from moorage.engine.refusal import Refusal
 from moorage.framework.interface import PostFilterPlugin, PreemptionPlugin, PreFilterPlugin
 from moorage.framework.profile import Profile
+from moorage.framework.snapshot import Snapshot
 from moorage.framework.status import Code
 from moorage.model.pod import Pod
 
 STATE_NOT_FOUND = "not found"
 """Upstream's error of a plugin whose PreFilter did not run (fwk.ErrNotFound); public event logs show it."""
+NO_CANDIDATE = "no candidate node for preemption"
+"""Upstream's words where extenders have left no candidate."""
 BUDGET_KIND = "PodDisruptionBudget"
 
 
@@ -62,7 +65,7 @@ def run_post_filter(profile: Profile, refusal: Refusal, chance: int) -> PostFilt
 
 
 def _ask(plugin: PostFilterPlugin, refusal: Refusal, chance: int) -> PostFiltered:
-    if isinstance(plugin, PreFilterPlugin) and plugin not in refusal.found.reached:
+    if isinstance(plugin, PreFilterPlugin) and plugin in refusal.found.unreached:
         return PostFiltered(Code.ERROR, STATE_NOT_FOUND)
     if isinstance(plugin, PreemptionPlugin):
         return preempt(plugin, refusal, chance)
@@ -88,6 +91,24 @@ def preempt(plugin: PreemptionPlugin, refusal: Refusal, chance: int) -> PostFilt
         return PostFiltered(Code.UNSCHEDULABLE, f"preemption: {message}", "", search=tried)
     best = _choose(best_candidates(tried.candidates), chance)
     return PostFiltered(Code.SUCCESS, "", best.node_name, best.victims, tried)
+
+
+def choose_among(left: Sequence[Candidate], refusal: Refusal, chance: int) -> PostFiltered:
+    """Choose among the candidates that extenders have left; those whose victims have moved on meanwhile are none."""
+    snapshot = refusal.snapshot
+    lasting = [candidate for candidate in left if _is_up_to_date(candidate, snapshot)]
+    if not lasting:
+        return PostFiltered(Code.UNSCHEDULABLE, f"preemption: {NO_CANDIDATE}", "")
+    best = _choose(best_candidates(lasting), chance)
+    return PostFiltered(Code.SUCCESS, "", best.node_name, best.victims)
+
+
+def _is_up_to_date(candidate: Candidate, snapshot: Snapshot) -> bool:
+    position = snapshot.position(candidate.node_name)
+    if position is None:
+        return False
+    there = {pod.uid for pod in snapshot.pods_on(position)}
+    return all(victim.uid in there for victim in candidate.victims)
 
 
 def _choose(equals: Sequence[Candidate], chance: int) -> Candidate:

@@ -17,9 +17,25 @@ from moorage.engine.cycle import AskExtenders, Attempt, Chosen, run_cycle
 from moorage.engine.decision import CycleError
 from moorage.engine.event_handlers import POD, EventHandlers
 from moorage.engine.fit_error import fit_error
-from moorage.engine.inbox import BindingFinished, ExtendersAnswered, Message, ProfileChanged, ProfileRemoved, TryAgain
-from moorage.engine.outcomes import Bind, CallExtenders, Outcome, SchedulingFailed, Skipped, Unschedulable
-from moorage.engine.post_filter import PostFiltered, run_post_filter
+from moorage.engine.inbox import (
+    BindingFinished,
+    CandidatesAnswered,
+    ExtendersAnswered,
+    Message,
+    ProfileChanged,
+    ProfileRemoved,
+    TryAgain,
+)
+from moorage.engine.outcomes import (
+    AskAboutVictims,
+    Bind,
+    CallExtenders,
+    Outcome,
+    SchedulingFailed,
+    Skipped,
+    Unschedulable,
+)
+from moorage.engine.post_filter import PostFiltered, choose_among, run_post_filter
 from moorage.engine.queued_pod import Place, QueuedPod
 from moorage.engine.refusal import Refusal
 from moorage.engine.scheduling_queue import SchedulingQueue
@@ -35,19 +51,20 @@ LEFTOVER_FLUSH_SECONDS = 30.0
 NOTHING_DONE = PostFiltered(Code.UNSCHEDULABLE)
 
 
-class _Asked(Struct, frozen=True):
-    """A pod about which extenders are being asked."""
-
-    queued: QueuedPod
-    profile: Profile
-
-
 class _Turn(Struct, frozen=True):
     """A pod that is about to be tried."""
 
     queued: QueuedPod
     profile: Profile
     answer: ExtendersAnswered | None = None
+    """What extenders say of the nodes, once they have been asked."""
+    left: CandidatesAnswered | None = None
+    """What they leave of the candidates for preemption, once they have been asked."""
+
+    @property
+    def error(self) -> str | None:
+        """Why the attempt fails, as extenders say."""
+        return next((answer.error for answer in (self.answer, self.left) if answer and answer.error), None)
 
 
 class Scheduler:
@@ -60,7 +77,7 @@ class Scheduler:
         self._cache = Cache()
         self._queue = SchedulingQueue(self._profiles)
         self._handlers = EventHandlers(self._cache, self._queue, self._profiles)
-        self._asked: dict[str, _Asked] = {}
+        self._asked: dict[str, _Turn] = {}
         self._answered: deque[_Turn] = deque()
         self._cycle = 0
         self._start = 0
@@ -76,7 +93,9 @@ class Scheduler:
             case BindingFinished():
                 self._binding_finished(message, now)
             case ExtendersAnswered():
-                self._extenders_answered(message)
+                self._take_up(message.pod_uid, answer=message)
+            case CandidatesAnswered():
+                self._take_up(message.pod_uid, left=message)
             case TryAgain(pod_uid):
                 self._queue.retry(pod_uid, now)
             case ProfileChanged(profile):
@@ -110,16 +129,17 @@ class Scheduler:
             queued.message = message.error
             self._take_back_failed(queued, now)
 
-    def _extenders_answered(self, answer: ExtendersAnswered) -> None:
-        asked = self._asked.pop(answer.pod_uid, None)
+    def _take_up(self, uid: str, **answer: ExtendersAnswered | CandidatesAnswered) -> None:
+        """Let the attempt that waits for extenders go on with their answer; without it where the profile changed."""
+        asked = self._asked.pop(uid, None)
         if asked is None:
             return
-        if self._queue.find(answer.pod_uid) is not asked.queued:
-            self._queue.done(answer.pod_uid)
+        if self._queue.find(uid) is not asked.queued:
+            self._queue.done(uid)
             return
         profile = self._profiles.get(asked.profile.name)
         if profile is asked.profile:
-            self._answered.append(_Turn(asked.queued, profile, answer))
+            self._answered.append(replace(asked, **answer))
         else:
             self._answered.append(_Turn(asked.queued, profile or asked.profile))
 
@@ -155,8 +175,8 @@ class Scheduler:
         if pod.terminating:
             self._queue.done(pod.uid)
             return Skipped(pod=pod, profile=profile, message=f"skip schedule deleting pod: {pod.key}")
-        if answer is not None and answer.error is not None:
-            raise CycleError(answer.error)
+        if turn.error:
+            raise CycleError(turn.error)
         attempt = Attempt(
             profile=profile,
             pod=pod,
@@ -164,7 +184,7 @@ class Scheduler:
             seed=self._seed,
             cycle=self._cycle,
             start=self._start,
-            asks_extenders=_asks_extenders(profile, pod),
+            asks_extenders=_has_say(profile, pod, "filter_verb", "prioritize_verb"),
             answer=answer,
         )
         result = run_cycle(attempt)
@@ -174,7 +194,7 @@ class Scheduler:
             case Refusal():
                 return self._refuse(turn, result, now)
             case AskExtenders(node_names):
-                self._asked[pod.uid] = _Asked(turn.queued, profile)
+                self._asked[pod.uid] = turn
                 return CallExtenders(pod=pod, profile=profile, node_names=node_names)
 
     def _bind(self, turn: _Turn, chosen: Chosen) -> Bind:
@@ -195,12 +215,14 @@ class Scheduler:
             first_attempt_at=queued.first_attempt_at or 0.0,
         )
 
-    def _refuse(self, turn: _Turn, refusal: Refusal, now: float) -> Unschedulable:
+    def _refuse(self, turn: _Turn, refusal: Refusal, now: float) -> Unschedulable | AskAboutVictims:
         """Look for a way to make room, and let the pod wait."""
         queued, profile = turn.queued, turn.profile
-        post = NOTHING_DONE
-        if refusal.snapshot.size:
-            post = run_post_filter(profile, refusal, draw(self._seed, self._cycle)) or NOTHING_DONE
+        post = self._post_filter(turn, refusal)
+        if post.victims and turn.left is None and _has_say(profile, queued.pod, "preempt_verb"):
+            self._asked[queued.pod.uid] = turn
+            candidates = post.search.candidates if post.search else ()
+            return AskAboutVictims(pod=queued.pod, profile=profile, candidates=candidates)
         diagnosis = replace(refusal.diagnose(), post_filter_message=post.message)
         message = fit_error(diagnosis)
         displaced = self._displace(queued.pod, post.nominated_node_name)
@@ -224,6 +246,14 @@ class Scheduler:
             attempts=queued.attempts,
             unchanged=unchanged,
         )
+
+    def _post_filter(self, turn: _Turn, refusal: Refusal) -> PostFiltered:
+        if not refusal.snapshot.size:
+            return NOTHING_DONE
+        chance = draw(self._seed, self._cycle)
+        if turn.left is not None:
+            return choose_among(turn.left.candidates, refusal, chance)
+        return run_post_filter(turn.profile, refusal, chance) or NOTHING_DONE
 
     def _failed(self, turn: _Turn, message: str, now: float) -> SchedulingFailed:
         queued = turn.queued
@@ -302,10 +332,10 @@ class Scheduler:
         return self._cache.snapshot
 
 
-def _asks_extenders(profile: Profile, pod: Pod) -> bool:
-    """Whether some extender filters or ranks pods like this one."""
+def _has_say(profile: Profile, pod: Pod, *verbs: str) -> bool:
+    """Whether some extender has one of the verbs, and is interested in pods like this one."""
     for extender in profile.settings.extenders:
-        if not extender.filter_verb and not extender.prioritize_verb:
+        if not any(getattr(extender, verb) for verb in verbs):
             continue
         managed = {resource.name for resource in extender.managed_resources}
         if not managed or managed & pod.shape.limit_names:
@@ -315,14 +345,10 @@ def _asks_extenders(profile: Profile, pod: Pod) -> bool:
 
 def _reserve(profile: Profile, chosen: Chosen, snapshot: Snapshot) -> tuple[object, ...]:
     """Ask the Reserve plugins what has to be written; those that PreFilter left out have nothing to say."""
-    if not profile.reserve:
+    found = chosen.found
+    asked = [plugin for plugin in profile.reserve if plugin in found.states or plugin not in profile.pre_filter]
+    if not asked:
         return ()
     position = snapshot.position(chosen.decision.node_name)
     node = snapshot.take(np.array([position], np.int64))
-    found = chosen.found
-    return tuple(
-        intent
-        for plugin in profile.reserve
-        if plugin in found.states or plugin not in found.reached
-        for intent in plugin.reserve(found.states.get(plugin), found.pod, node)
-    )
+    return tuple(intent for plugin in asked for intent in plugin.reserve(found.states.get(plugin), found.pod, node))

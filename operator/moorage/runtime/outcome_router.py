@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, assert_never
 
-from moorage.engine.outcomes import Bind, CallExtenders, SchedulingFailed, Skipped, Unschedulable, Waiting
+from moorage.engine.outcomes import (
+    AskAboutVictims,
+    Bind,
+    CallExtenders,
+    SchedulingFailed,
+    Skipped,
+    Unschedulable,
+    Waiting,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +44,7 @@ class VictimEvictor(Protocol):
 class ExtenderCaller(Protocol):
     """Asks extenders."""
 
-    def submit(self, outcome: CallExtenders) -> None:
+    def submit(self, outcome: CallExtenders | AskAboutVictims) -> None:
         """Ask the profile's extenders, and post their answer."""
 
 
@@ -84,7 +92,7 @@ class OutcomeRouter:
                     carriers.evictor.submit(outcome)
             case SchedulingFailed():
                 carriers.reporter.failed(outcome, started_at)
-            case CallExtenders():
+            case CallExtenders() | AskAboutVictims():
                 carriers.extenders.submit(outcome)
             case Waiting():
                 carriers.reporter.waiting(outcome)

@@ -12,7 +12,7 @@ from extenders.calling import Caller, calling, whole_nodes, whole_pod
 from extenders.server import FakeExtender, answering
 from fakes import until
 from moorage.api.extender import Extender
-from moorage.app.extender_desk import ExtendedWriter, ExtenderDesk
+from moorage.app.extender_desk import ClusterView, ExtendedWriter, ExtenderDesk
 from moorage.engine.inbox import ExtendersAnswered, Message
 from moorage.engine.outcomes import CallExtenders
 from moorage.errors import ExtenderError
@@ -33,7 +33,8 @@ class Asking:
 
     def __init__(self, caller: Caller) -> None:
         self.posted: list[Message] = []
-        self.desk = ExtenderDesk(caller.ports, ExtenderLimits(), whole_nodes("n1", "n2"), self.posted.append)
+        cluster = ClusterView(whole_nodes("n1", "n2"), lambda _: ())
+        self.desk = ExtenderDesk(caller.ports, ExtenderLimits(), cluster, self.posted.append)
 
     @property
     def answers(self) -> list[ExtendersAnswered]:
