@@ -419,8 +419,8 @@ def with_a_say_in_preemption() -> Profile:
 
 def asked_about_victims() -> tuple[Scheduler, AskAboutVictims]:
     full = [pod(f"low-{name}", node=name, cpu="2", priority=0) for name in ("n1", "n2")]
-    cluster = (node("n1", cpu="2"), node("n2", cpu="2"), *full, pod("high", cpu="2", priority=9))
-    scheduler = scheduler_of(*cluster, profiles=(with_a_say_in_preemption(),))
+    nodes, high = (node("n1", cpu="2"), node("n2", cpu="2")), pod("high", cpu="2", priority=9)
+    scheduler = scheduler_of(*nodes, *full, high, profiles=(with_a_say_in_preemption(),))
     return scheduler, one(scheduler, AskAboutVictims)
 
 
