@@ -13,12 +13,16 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-from collections.abc import Awaitable, Callable
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from aiohttp import web
 from aiohttp.test_utils import TestServer
+
+START_SECONDS = 10.0
 
 Misbehaviour = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -109,6 +113,22 @@ class FakeExtender:
         """Give no answer before the test is over."""
         await self.released.wait()
         return web.Response()
+
+
+@contextmanager
+def threaded(extender: FakeExtender) -> Iterator[FakeExtender]:
+    """Serve an extender beside a test that is not asynchronous; it may be told otherwise at any time."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="extender")
+    thread.start()
+    try:
+        asyncio.run_coroutine_threadsafe(extender.__aenter__(), loop).result(START_SECONDS)
+        yield extender
+        asyncio.run_coroutine_threadsafe(extender.__aexit__(), loop).result(START_SECONDS)
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
 
 
 def answering(answer: Any, status: int = 200) -> Misbehaviour:

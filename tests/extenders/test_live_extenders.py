@@ -1,0 +1,118 @@
+"""Extenders as users meet them: named in a policy, asked by an operator that runs, shown in conditions and events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from e2e.case import Case, case_of
+from e2e.clusters import eventually
+from e2e.served import served
+from extenders.server import FakeExtender, answering, threaded
+from processes import moorage
+
+pytestmark = pytest.mark.slow
+
+SOON = 15.0
+"""Seconds for what takes a backoff or two."""
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Case]:
+    """An embedded API server with four equal nodes, and an operator."""
+    directory = tmp_path_factory.mktemp("extenders")
+    with (
+        served(directory) as api,
+        moorage(api.cluster.kubeconfig, directory, api.cluster.ports),
+        case_of(api.cluster, "extended") as case,
+    ):
+        yield case
+
+
+@pytest.fixture
+def extender() -> Iterator[FakeExtender]:
+    with threaded(FakeExtender()) as extender:
+        yield extender
+
+
+def case_called(world: Case, name: str) -> Case:
+    return Case(world.cluster, world.reader, name)
+
+
+def nodes_of(case: Case) -> list[str]:
+    return sorted(node["metadata"]["name"] for node in case.reader.read("/api/v1/nodes")["items"])
+
+
+def entry(extender: FakeExtender, **fields: Any) -> dict[str, Any]:
+    return {"urlPrefix": extender.url, "filterVerb": "filter", "httpTimeout": "1s", **fields}
+
+
+@pytest.mark.parametrize("names_only", [True, False])
+def test_an_extender_decides_where_a_pod_goes(world: Case, extender: FakeExtender, *, names_only: bool) -> None:
+    case = case_called(world, f"decides-{names_only}".lower())
+    first, second, third, _ = nodes_of(case)
+    extender.verdicts = {first: "is not mine"}
+    extender.scores = {third: 10, second: 1}
+    ranking = {"prioritizeVerb": "prioritize", "weight": 100}
+    case.live(extenders=[entry(extender, nodeCacheCapable=names_only, **ranking)])
+    case.cluster.apply(case.pod("p"))
+
+    assert case.bound("p", SOON) == third
+    question = extender.asked[0].body
+    assert (question["NodeNames"] is None, question["Nodes"] is None) == (not names_only, names_only)
+    assert question["Pod"]["spec"]["schedulerName"] == case.name
+
+
+def test_what_an_extender_says_is_told_of_the_pod(world: Case, extender: FakeExtender) -> None:
+    case = case_called(world, "refuses")
+    extender.unresolvable = dict.fromkeys(nodes_of(case), "no licence left")
+    case.live(extenders=[entry(extender, nodeCacheCapable=True)])
+    case.cluster.apply(case.pod("p"))
+
+    assert case.told("p", "FailedScheduling", seconds=SOON).startswith("0/4 nodes are available: 4 no licence left.")
+
+
+def test_a_hanging_extender_degrades_its_policy_and_holds_up_no_other(world: Case, extender: FakeExtender) -> None:
+    case, other = case_called(world, "hangs"), case_called(world, "healthy")
+    extender.misbehave = extender.never
+    case.live(extenders=[entry(extender)], backoff={"initialSeconds": 1, "maxSeconds": 1})
+    other.live()
+    case.cluster.apply(*(case.pod(f"p{number}") for number in range(30)), other.pod("p"))
+
+    assert other.bound("p")
+    assert f"extender {extender.url}/filter: it gave no answer within 1 s" in case.told(
+        "p0", "FailedScheduling", seconds=SOON
+    )
+    eventually(lambda: case.policy_conditions()["Degraded"]["reason"] == "ExtenderFailing", SOON)
+    assert extender.url in case.policy_conditions()["Degraded"]["message"]
+
+    extender.misbehave = None
+    extender.released.set()
+    assert case.bound("p0", 2 * SOON)
+    eventually(lambda: case.policy_conditions()["Degraded"]["status"] == "False", SOON)
+
+
+def test_rubbish_is_told_of_the_pod_and_an_ignorable_extender_done_without(world: Case, extender: FakeExtender) -> None:
+    strict, lenient = case_called(world, "strict"), case_called(world, "lenient")
+    extender.misbehave = answering({"NodeNames": ["nowhere"]})
+    strict.live(extenders=[entry(extender, nodeCacheCapable=True)])
+    lenient.live(extenders=[entry(extender, nodeCacheCapable=True, ignorable=True)])
+    strict.cluster.apply(strict.pod("p"), lenient.pod("p"))
+
+    assert lenient.bound("p", SOON)
+    assert "it keeps node 'nowhere', which it was not asked about" in strict.told("p", "FailedScheduling", seconds=SOON)
+    condition = strict.pod_conditions("p")["PodScheduled"]
+    assert (condition["status"], condition["reason"]) == ("False", "SchedulerError")
+
+
+def test_ca_data_that_does_not_parse_is_refused_by_its_field(world: Case) -> None:
+    case = case_called(world, "no-ca")
+    tls = {"enableHTTPS": True, "tlsConfig": {"caData": "aGVsbG8="}}
+    case.cluster.apply(case.policy(extenders=[{"urlPrefix": "https://extender", "filterVerb": "filter", **tls}]))
+
+    eventually(lambda: case.policy_conditions()["Accepted"]["status"] == "False")
+    accepted = case.policy_conditions()["Accepted"]
+    assert accepted["reason"] == "InvalidSpec"
+    assert "spec.extenders[0].tlsConfig.caData: holds no certificate in PEM" in accepted["message"]
