@@ -103,6 +103,11 @@ class Component:
             raise ControlPlaneError(f"{self.name} was never started")
         return self._process.pid
 
+    @property
+    def exit_code(self) -> int | None:
+        """What the process ended with; None while it runs, negative for a signal."""
+        return None if self._process is None else self._process.poll()
+
     def start(self, timeout_seconds: float = START_TIMEOUT_SECONDS) -> None:
         """Start the program and return once it is ready."""
         if self.running:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,10 +11,12 @@ from typing import Any
 
 import pytest
 
-from controlplane.component import Component
-from e2e.case import POLICIES, Case, case_of
-from e2e.clusters import Manifest, eventually
+from controlplane.component import Component, Endpoint
+from e2e.case import Case, case_of
+from e2e.clusters import as_text, eventually
 from e2e.served import Served, served
+from moorage.api.crd import render
+from moorage.sandbox.faults import Delay, End, Expire, Fail, Garbage, Reset, Stall
 from processes import operator, started
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/moorage"
@@ -24,6 +27,18 @@ apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 leaderElection: {leaseDuration: 3s, renewDeadline: 2s, retryPeriod: 500ms}
 """
+
+RESYNCS_OFTEN = """
+import asyncio, sys
+from pathlib import Path
+from moorage.app.operator import Operator
+from moorage.controller.configuration import ProcessConfiguration
+from moorage.settings import Settings
+
+settings = Settings(kubeconfig=Path(sys.argv[1]), port=int(sys.argv[2]), policy_resync_seconds=1)
+sys.exit(asyncio.run(Operator(ProcessConfiguration(settings=settings)).run()))
+"""
+"""An interval that no flag sets."""
 
 
 class World:
@@ -41,10 +56,18 @@ class World:
         flags = (f"--config={config}",)
         return started(operator(cluster.kubeconfig, cluster.directory, cluster.ports, *flags, name=name, ready=ready))
 
+    def operator_that_resyncs_often(self) -> Component:
+        """Start an operator that lists all policies every second."""
+        cluster = self.api.cluster
+        port = cluster.ports.take()
+        command = [sys.executable, "-c", RESYNCS_OFTEN, str(cluster.kubeconfig), str(port)]
+        endpoint = Endpoint(f"http://127.0.0.1:{port}", ("/readyz",))
+        return started(Component(command, cluster.directory / "moorage.log", endpoint))
+
     def burst(self, count: int, cpu: str = "100m") -> None:
         """Create pods that go to any node, all in one go."""
         pods = [self.case.pod(f"p{number}", requests={"cpu": cpu}) for number in range(count)]
-        self.api.cluster.kubectl("create", "--filename=-", text=as_list(pods))
+        self.api.cluster.kubectl("create", "--filename=-", text=as_text(*pods))
 
     def bound(self) -> int:
         """Return how many pods are bound."""
@@ -61,12 +84,6 @@ class World:
         return str(self.case.reader.read(LEASE)["spec"].get("holderIdentity") or "")
 
 
-def as_list(pods: list[Manifest]) -> str:
-    import json
-
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": pods})
-
-
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
     with in_world(tmp_path) as world:
@@ -75,6 +92,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 @contextmanager
 def in_world(directory: Path, **served_with: Any) -> Iterator[World]:
+    """Serve what `served_with` says (`e2e.served.served`)."""
     with served(directory, **served_with) as api, case_of(api.cluster, "fault") as case:
         yield World(api, case)
 
@@ -86,19 +104,16 @@ def complaints(operator: Component) -> list[str]:
 
 
 def failed_requests(operator: Component) -> int:
+    """Return how many requests of the operator got no answer."""
     lines = operator.endpoint.read("/metrics").splitlines()
-    return sum(
-        int(float(line.split()[-1]))
-        for line in lines
-        if line.startswith("rest_client_requests_total") and '"<error>"' in line
-    )
+    unanswered = [line for line in lines if line.startswith("rest_client_requests_total") and '"<error>"' in line]
+    return sum(int(float(line.split()[-1])) for line in unanswered)
 
 
 def test_an_operator_without_api_server_says_so_once_and_waits_for_it(world: World) -> None:
     world.api.pause()
     with world.operator(ready="/healthz") as moorage:
         eventually(lambda: failed_requests(moorage) > 60)
-        assert not Component([""], moorage.log, moorage.endpoint).running
         said = complaints(moorage)
         world.api.resume()
         world.case.cluster.apply(world.case.policy())
@@ -110,8 +125,6 @@ def test_an_operator_without_api_server_says_so_once_and_waits_for_it(world: Wor
 
 
 def test_an_operator_without_its_crd_says_so_once_and_waits_for_it(tmp_path: Path) -> None:
-    from moorage.api.crd import render
-
     with in_world(tmp_path, with_crd=False) as world, world.operator(ready="/healthz") as moorage:
         eventually(lambda: "SchedulingPolicy is not installed" in moorage.log_tail())
         world.case.cluster.apply(render())
@@ -120,3 +133,158 @@ def test_an_operator_without_its_crd_says_so_once_and_waits_for_it(tmp_path: Pat
         world.burst(3)
         world.all_bound(3)
         assert len(complaints(moorage)) == 1, complaints(moorage)
+
+
+class TestOutages:
+    """The API server goes while pods are bound, and comes back."""
+
+    def test_what_was_under_way_is_finished_once_it_is_back(self, world: World) -> None:
+        world.case.cluster.apply(world.case.policy())
+        world.api.fault(Delay(0.05), path="/binding$", times=None)
+        with world.operator() as moorage:
+            world.burst(60)
+            eventually(lambda: len(world.api.bindings()) > 5)
+            world.api.pause()
+            eventually(lambda: "does not answer" in moorage.log_tail())
+            world.api.resume()
+            world.all_bound(60)
+            assert len([line for line in complaints(moorage) if "does not answer" in line]) == 1
+            assert "Traceback" not in moorage.log.read_text(encoding="utf-8")
+
+    def test_a_deletion_during_an_outage_is_not_missed(self, world: World) -> None:
+        """No watch tells of it: when kopf lists anew, what is gone is just not there."""
+        world.case.cluster.apply(world.case.policy())
+        with world.operator_that_resyncs_often():
+            eventually(world.case.is_live)
+            world.api.fault(Fail(500), verb="list", path="/schedulingpolicies", times=None)
+            world.api.fault(Fail(500), verb="watch", path="/schedulingpolicies", times=None)
+            world.api.pause()
+            world.api.resume()
+            world.case.cluster.kubectl("delete", "schedulingpolicy", world.case.name, "--wait=false")
+            world.api.heal()
+            world.burst(1)
+            world.case.told("p0", "NoSchedulingPolicy", seconds=SLOW)
+        assert world.bound() == 0
+
+
+class TestRefusals:
+    """The API server answers, but not as one would wish."""
+
+    def test_five_hundred_pods_survive_everything_at_once(self, tmp_path: Path) -> None:
+        """Nodes have room for 520 of them: one counted twice or not at all would show."""
+        with in_world(tmp_path, nodes=20) as world, world.operator() as moorage:
+            world.case.cluster.apply(world.case.policy())
+            disturb(world.api)
+            world.burst(500, cpu="600m")
+            world.all_bound(500, seconds=60)
+            phases = Counter(pod["status"]["phase"] for pod in world.case.pods())
+            assert phases["Failed"] == 0, "a node was overcommitted"
+            per_node = Counter(pod["spec"]["nodeName"] for pod in world.case.pods())
+            assert max(per_node.values()) <= 26
+            assert "Traceback" not in moorage.log.read_text(encoding="utf-8")
+            moorage.stop()
+            assert moorage.exit_code == 0
+
+    def test_a_start_in_the_middle_of_it_only_takes_longer(self, world: World) -> None:
+        for code in (401, 403, 409, 410, 429, 500, 503):
+            world.api.fault(Fail(code, retry_after_seconds=code == 429), verb="list", times=20)
+        world.api.fault(Garbage(), verb="list", path="/schedulingpolicies")
+        world.api.fault(Garbage(), verb="list", path="/pods")
+        world.case.cluster.apply(world.case.policy())
+        with world.operator() as moorage:
+            world.burst(3)
+            world.all_bound(3)
+            assert "Traceback" not in moorage.log.read_text(encoding="utf-8")
+
+    def test_silent_watches_cost_nothing_but_time(self, world: World) -> None:
+        world.case.cluster.apply(world.case.policy())
+        with world.operator():
+            eventually(world.case.is_live)
+            world.api.fault(Stall(), path="/pods", times=None)
+            world.burst(10)
+            world.api.heal()
+            world.all_bound(10)
+
+
+def disturb(api: Served) -> None:
+    """Put about every fault in force, each for a number of requests."""
+    for digit, code in enumerate((401, 403, 409, 410, 429, 500, 503)):
+        api.fault(Fail(code, retry_after_seconds=code == 429), verb="create", path=f"{digit}/binding$", times=40)
+    api.fault(Reset(handled=True), path="7/binding$", times=40)
+    api.fault(Garbage(), path="8/binding$", times=5)
+    for code in (403, 409, 429, 500):
+        api.fault(Fail(code), verb="create", path="/events$", times=20)
+        api.fault(Fail(code), verb="patch", path="/status", times=5)
+    for fault in (End(0.1), Expire(), Reset(handled=True), Fail(500), Fail(429, retry_after_seconds=1), Garbage()):
+        api.fault(fault, verb="watch", path="/pods", times=2)
+        api.fault(fault, verb="watch", path="/nodes", times=1)
+        api.fault(fault, verb="watch", path="/schedulingpolicies", times=1)
+
+
+class TestStops:
+    """Operators that go, cleanly or not, and those who come after them."""
+
+    def test_on_sigterm_what_is_being_bound_is_finished_and_the_lease_released(self, world: World) -> None:
+        world.case.cluster.apply(world.case.policy())
+        world.api.fault(Delay(0.2), path="/binding$", times=None)
+        with world.operator() as moorage:
+            world.burst(40)
+            eventually(lambda: len(world.api.bindings()) > 3)
+            moorage.stop()
+            assert moorage.exit_code == 0
+            assert world.lease_holder() == ""
+            bound = world.bound()
+            assert 3 < bound == len(world.api.bindings())
+        world.api.heal()
+        with world.operator("successor"):
+            world.all_bound(40)
+
+    def test_after_a_crash_the_next_one_goes_on_where_it_stopped(self, world: World) -> None:
+        world.case.cluster.apply(world.case.policy())
+        world.api.fault(Delay(0.2), path="/binding$", times=None)
+        with world.operator() as moorage:
+            world.burst(40)
+            eventually(lambda: len(world.api.bindings()) > 3)
+            moorage.kill()
+        world.api.heal()
+        with world.operator("successor"):
+            world.all_bound(40)
+
+    def test_a_standby_takes_over_from_a_leader_that_is_frozen_and_both_bind_nothing_twice(self, world: World) -> None:
+        world.case.cluster.apply(world.case.policy())
+        with world.operator("leader") as leader:
+            eventually(lambda: bool(world.lease_holder()))
+            holder = world.lease_holder()
+            with world.operator("standby") as standby:
+                world.api.fault(Delay(0.2), path="/binding$", times=None)
+                world.burst(40)
+                eventually(lambda: len(world.api.bindings()) > 3)
+                leader.pause()
+                eventually(lambda: world.lease_holder() not in {holder, ""}, SLOW)
+                leader.resume()
+                world.all_bound(40)
+                eventually(lambda: "stopped leading" in leader.log.read_text(encoding="utf-8"))
+                assert "became leader" in standby.log.read_text(encoding="utf-8")
+                assert "Traceback" not in "".join(each.log.read_text(encoding="utf-8") for each in (leader, standby))
+
+
+class TestRealApiServer:
+    """The same of a real API server, where only a crash can be had."""
+
+    @pytest.mark.parametrize(
+        "nodes_only", [pytest.param("kube-apiserver", marks=pytest.mark.controlplane)], indirect=True, scope="session"
+    )
+    def test_a_crash_of_it_costs_no_pod(self, case: Case) -> None:
+        apiserver, count = case.cluster.apiserver, 60
+        assert apiserver is not None
+        case.live()
+        case.cluster.kubectl("create", "--filename=-", text=as_text(*(case.pod(f"p{n}") for n in range(count))))
+        apiserver.kill()
+        apiserver.start()
+        eventually(lambda: sum("nodeName" in pod["spec"] for pod in case.pods()) == count, SLOW)
+        case.live(paused=False, preset="BinPack")
+        case.cluster.apply(case.pod("later"))
+        assert case.bound("later")
+        case.cluster.kubectl("delete", "schedulingpolicy", case.name)
+        case.cluster.apply(case.pod("latest"))
+        case.told("latest", "NoSchedulingPolicy")

@@ -48,6 +48,13 @@ async def test_the_binding_names_pod_uid_and_node() -> None:
     }
 
 
+async def test_a_proxys_page_is_no_answer_to_a_binding() -> None:
+    page = b"<html>It works!</html>"
+    api = FakeApi(lambda sent: page if sent.method == "POST" else bound_to(""))
+    with pytest.raises(ApiUnreachable, match="not an answer of an API server"):
+        await writer(api).bind(POD, "n1")
+
+
 AMBIGUOUS = [
     ApiUnreachable("reset"),
     ApiError(500, "InternalError", "oops"),

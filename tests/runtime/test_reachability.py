@@ -51,14 +51,19 @@ def levels(told: pytest.LogCaptureFixture) -> list[str]:
 
 
 async def test_an_outage_is_told_once_and_its_end_once(told: pytest.LogCaptureFixture) -> None:
-    await ask(TellingTransport(Scripted(200, None, None, None, 500, 200, None), Reachability(SERVER)), 7)
-    assert levels(told) == ["WARNING", "INFO", "WARNING"]
-    assert told.messages[0] == f"The API server {SERVER} does not answer; trying again, for ever: /1: refused"
+    await ask(TellingTransport(Scripted(200, *[None] * 5, 500, 200), Reachability(SERVER)), 8)
+    assert levels(told) == ["WARNING", "INFO"]
+    assert told.messages[0] == f"The API server {SERVER} does not answer; trying again, for ever: /3: refused"
+
+
+async def test_single_connections_that_are_reset_are_no_outage(told: pytest.LogCaptureFixture) -> None:
+    await ask(TellingTransport(Scripted(None, None, 200, None, 200), Reachability(SERVER)), 5)
+    assert levels(told) == []
 
 
 async def test_transports_that_share_a_reachability_tell_it_together(told: pytest.LogCaptureFixture) -> None:
     reachability = Reachability(SERVER)
-    for _ in range(3):
+    for _ in range(4):
         await ask(TellingTransport(Scripted(None), reachability), 1)
     assert levels(told) == ["WARNING"]
 
@@ -71,7 +76,8 @@ async def test_a_stream_that_breaks_off_is_no_outage(told: pytest.LogCaptureFixt
 
 
 async def test_a_stream_that_does_not_open_is_one(told: pytest.LogCaptureFixture) -> None:
-    transport = TellingTransport(Scripted(None), Reachability(SERVER))
-    with pytest.raises(ApiUnreachable):
-        [read async for read in transport.stream("/watch", 1)]
+    transport = TellingTransport(Scripted(None, None, None), Reachability(SERVER))
+    for _ in range(3):
+        with pytest.raises(ApiUnreachable):
+            [read async for read in transport.stream("/watch", 1)]
     assert levels(told) == ["WARNING"]

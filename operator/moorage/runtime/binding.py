@@ -1,14 +1,15 @@
 """The write that binds a pod to a node, and what is to be believed when its answer is lost.
 
-POST binding (uid as precondition) -> 2xx: bound
-   |-> 409, 5xx, or no answer -> GET the pod -> it is on our node: bound
-   |                                        -> anything else: not bound by us
+POST binding (uid as precondition) -> 2xx with a Status: bound
+   |-> 409, 5xx, no answer, or a 2xx that is no Status but, say, a proxy's page
+   |     -> GET the pod -> it is on our node: bound
+   |                    -> anything else: not bound by us
    '-> other refusals: not bound
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -63,6 +64,12 @@ class _BoundPod(msgspec.Struct):
     spec: _BoundSpec
 
 
+class _Answer(msgspec.Struct):
+    """What the API server answers to a binding, as opposed to whoever stands before it."""
+
+    kind: Literal["Status"]
+
+
 class BindingWriter:
     """Writes bindings."""
 
@@ -76,16 +83,24 @@ class BindingWriter:
         self._timeout_seconds = timeout_seconds
         self._encoder = msgspec.json.Encoder()
         self._decoder = msgspec.json.Decoder(_BoundPod)
+        self._answers = msgspec.json.Decoder(_Answer)
 
     async def bind(self, pod: Pod, node_name: str) -> None:
         """Bind the pod. Raises ApiError, ApiUnreachable or NotLeader when it is certain that this did not bind it."""
         path = POD.path(pod.name, pod.namespace)
         body = self._encoder.encode(_Binding(_Metadata(pod.name, pod.namespace, pod.uid), _Target("Node", node_name)))
         try:
-            await self._client.create(f"{path}/binding", body, timeout_seconds=self._timeout_seconds)
+            answer = await self._client.create(f"{path}/binding", body, timeout_seconds=self._timeout_seconds)
+            self._check(answer, path)
         except (ApiError, ApiUnreachable) as error:
             if not _is_ambiguous(error) or not await self._is_bound(path, pod.uid, node_name):
                 raise
+
+    def _check(self, answer: bytes, path: str) -> None:
+        try:
+            self._answers.decode(answer)
+        except msgspec.DecodeError as error:
+            raise ApiUnreachable(f"POST {path}/binding: not an answer of an API server: {error}") from error
 
     async def _is_bound(self, path: str, uid: str, node_name: str) -> bool:
         backoff = Backoff(READ_BACK_SECONDS, MAX_READ_BACK_SECONDS, self._random)

@@ -1,6 +1,8 @@
 """Whether the API server answers at all: said once for the whole process, not by everybody who asks it something.
 
-    answering --no connection--> silent (a warning)          silent --any answer--> answering
+    answering --no answer, three times in a row--> silent (a warning) --any answer--> answering
+
+One connection that is reset while others answer is no outage; whoever it was of tries again.
 
 Who gets ApiUnreachable need not say it again (`level_of`).
 """
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+FAILURES_IN_A_ROW = 3
+
 
 def level_of(error: ApiError | ApiUnreachable) -> int:
     """Return the level at which a failed request is told of: that nobody answers is in the log already."""
@@ -32,19 +36,19 @@ class Reachability:
     def __init__(self, server: str) -> None:
         """Name the server by its address."""
         self._server = server
-        self._is_silent = False
+        self._failures = 0
 
     def lost(self, error: ApiUnreachable) -> None:
         """Note that a request got no answer."""
-        if not self._is_silent:
-            self._is_silent = True
+        self._failures += 1
+        if self._failures == FAILURES_IN_A_ROW:
             logger.warning("The API server %s does not answer; trying again, for ever: %s", self._server, error)
 
     def answered(self) -> None:
         """Note that one got an answer, be it a refusal."""
-        if self._is_silent:
-            self._is_silent = False
+        if self._failures >= FAILURES_IN_A_ROW:
             logger.info("The API server %s answers again", self._server)
+        self._failures = 0
 
 
 class TellingTransport:
