@@ -1,0 +1,37 @@
+"""Our counting against the library's: whatever is observed, the text is the same."""
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
+from prometheus_client.exposition import generate_latest
+
+from moorage.runtime.collectors import Counts, Distributions
+
+BOUNDS = (0.001, 0.01, 1.0, 16.0)
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.one_of(st.floats(0, 50), st.sampled_from(BOUNDS)))))
+def test_the_text_is_that_of_prometheus_own_metrics(observed: Sequence[tuple[str, float]]) -> None:
+    disable_created_metrics()  # type: ignore[no-untyped-call]
+    ours, theirs = CollectorRegistry(), CollectorRegistry()
+    counts = Counts("c", "Counted.", ("l",), ours)
+    distributions = Distributions("h", "Distributed.", ("l",), BOUNDS, ours)
+    counter = Counter("c", "Counted.", ("l",), registry=theirs)
+    histogram = Histogram("h", "Distributed.", ("l",), buckets=BOUNDS, registry=theirs)
+    for label, value in observed:
+        counts.labels(label).inc(value)
+        distributions.labels(label).observe(value)
+        counter.labels(label).inc(value)
+        histogram.labels(label).observe(value)
+    assert generate_latest(ours) == generate_latest(theirs)
+
+
+def test_metrics_without_labels_are_there_before_anything_happens() -> None:
+    registry = CollectorRegistry()
+    Counts("c", "Counted.", (), registry)
+    Distributions("h", "Distributed.", (), BOUNDS, registry)
+    text = generate_latest(registry).decode()
+    assert "c_total 0.0" in text
+    assert 'h_bucket{le="+Inf"} 0.0' in text
