@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, field
 
 from moorage.framework.arrays import IntArray
+from moorage.framework.profile import Profile
 from moorage.framework.snapshot import Snapshot
 from moorage.framework.status import SUCCESS, Status
 
@@ -18,24 +19,30 @@ class PluginScores(Struct, frozen=True):
 
     plugin: str
     weight: int
-    raw: IntArray
-    normalized: IntArray
+    raw: IntArray | int
+    """A plain number where all nodes have the same; so it is with `normalized`."""
+    normalized: IntArray | int
 
     @property
-    def weighted(self) -> IntArray:
+    def weighted(self) -> IntArray | int:
         """The part of the total."""
-        return self.normalized * self.weight
+        return self.normalized if self.weight == 1 else self.normalized * self.weight
 
 
 class ScoreTable(Struct, frozen=True):
     """All scores of a cycle: what a decision is explained with."""
 
+    profile: Profile
     nodes: Snapshot
     """The nodes that fit, as they were in the cycle: a view that is valid until something is written."""
     plugins: Sequence[PluginScores]
-    skipped: Sequence[str]
-    """Score plugins that PreScore left out."""
     total: IntArray
+
+    @property
+    def skipped(self) -> Sequence[str]:
+        """Score plugins that PreScore left out."""
+        scored = {score.plugin for score in self.plugins}
+        return [entry.plugin.name for entry in self.profile.score if entry.plugin.name not in scored]
 
     @property
     def node_names(self) -> Sequence[str]:

@@ -35,7 +35,9 @@ class NodeVerdicts(Struct):
 
     nodes: Snapshot
     feasible: BoolArray
-    verdicts: Sequence[tuple[FilterPlugin[Any], Verdict]]
+    filters: Sequence[FilterPlugin[Any]]
+    """The plugins in the order in which they judge."""
+    verdicts: Mapping[FilterPlugin[Any], Verdict]
     crowded: Mapping[int, Status] = field(default_factory=dict)
     """Rejections, by position, of nodes that the pod would fit on but for the pods nominated to them."""
 
@@ -44,7 +46,8 @@ class NodeVerdicts(Struct):
         left = np.ones(self.nodes.size, np.bool_)
         left[list(self.crowded)] = False
         found: list[PluginRejections] = []
-        for plugin, verdict in self.verdicts:
+        for plugin in self.filters:
+            verdict = self.verdicts[plugin]
             rejected = left & ~verdict.passed
             if rejected.any():
                 found.append(PluginRejections(plugin.name, rejected, verdict.rejections()))
@@ -54,8 +57,7 @@ class NodeVerdicts(Struct):
 
 def run_filters(found: PreFiltered, nodes: Snapshot) -> NodeVerdicts:
     """Judge every node of a view."""
-    verdicts = _verdicts(found, found.states, nodes)
-    feasible = _all_pass(verdicts, nodes.size)
+    judged = _judge_all(found, nodes)
     crowded: dict[int, Status] = {}
     for name in nodes.nominated_nodes:
         position = nodes.position(name)
@@ -64,9 +66,10 @@ def run_filters(found: PreFiltered, nodes: Snapshot) -> NodeVerdicts:
             if status is not None and not status.is_success:
                 crowded[position] = status
     if crowded:
-        feasible = feasible.copy()
-        feasible[list(crowded)] = False
-    return NodeVerdicts(nodes, feasible, verdicts, crowded)
+        judged.feasible = judged.feasible.copy()
+        judged.feasible[list(crowded)] = False
+        judged.crowded = crowded
+    return judged
 
 
 def filter_one(found: PreFiltered, states: States, node: NodeWhatIf) -> Status:
@@ -113,17 +116,36 @@ def remove_pod(found: PreFiltered, states: States, other: Pod, node: NodeWhatIf)
     return changed
 
 
-def _verdicts(found: PreFiltered, states: States, nodes: Snapshot) -> list[tuple[FilterPlugin[Any], Verdict]]:
-    return [(plugin, plugin.filter(states.get(plugin), found.pod, nodes)) for plugin in found.filters]
+class _StaticVerdicts(Struct, frozen=True, eq=False):
+    """What follows from a shape and the nodes themselves."""
+
+    verdicts: Mapping[FilterPlugin[Any], Verdict]
+    feasible: BoolArray | None
+    """The nodes that pass all of them; None: all do."""
 
 
-def _all_pass(verdicts: Sequence[tuple[FilterPlugin[Any], Verdict]], size: int) -> BoolArray:
-    if not verdicts:
-        return np.ones(size, np.bool_)
-    feasible = verdicts[0][1].passed
-    for _, verdict in verdicts[1:]:
-        feasible = feasible & verdict.passed
-    return feasible
+def _judge_all(found: PreFiltered, nodes: Snapshot) -> NodeVerdicts:
+    """Judge without a thought of nominated pods."""
+    if nodes is nodes.cluster:
+        generation = nodes.generations.nodes
+        static = nodes.memo(found.plan, found.pod.shape, generation, lambda: _static_verdicts(found, nodes))
+    else:
+        static = _static_verdicts(found, nodes)
+    verdicts, feasible = dict(static.verdicts), static.feasible
+    for plugin in found.filters:
+        if plugin not in verdicts:
+            verdict = verdicts[plugin] = plugin.filter(found.states.get(plugin), found.pod, nodes)
+            feasible = verdict.passed if feasible is None else feasible & verdict.passed
+    if feasible is None:
+        feasible = np.ones(nodes.size, np.bool_)
+    return NodeVerdicts(nodes, feasible, found.filters, verdicts)
+
+
+def _static_verdicts(found: PreFiltered, nodes: Snapshot) -> _StaticVerdicts:
+    static = [plugin for plugin in found.plan.filter if plugin.has_static_verdict]
+    verdicts = {plugin: plugin.filter(None, found.pod, nodes) for plugin in static}
+    feasible = np.logical_and.reduce([verdict.passed for verdict in verdicts.values()]) if verdicts else None
+    return _StaticVerdicts(verdicts, None if feasible is None or feasible.all() else feasible)
 
 
 def _with_nominated(found: PreFiltered, states: States, node: NodeWhatIf) -> Status | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from moorage.engine.plan import NOTHING, Plan, plan_for
 from moorage.framework.interface import FilterPlugin, Plugin, PreFilterPlugin
 from moorage.framework.profile import Profile
 from moorage.framework.snapshot import Snapshot
@@ -32,8 +33,9 @@ class PreFiltered(Struct):
     """The only nodes worth a look; None: all."""
     narrowed_by: tuple[str, ...] = ()
     """The plugins that said so, sorted."""
-    reached: set[Plugin] = field(default_factory=set)
-    """The plugins that were asked."""
+    plan: Plan = NOTHING
+    unreached: tuple[PreFilterPlugin[Any], ...] = ()
+    """The plugins that were not asked because an earlier one ended it."""
 
     @property
     def elsewhere(self) -> Status:
@@ -50,26 +52,32 @@ class PreFiltered(Struct):
 
 def run_pre_filter(profile: Profile, pod: Pod, snapshot: Snapshot) -> PreFiltered:
     """Ask all PreFilter plugins; UNSCHEDULABLE_AND_UNRESOLVABLE and errors end it at once."""
-    found = PreFiltered(pod)
-    skipped: set[Plugin] = set()
-    for plugin in profile.pre_filter:
-        found.reached.add(plugin)
+    plan = plan_for(profile, pod.shape, snapshot)
+    found = PreFiltered(pod, plan=plan)
+    skipped: list[Plugin] = []
+    for plugin in plan.pre_filter:
         result = plugin.pre_filter(pod, snapshot)
         code = result.status.code
         if code is Code.SKIP:
-            skipped.add(plugin)
+            skipped.append(plugin)
             continue
         found.states[plugin] = result.state
         found.extensions += (plugin,)
         if code is Code.SUCCESS:
             if result.node_names is not None and not _narrow(found, plugin.name, result.node_names):
+                found.unreached = _behind(plugin, profile)
                 break
             continue
         found.status = _attributed(plugin, result.status)
         if code is not Code.UNSCHEDULABLE:
+            found.unreached = _behind(plugin, profile)
             break
-    found.filters = tuple(plugin for plugin in profile.filter if plugin not in skipped)
+    found.filters = tuple(plugin for plugin in plan.filter if plugin not in skipped)
     return found
+
+
+def _behind(plugin: PreFilterPlugin[Any], profile: Profile) -> tuple[PreFilterPlugin[Any], ...]:
+    return profile.pre_filter[profile.pre_filter.index(plugin) + 1 :]
 
 
 def _narrow(found: PreFiltered, plugin: str, names: frozenset[str]) -> bool:

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from moorage.engine.decision import CycleError, PluginScores, ScoreTable
+from moorage.engine.plan import Plan, plan_for
 from moorage.engine.pre_filter import States
 from moorage.framework.arrays import IntArray
 from moorage.framework.interface import MAX_NODE_SCORE, ScorePlugin
-from moorage.framework.profile import Profile
+from moorage.framework.profile import Profile, WeightedScore
 from moorage.framework.snapshot import Snapshot
 from moorage.framework.status import Code
 from moorage.model.pod import Pod
@@ -22,31 +23,37 @@ from moorage.model.pod import Pod
 def run_scores(profile: Profile, pod: Pod, nodes: Snapshot) -> ScoreTable:
     """Score every node of the view; CycleError where a plugin fails or leaves its range."""
     if not profile.score:
-        return ScoreTable(nodes, (), (), np.ones(nodes.size, np.int64))
-    states, skipped = _run_pre_score(profile, pod, nodes)
-    total = np.zeros(nodes.size, np.int64)
+        return ScoreTable(profile, nodes, (), np.ones(nodes.size, np.int64))
+    plan = plan_for(profile, pod.shape, nodes.cluster)
+    states, skipped = _run_pre_score(plan, pod, nodes)
+    static = _static_scores(plan, pod, nodes.cluster)
     scores: list[PluginScores] = []
-    for entry in profile.score:
-        plugin = entry.plugin
-        if plugin in skipped:
+    level = 0
+    total = np.zeros(nodes.size, np.int64)
+    for entry in plan.score:
+        if entry.plugin in skipped:
             continue
-        state = states.get(plugin)
-        raw = plugin.score(state, pod, nodes)
-        normalized = plugin.normalize(state, pod, nodes, raw)
-        _check_range(plugin, normalized)
-        total += normalized if entry.weight == 1 else normalized * entry.weight
-        scores.append(PluginScores(plugin.name, entry.weight, raw, normalized))
-    left_out = [entry.plugin.name for entry in profile.score if entry.plugin in skipped]
-    return ScoreTable(nodes, scores, left_out, total)
+        score = static.get(entry.plugin)
+        if score is None:
+            state = states.get(entry.plugin)
+            score = _normalized(entry, state, pod, nodes, entry.plugin.score(state, pod, nodes))
+        elif not isinstance(score, PluginScores):
+            score = _normalized(entry, None, pod, nodes, nodes.gather(score))
+        if isinstance(score.normalized, int):
+            level += score.normalized * entry.weight
+        else:
+            total += score.weighted
+        scores.append(score)
+    return ScoreTable(profile, nodes, scores, total + level if level else total)
 
 
-def _run_pre_score(profile: Profile, pod: Pod, nodes: Snapshot) -> tuple[States, set[ScorePlugin[Any]]]:
+def _run_pre_score(plan: Plan, pod: Pod, nodes: Snapshot) -> tuple[States, list[ScorePlugin[Any]]]:
     states: States = {}
-    skipped: set[ScorePlugin[Any]] = set()
-    for plugin in profile.pre_score:
+    skipped: list[ScorePlugin[Any]] = []
+    for plugin in plan.pre_score:
         result = plugin.pre_score(pod, nodes)
         if result.status.code is Code.SKIP:
-            skipped.add(plugin)
+            skipped.append(plugin)
         elif result.status.is_success:
             states[plugin] = result.state
         else:
@@ -54,8 +61,38 @@ def _run_pre_score(profile: Profile, pod: Pod, nodes: Snapshot) -> tuple[States,
     return states, skipped
 
 
+def _static_scores(plan: Plan, pod: Pod, cluster: Snapshot) -> Mapping[ScorePlugin[Any], PluginScores | IntArray]:
+    """Return the scores that follow from the shape and the nodes themselves: raw ones, for all nodes of the cluster.
+
+    Where these are all the same, so are the normalised ones, on every view: then all is said.
+    """
+
+    def compute() -> dict[ScorePlugin[Any], PluginScores | IntArray]:
+        static: dict[ScorePlugin[Any], PluginScores | IntArray] = {}
+        for entry in plan.score:
+            if entry.plugin.has_static_score:
+                raw = entry.plugin.score(None, pod, cluster)
+                static[entry.plugin] = _level(entry, pod, cluster, raw) if raw.min() == raw.max() else raw
+        return static
+
+    generation = (cluster.generations.nodes, cluster.generations.images)
+    return cluster.memo((plan, "scores"), pod.shape, generation, compute)
+
+
+def _level(entry: WeightedScore, pod: Pod, cluster: Snapshot, raw: IntArray) -> PluginScores:
+    one = cluster.take(np.zeros(1, np.int64))
+    score = _normalized(entry, None, pod, one, raw[:1])
+    return PluginScores(entry.plugin.name, entry.weight, int(raw[0]), int(np.max(score.normalized)))
+
+
+def _normalized(entry: WeightedScore, state: object, pod: Pod, nodes: Snapshot, raw: IntArray) -> PluginScores:
+    normalized = entry.plugin.normalize(state, pod, nodes, raw)
+    _check_range(entry.plugin, normalized)
+    return PluginScores(entry.plugin.name, entry.weight, raw, normalized)
+
+
 def _check_range(plugin: ScorePlugin[Any], scores: IntArray) -> None:
-    if scores.view(np.uint64).max() > MAX_NODE_SCORE:  # read as unsigned, a negative score is a huge one
+    if np.maximum.reduce(scores.view(np.uint64)) > MAX_NODE_SCORE:  # read as unsigned, a negative score is a huge one
         wrong = int(scores[(scores < 0) | (scores > MAX_NODE_SCORE)][0])
         raise CycleError(
             f'applying score defaultWeights on Score plugins: plugin "{plugin.name}" returns an invalid score {wrong}, '

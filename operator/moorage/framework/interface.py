@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from moorage.framework.arrays import BoolArray, IntArray
     from moorage.framework.events import ClusterEvent
     from moorage.framework.snapshot import Snapshot
-    from moorage.model.pod import Pod
+    from moorage.model.pod import Pod, PodShape
 
 S = TypeVar("S")
 
@@ -112,6 +112,11 @@ class PreFilterResult(Struct, Generic[S], frozen=True):
 class PreFilterPlugin(Plugin, ABC, Generic[S]):
     """Looks at the pod and the whole cluster once, before any node is judged."""
 
+    def skips_filter(self, shape: PodShape) -> bool:
+        """Whether `pre_filter` answers SKIP to all pods of the shape, whatever the cluster is; it is not asked then."""
+        del shape
+        return False
+
     @abstractmethod
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[S]:
         """Prepare the cycle; SKIP leaves this plugin's Filter out, a rejection ends the cycle."""
@@ -150,6 +155,9 @@ class Verdict(Struct, frozen=True):
 
 class FilterPlugin(Plugin, ABC, Generic[S]):
     """Says which nodes cannot run the pod."""
+
+    has_static_verdict: ClassVar[bool] = False
+    """Whether verdicts follow from the pod's shape and the nodes themselves, whatever runs there: one is kept a shape."""
 
     @abstractmethod
     def filter(self, state: S, pod: Pod, nodes: Snapshot) -> Verdict:
@@ -191,6 +199,15 @@ class PreScoreResult(Struct, Generic[S], frozen=True):
 
 class ScorePlugin(Plugin, ABC, Generic[S]):
     """Ranks the nodes that fit."""
+
+    has_static_score: ClassVar[bool] = False
+    """Whether `score` follows from the pod's shape, the nodes themselves and their images, whatever runs there: it is
+    kept for the shape, without any state. Scores that are all the same must be normalised by nothing but themselves."""
+
+    def skips_score(self, shape: PodShape) -> bool:
+        """Whether `pre_score` answers SKIP to all pods of the shape, whatever the nodes are; it is not asked then."""
+        del shape
+        return False
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[S]:
         """Look at all nodes that fit, once, before they are scored. `nodes.cluster` is the whole snapshot."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from moorage.framework.arrays import IntArray
     from moorage.framework.events import ClusterEvent
     from moorage.framework.snapshot import Snapshot
-    from moorage.model.pod import Pod
+    from moorage.model.pod import Pod, PodShape
 
 REASON = "pod uses resource claims, which moorage does not allocate"
 NOTHING_TO_DEALLOCATE = "no new claims to deallocate"
@@ -36,12 +36,17 @@ class DynamicResources(PreFilterPlugin[None], FilterPlugin[None], PostFilterPlug
     """Turns away pods with `spec.resourceClaims`; scores nothing."""
 
     default_weight = 2
+    has_static_score = True
     interests = frozenset({"Pod"})
+
+    def skips_filter(self, shape: PodShape) -> bool:
+        """Skip pods without claims."""
+        return not shape.resource_claims
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[None]:
         """Skip pods without claims, and turn the others away."""
         del snapshot
-        return PreFilterResult(unresolvable(REASON) if pod.shape.resource_claims else SKIP)
+        return PreFilterResult(SKIP if self.skips_filter(pod.shape) else unresolvable(REASON))
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> Verdict:
         """Pass every node: only pods without claims come here."""

@@ -45,6 +45,7 @@ class Gpu(FilterPlugin[None], ScorePlugin[None], GpuSection):
     """Filters and scores by GPUs; its arguments are the policy's section `gpu`."""
 
     default_weight = 5
+    has_static_verdict = True
     interests = frozenset({"Node"})
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> Verdict:

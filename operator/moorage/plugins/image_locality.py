@@ -26,6 +26,8 @@ MAX_BYTES_PER_CONTAINER = 1000 * MEBIBYTE
 class ImageLocality(ScorePlugin[None]):
     """Scores by the sizes of the pod's images on a node, each weighed by the share of nodes that have the image."""
 
+    has_static_score = True
+
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
         """Map the weighed sum of sizes to 0..MAX_NODE_SCORE."""
         del state

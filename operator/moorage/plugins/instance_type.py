@@ -41,6 +41,8 @@ class InstanceType(FilterPlugin[None], ScorePlugin[None], InstanceTypes):
     """Filters and scores by the label node.kubernetes.io/instance-type; its table is the policy's `instanceTypes`."""
 
     default_weight = 3
+    has_static_verdict = True
+    has_static_score = True
     interests = frozenset({"Node"})
 
     allow: PatternList = ()

@@ -84,8 +84,11 @@ class InterPodAffinity(PreFilterPlugin[RequiredState], FilterPlugin[RequiredStat
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[RequiredState]:
         """Sum the pods that the terms speak of; SKIP where no term applies."""
         affinity = pod.shape.pod_affinity
+        against = snapshot.carried(CarriedKind.REQUIRED_ANTI_AFFINITY, pod.shape)
+        if not (against or affinity.required_affinity or affinity.required_anti_affinity):
+            return PreFilterResult(SKIP)
         existing = _Sums(self._topology(pod.shape, snapshot), snapshot)
-        for carried in snapshot.carried(CarriedKind.REQUIRED_ANTI_AFFINITY, pod.shape):
+        for carried in against:
             existing.add(carried.term.topology_key, carried.counts)
         if not (existing.tables or affinity.required_affinity or affinity.required_anti_affinity):
             return PreFilterResult(SKIP)
@@ -129,8 +132,11 @@ class InterPodAffinity(PreFilterPlugin[RequiredState], FilterPlugin[RequiredStat
         if self.ignore_preferred_terms_of_existing_pods and not has_preferences:
             return PreScoreResult(SKIP)
         cluster = nodes.cluster
+        weighted = list(self._weighted_counts(pod, cluster, has_preferences=has_preferences))
+        if not weighted:
+            return PreScoreResult(SKIP)
         sums = _Sums(self._topology(pod.shape, cluster), cluster)
-        for key, weight, counts in self._weighted_counts(pod, cluster, has_preferences=has_preferences):
+        for key, weight, counts in weighted:
             sums.add(key, counts, weight)
         return PreScoreResult(state=Attraction(sums.topology, sums.tables)) if sums.tables else PreScoreResult(SKIP)
 

@@ -65,6 +65,8 @@ class Lifecycle(FilterPlugin[None], ScorePlugin[None], LifecycleSection):
     """Filters by allowed classes, scores by what the pod asks for or the policy prefers (its section `lifecycle`)."""
 
     default_weight = 5
+    has_static_verdict = True
+    has_static_score = True
     interests = frozenset({"Node"})
 
     allow: Annotated[tuple[LifecycleClass, ...], ListOf] = ()

@@ -61,17 +61,23 @@ class NodeAffinity(PreFilterPlugin[None], FilterPlugin[None], ScorePlugin[None])
     """Filters by nodeSelector and required node affinity, scores by preferred node affinity."""
 
     default_weight = 2
+    has_static_verdict = True
+    has_static_score = True
     interests = frozenset({"Node"})
 
     added_affinity: AddedAffinity | None = None
     """A node affinity that every pod of the profile has, besides its own."""
 
+    def skips_filter(self, shape: PodShape) -> bool:
+        """Skip where nothing is required."""
+        return _required(shape) is None and self._added.required is None and shape.node_selector is None
+
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[None]:
         """Skip where nothing is required; narrow the nodes where every term of the pod names some."""
         del snapshot
-        required = _required(pod.shape)
-        if required is None and self._added.required is None and pod.shape.node_selector is None:
+        if self.skips_filter(pod.shape):
             return PreFilterResult(SKIP)
+        required = _required(pod.shape)
         names = _named_nodes(required.terms) if required else None
         if names is not None and not names:
             return PreFilterResult(unresolvable(REASON_CONFLICT))
@@ -92,6 +98,10 @@ class NodeAffinity(PreFilterPlugin[None], FilterPlugin[None], ScorePlugin[None])
 
         return Verdict(passed, rejections)
 
+    def skips_score(self, shape: PodShape) -> bool:
+        """Skip where nothing is preferred."""
+        return not (_preferred(shape) or self._added.preferred)
+
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[None]:
         """Skip where nothing is preferred; a preferred term that cannot be read is an error."""
         del nodes
@@ -103,7 +113,7 @@ class NodeAffinity(PreFilterPlugin[None], FilterPlugin[None], ScorePlugin[None])
         ]
         if errors:
             return PreScoreResult(error(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"))
-        return PreScoreResult(SUCCESS if preferred or self._added.preferred else SKIP)
+        return PreScoreResult(SKIP if self.skips_score(pod.shape) else SUCCESS)
 
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
         """Sum up the weights of the preferred terms that each node matches."""

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from moorage.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult, Rejection, Verdict
-from moorage.framework.status import SKIP, Code
+from moorage.framework.status import SKIP, SUCCESS, Code
 
 if TYPE_CHECKING:
     from moorage.framework.arrays import BoolArray
     from moorage.framework.events import ClusterEvent
     from moorage.framework.snapshot import Snapshot
-    from moorage.model.pod import Pod
+    from moorage.model.pod import Pod, PodShape
 
 REASON = "node(s) didn't match Pod's required features"
 
@@ -24,12 +24,17 @@ REASON = "node(s) didn't match Pod's required features"
 class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None]):
     """Passes nodes that declare every feature that the pod's spec needs."""
 
+    has_static_verdict = True
     interests = frozenset({"Node", "Pod"})
+
+    def skips_filter(self, shape: PodShape) -> bool:
+        """Skip pods that need no feature."""
+        return not shape.required_features
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[None]:
         """Skip pods that need no feature."""
         del snapshot
-        return PreFilterResult() if pod.shape.required_features else PreFilterResult(SKIP)
+        return PreFilterResult(SKIP if self.skips_filter(pod.shape) else SUCCESS)
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> Verdict:
         """Pass nodes whose declared features include the needed ones."""

@@ -12,12 +12,12 @@ import numpy as np
 
 from moorage.framework.events import Action
 from moorage.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult, Rejection, Verdict
-from moorage.framework.status import SKIP
+from moorage.framework.status import SKIP, SUCCESS
 
 if TYPE_CHECKING:
     from moorage.framework.events import ClusterEvent
     from moorage.framework.snapshot import Snapshot
-    from moorage.model.pod import HostPort, Pod
+    from moorage.model.pod import HostPort, Pod, PodShape
 
 REASON = "node(s) didn't have free ports for the requested pod ports"
 ANY_IP = "0.0.0.0"  # noqa: S104 - nothing is bound; it is how the API says "all addresses"
@@ -28,10 +28,14 @@ class NodePorts(PreFilterPlugin[None], FilterPlugin[None]):
 
     interests = frozenset({"Node", "Pod"})
 
+    def skips_filter(self, shape: PodShape) -> bool:
+        """Skip pods without host ports."""
+        return not shape.host_ports
+
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[None]:
         """Skip pods without host ports."""
         del snapshot
-        return PreFilterResult() if pod.shape.host_ports else PreFilterResult(SKIP)
+        return PreFilterResult(SKIP if self.skips_filter(pod.shape) else SUCCESS)
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> Verdict:
         """Pass nodes where nobody uses one of the ports."""

@@ -47,10 +47,14 @@ class NodeResourcesBalancedAllocation(ScorePlugin[RememberedScores | None]):
             raise ValueError("weight must be 1")
         return resources or DEFAULT_RESOURCES
 
+    def skips_score(self, shape: PodShape) -> bool:
+        """Skip pods that request none of the resources."""
+        return not any(shape.requests.get(resource.name) for resource in self.resources)
+
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[RememberedScores | None]:
-        """Skip pods that request none of the resources; else find the scores of the shape that are remembered."""
+        """Find the scores of the shape that are remembered; SKIP, see `skips_score`."""
         cluster, shape = nodes.cluster, pod.shape
-        if not any(shape.requests.get(resource.name) for resource in self.resources):
+        if self.skips_score(shape):
             return PreScoreResult(SKIP)
         generation = cluster.generations.nodes
         return PreScoreResult(state=cluster.memo(self, shape, generation, lambda: self._scores(shape, cluster)))

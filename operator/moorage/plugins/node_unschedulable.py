@@ -27,6 +27,7 @@ UNSCHEDULABLE_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSc
 class NodeUnschedulable(FilterPlugin[None]):
     """Keeps pods off nodes with `spec.unschedulable`."""
 
+    has_static_verdict = True
     interests = frozenset({"Node", "Pod"})
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> Verdict:

@@ -17,13 +17,13 @@ from pydantic import PrivateAttr
 from moorage.framework.attachable_volumes import VolumeKey, attachable_volumes, is_attachable
 from moorage.framework.events import Action
 from moorage.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult, Rejection, Verdict
-from moorage.framework.status import SKIP, Code
+from moorage.framework.status import SKIP, SUCCESS, Code
 
 if TYPE_CHECKING:
     from moorage.framework.arrays import BoolArray
     from moorage.framework.events import ClusterEvent
     from moorage.framework.snapshot import Snapshot
-    from moorage.model.pod import Pod
+    from moorage.model.pod import Pod, PodShape
     from moorage.model.volumes import CSINode
 
 REASON = "node(s) exceed max volume count"
@@ -43,10 +43,14 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         """Take the feature gate, which no argument sets, from the validation's context."""
         self._refuses_missing_drivers = VOLUME_LIMIT_SCALING in (context or {}).get("feature_gates", ())
 
+    def skips_filter(self, shape: PodShape) -> bool:
+        """Skip pods without volumes that a driver might attach."""
+        return not any(map(is_attachable, shape.volumes))
+
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[None]:
         """SKIP pods without volumes that a driver might attach."""
         del snapshot
-        return PreFilterResult() if any(map(is_attachable, pod.shape.volumes)) else PreFilterResult(SKIP)
+        return PreFilterResult(SKIP if self.skips_filter(pod.shape) else SUCCESS)
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> Verdict:
         """Pass nodes that can attach what the pod adds."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
@@ -89,6 +90,10 @@ class PodTopologySpread(PreFilterPlugin[_FilterState], FilterPlugin[_FilterState
             raise ValueError("defaultConstraints must not repeat a pair of topologyKey and whenUnsatisfiable")
         return self
 
+    def skips_filter(self, shape: PodShape) -> bool:
+        """Skip where no constraint is hard, neither of the pod's own nor, where it has none, of the default ones."""
+        return not any(each.when_unsatisfiable == "DoNotSchedule" for each in self._possible(shape))
+
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[_FilterState]:
         """Count pods by domain for each hard constraint; SKIP without one."""
         hard = self._constraints(pod.shape, snapshot).hard
@@ -124,6 +129,10 @@ class PodTopologySpread(PreFilterPlugin[_FilterState], FilterPlugin[_FilterState
             )
 
         return Verdict(np.logical_and.reduce(fits), rejections)
+
+    def skips_score(self, shape: PodShape) -> bool:
+        """Skip where no constraint is soft."""
+        return not any(each.when_unsatisfiable == "ScheduleAnyway" for each in self._possible(shape))
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[_ScoreState]:
         """Count pods by domain for each soft constraint; SKIP without one."""
@@ -185,9 +194,18 @@ class PodTopologySpread(PreFilterPlugin[_FilterState], FilterPlugin[_FilterState
             all_keys=all_keys,
         )
 
+    def _possible(self, shape: PodShape) -> Sequence[TopologySpreadConstraint]:
+        """Return the pod's own constraints, or the default ones, which a pod that nothing selects does without."""
+        if shape.spread_constraints:
+            return shape.spread_constraints
+        return SYSTEM_DEFAULTS if self.defaulting_type == "System" else self._listed
+
+    @cached_property
+    def _listed(self) -> tuple[TopologySpreadConstraint, ...]:
+        return tuple(each.digest() for each in self.default_constraints)
+
     def _defaults(self, shape: PodShape, cluster: Snapshot) -> Sequence[TopologySpreadConstraint]:
-        system = self.defaulting_type == "System"
-        defaults = SYSTEM_DEFAULTS if system else tuple(each.digest() for each in self.default_constraints)
+        defaults = self._possible(shape)
         if not defaults:
             return ()
         selector = default_selector(shape, cluster)

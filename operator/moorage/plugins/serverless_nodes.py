@@ -32,6 +32,7 @@ VIRTUAL_KUBELET_TAINT = "virtual-kubelet.io/provider"
 class ServerlessNodes(FilterPlugin[None]):
     """Keeps pods off serverless nodes."""
 
+    has_static_verdict = True
     interests = frozenset({"Node"})
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> Verdict:

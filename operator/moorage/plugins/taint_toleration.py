@@ -43,6 +43,8 @@ class TaintToleration(FilterPlugin[None], ScorePlugin[None]):
     """Filters by NoSchedule and NoExecute taints, and prefers nodes with fewer untolerated PreferNoSchedule taints."""
 
     default_weight = 3
+    has_static_verdict = True
+    has_static_score = True
     interests = frozenset({"Node", "Pod"})
 
     _comparisons: bool = PrivateAttr(default=False)

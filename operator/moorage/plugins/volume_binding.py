@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from moorage.framework.events import ClusterEvent
     from moorage.framework.intents import Intent
     from moorage.framework.snapshot import Snapshot
-    from moorage.model.pod import Pod
+    from moorage.model.pod import Pod, PodShape
     from moorage.model.volumes import PersistentVolume, PersistentVolumeClaim, PodVolume
 
 BIND_REASON = "node(s) didn't find available persistent volumes to bind"
@@ -99,6 +99,10 @@ class VolumeBinding(PreFilterPlugin[PodClaims], FilterPlugin[PodClaims], ScorePl
         if shape is not None:
             raise ValueError("unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring")
 
+    def skips_filter(self, shape: PodShape) -> bool:
+        """Skip pods without claims."""
+        return not any(volume.is_claim for volume in shape.volumes)
+
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[PodClaims]:
         """Sort the pod's claims; reject it while one is missing or should have been bound, SKIP it without any."""
         claims: list[PersistentVolumeClaim] = []
@@ -133,13 +137,18 @@ class VolumeBinding(PreFilterPlugin[PodClaims], FilterPlugin[PodClaims], ScorePl
             lambda: [Rejection(hit, reason, Code.UNSCHEDULABLE_AND_UNRESOLVABLE) for reason, hit in hits.items()],
         )
 
+    def skips_score(self, shape: PodShape) -> bool:
+        """Skip all pods: volumes are scored only with the feature gate StorageCapacityScoring, which is alpha."""
+        del shape
+        return True
+
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[None]:
-        """SKIP: volumes are scored only with the feature gate StorageCapacityScoring, which is alpha."""
+        """SKIP, see `skips_score`."""
         del pod, nodes
         return PreScoreResult(SKIP)
 
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Score nothing, see `pre_score`."""
+        """Score nothing, see `skips_score`."""
         del state, pod
         return np.zeros(nodes.size, np.int64)
 

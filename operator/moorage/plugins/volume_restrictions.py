@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from moorage.framework.arrays import BoolArray
     from moorage.framework.events import ClusterEvent
     from moorage.framework.snapshot import Snapshot
-    from moorage.model.pod import Pod
+    from moorage.model.pod import Pod, PodShape
     from moorage.model.volumes import PodVolume
 
 DISK_REASON = "node(s) had no available disk"
@@ -44,6 +44,10 @@ class VolumeRestrictions(PreFilterPlugin[ExclusiveClaims], FilterPlugin[Exclusiv
     """Filters by disks and claims that others have mounted."""
 
     interests: ClassVar[frozenset[str]] = frozenset({"Pod", "Node", "PersistentVolumeClaim"})
+
+    def skips_filter(self, shape: PodShape) -> bool:
+        """Skip pods without volumes."""
+        return not shape.volumes
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[ExclusiveClaims]:
         """Look for exclusive claims in use; SKIP where nothing can conflict."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from moorage.framework.arrays import BoolArray
     from moorage.framework.events import ClusterEvent
     from moorage.framework.snapshot import Snapshot
-    from moorage.model.pod import Pod
+    from moorage.model.pod import Pod, PodShape
     from moorage.model.volumes import PersistentVolume, PersistentVolumeClaim
 
 REASON = "node(s) had no available volume zone"
@@ -53,6 +53,10 @@ class VolumeZone(PreFilterPlugin[tuple[VolumeTopology, ...]], FilterPlugin[tuple
     interests: ClassVar[frozenset[str]] = frozenset(
         {"Node", "StorageClass", "PersistentVolumeClaim", "PersistentVolume"}
     )
+
+    def skips_filter(self, shape: PodShape) -> bool:
+        """Skip pods without volumes."""
+        return not shape.volumes
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[tuple[VolumeTopology, ...]]:
         """Collect the topology of the pod's volumes; SKIP where there is none."""

@@ -156,7 +156,9 @@ def scores_json(profile: Profile, table: ScoreTable) -> Json:
     scores: Mapping[str, Json] = {
         entry.plugin: {
             name: {"raw": int(raw), "normalized": int(normalized), "weighted": int(weighted)}
-            for name, raw, normalized, weighted in zip(names, entry.raw, entry.normalized, entry.weighted, strict=True)
+            for name, raw, normalized, weighted in zip(
+                names, *np.broadcast_arrays(entry.raw, entry.normalized, entry.weighted, table.total)[:3], strict=True
+            )
         }
         for entry in table.plugins
     }
