@@ -207,6 +207,7 @@ async def test_field_selectors_of_pods(api: KubeApi, selector: str, expected: li
 @pytest.mark.parametrize("query", [{"labelSelector": "a=(b"}, {"fieldSelector": "spec.containers=x"}])
 async def test_bad_selector_is_a_bad_request(api: KubeApi, query: dict[str, str]) -> None:
     assert (await api.get(api.pods, **query)).code == 400
+    assert (await api.get(api.pods, **query, watch="true")).code == 400
 
 
 async def test_pages_show_one_moment(api: KubeApi) -> None:

@@ -16,7 +16,7 @@ from moorage.sandbox.registry import Registry
 from moorage.sandbox.requestinfo import RequestInfo, parse
 from moorage.sandbox.status import ApiError, expired, unauthorized
 from moorage.sandbox.tables import Tables
-from moorage.sandbox.watches import Watch, error_line
+from moorage.sandbox.watches import Watch, WatchOptions, error_line
 
 _REASONS: dict[int, str] = {
     HTTPStatus.UNAUTHORIZED: "Unauthorized",
@@ -100,7 +100,8 @@ class Endpoints:
 
     async def _watch(self, info: RequestInfo, request: web.Request, actions: list[Action]) -> web.StreamResponse:
         form = Form.of(request.headers.get("Accept", ""), request.query)
-        watch = Watch(self._registry, self._tables, self._faults, info.target, form, request.query, request.path_qs)
+        options = WatchOptions.of(info.target, request.query)
+        watch = Watch(self._registry, self._tables, self._faults, info.target, form, options, request.path_qs)
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         response.enable_chunked_encoding()
         await response.prepare(request)

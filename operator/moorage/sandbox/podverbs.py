@@ -17,7 +17,7 @@ from moorage.sandbox.status import (
     not_found,
     success,
     too_many_requests,
-)  # fmt: skip
+)
 from moorage.sandbox.store import Record
 from moorage.sandbox.targets import Target
 

@@ -115,6 +115,8 @@ def _decode(data: bytes, fields: Message) -> Object:
 
 
 def _read(value: Any, field: Field) -> Any:
+    if isinstance(value, int) is not (field.kind in {"int", "bool"}):
+        raise ValueError("the protobuf message is damaged")
     if field.kind == "int":
         return value - 2 * _INT64_SIGN if value >= _INT64_SIGN else value
     if field.kind == "bool":

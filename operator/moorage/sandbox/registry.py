@@ -30,7 +30,7 @@ from moorage.sandbox.status import (
     not_found,
     stale,
     unsupported_media_type,
-)  # fmt: skip
+)
 from moorage.sandbox.store import Record, Store
 from moorage.sandbox.strategic import strategic_merge
 from moorage.sandbox.strategies import Strategies

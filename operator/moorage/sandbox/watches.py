@@ -24,24 +24,44 @@ _INITIAL_EVENTS_END = {"k8s.io/initial-events-end": "true"}
 
 
 @dataclass(frozen=True, slots=True)
+class WatchOptions:
+    """The query of a watch."""
+
+    predicate: Predicate | None
+    since: int
+    seconds: float
+    with_initial: bool
+    takes_bookmarks: bool
+
+    @classmethod
+    def of(cls, target: Target, query: Mapping[str, str]) -> "WatchOptions":
+        """Read the options; raises a 400."""
+        return cls(
+            predicate_of(target, query),
+            integer(query, "resourceVersion"),
+            integer(query, "timeoutSeconds") or _LONGEST_SECONDS,
+            is_true(query.get("sendInitialEvents")),
+            is_true(query.get("allowWatchBookmarks")),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Watch:
-    """One watch request, ready to stream."""
+    """One watch request, ready to stream. `path` is what stalls are matched with."""
 
     registry: Registry
     tables: Tables
     faults: Faults
     target: Target
     form: Form
-    query: Mapping[str, str]
+    options: WatchOptions
     path: str
 
     async def lines(self) -> AsyncGenerator[bytes, None]:
         """Yield batches of encoded events until the timeout asked for."""
-        store = self.registry.store
-        predicate = predicate_of(self.target, self.query)
-        since = integer(self.query, "resourceVersion")
-        deadline = _now() + (integer(self.query, "timeoutSeconds") or _LONGEST_SECONDS)
-        with_initial = is_true(self.query.get("sendInitialEvents"))
+        store, options = self.registry.store, self.options
+        predicate, since, with_initial = options.predicate, options.since, options.with_initial
+        deadline = _now() + options.seconds
         initial: list[Record] = []
         if not since or with_initial:
             since = store.revision
@@ -52,7 +72,7 @@ class Watch:
                 await self.faults.stall(self.path)
                 if initial:
                     yield b"".join(self._line(ADDED, record) for record in initial)
-                if with_initial and self._takes_bookmarks:
+                if with_initial and options.takes_bookmarks:
                     yield self._bookmark(store.revision, _INITIAL_EVENTS_END)
                 async for batch in self._follow(feed, predicate, deadline):
                     yield batch
@@ -65,15 +85,11 @@ class Watch:
             changes = await feed.changes(min(deadline, next_bookmark) - now)
             await self.faults.stall(self.path)
             batch = b"".join(self._encoded(changes, predicate))
-            if not changes and self._takes_bookmarks:
+            if not changes and self.options.takes_bookmarks:
                 batch = self._bookmark(self.registry.store.revision)
                 next_bookmark = _now() + BOOKMARK_SECONDS
             if batch:
                 yield batch
-
-    @property
-    def _takes_bookmarks(self) -> bool:
-        return is_true(self.query.get("allowWatchBookmarks"))
 
     def _encoded(self, changes: list[Change], predicate: Predicate | None) -> Iterator[bytes]:
         namespace = self.target.namespace
