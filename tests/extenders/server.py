@@ -22,6 +22,8 @@ from typing import Any, Self
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from fakes import settle
+
 START_SECONDS = 10.0
 
 Misbehaviour = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -66,6 +68,7 @@ class FakeExtender:
     async def __aexit__(self, *_: object) -> None:
         self.released.set()
         await self._server.close()
+        await settle()  # connections close a few turns of the loop later
 
     @property
     def verbs(self) -> list[str]:
