@@ -814,6 +814,10 @@ async def test_eviction_obeys_the_disruption_budget(api: KubeApi) -> None:
     allowed = await api.create(f"{api.pods}/p/eviction", eviction("p"))
     assert (allowed.code, allowed.body["status"]) == (201, "Success")
     assert (await api.get(f"{budgets}/b")).body["status"]["disruptionsAllowed"] == 0
+    evicted = (await api.get(f"{api.pods}/p")).body
+    assert evicted["metadata"]["deletionTimestamp"]
+    reasons = {condition["type"]: condition.get("reason") for condition in evicted["status"]["conditions"]}
+    assert reasons["DisruptionTarget"] == "EvictionByEvictionAPI"
     refused = await api.create(f"{api.pods}/q/eviction", eviction("q"))
     assert (refused.code, refused.body["reason"]) == (429, "TooManyRequests")
     assert refused.message == "Cannot evict pod as it would violate the pod's disruption budget."
@@ -823,6 +827,22 @@ async def test_eviction_obeys_the_disruption_budget(api: KubeApi) -> None:
 
 def eviction(name: str) -> dict[str, object]:
     return {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
+
+
+async def test_eviction_of_a_pod_without_a_budget_deletes_it(api: KubeApi) -> None:
+    await api.create(api.pods, pod("p"))
+    answer = await api.create(f"{api.pods}/p/eviction", eviction("p"))
+    assert answer.code == 201
+    assert (await api.get(f"{api.pods}/p")).code == 404
+
+
+@pytest.mark.parametrize(
+    "bounds", [{"minAvailable": "half"}, {"minAvailable": -1}, {"minAvailable": 1, "maxUnavailable": 1}]
+)
+async def test_budget_with_a_fault_is_invalid(api: KubeApi, bounds: dict[str, object]) -> None:
+    budgets = f"/apis/policy/v1/namespaces/{api.namespace}/poddisruptionbudgets"
+    answer = await api.create(budgets, {"metadata": {"name": "b"}, "spec": {**bounds, "selector": {}}})
+    assert (answer.code, answer.body["reason"]) == (422, "Invalid")
 
 
 # --- events, leases, reviews -----------------------------------------------------------------------------------------

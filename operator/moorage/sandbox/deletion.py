@@ -51,7 +51,7 @@ class DeleteOptions:
 def delete(registry: Registry, target: Target, options: DeleteOptions) -> Object:
     """Delete one object. Returns the object while it lingers, else what its kind answers."""
     record = registry.get(target)
-    _check_preconditions(target, record, options)
+    check_preconditions(target, record, options)
     resource = target.resource
     meta = record.obj["metadata"]
     grace = _grace_period_seconds(record.obj, options)
@@ -67,7 +67,8 @@ def delete(registry: Registry, target: Target, options: DeleteOptions) -> Object
     return success({"name": target.name, "group": resource.group, "kind": resource.plural, "uid": meta["uid"]})
 
 
-def _check_preconditions(target: Target, record: Record, options: DeleteOptions) -> None:
+def check_preconditions(target: Target, record: Record, options: DeleteOptions) -> None:
+    """Raise a 409 for an object that is not the one, or not in the version, that the client means."""
     uid = record.obj["metadata"]["uid"]
     if options.uid and options.uid != uid:
         why = f"the UID in the precondition ({options.uid}) does not match the UID in record ({uid}). "

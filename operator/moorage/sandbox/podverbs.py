@@ -1,11 +1,12 @@
 """What can be done to a pod besides writing it: binding it to a node, and evicting it."""
 
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
 from moorage.sandbox import pods
 from moorage.sandbox.decoding import check_types
-from moorage.sandbox.deletion import DeleteOptions, delete
+from moorage.sandbox.deletion import DeleteOptions, check_preconditions, delete
 from moorage.sandbox.objects import Object, copy, dig, metadata
 from moorage.sandbox.registry import Registry
 from moorage.sandbox.selectors import matches_selector
@@ -116,6 +117,7 @@ def evict(registry: Registry, target: Target, eviction: Any) -> Object:
     record = registry.store.get(PODS, target.key)
     if record is None:
         raise not_found("pods", "", target.name)
+    check_preconditions(target, record, options)
     pod = record.obj
     budgets = [] if _ignores_budgets(pod) else _budgets_of(registry, pod)
     if len(budgets) > 1:
@@ -123,8 +125,20 @@ def evict(registry: Registry, target: Target, eviction: Any) -> Object:
         raise ApiError(HTTPStatus.INTERNAL_SERVER_ERROR, "InternalError", message)
     if budgets and not _unhealthy_may_go(budgets[0].obj, pod):
         _spend(registry, budgets[0], target.name, dry_run=options.dry_run)
-    delete(registry, target, options)
+    if not options.dry_run:
+        registry.store.update(PODS, _disrupted(registry, pod), record)
+    delete(registry, target, replace(options, resource_version=""))
     return success()
+
+
+def _disrupted(registry: Registry, pod: Object) -> Object:
+    condition = {
+        "type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI",
+        "message": "Eviction API: evicting", "lastProbeTime": None, "lastTransitionTime": registry.strategies.stamp(),
+    }  # fmt: skip
+    status = pod.get("status") or {}
+    others = [item for item in status.get("conditions") or () if item.get("type") != "DisruptionTarget"]
+    return pod | {"metadata": dict(pod["metadata"]), "status": {**status, "conditions": [*others, condition]}}
 
 
 def _ignores_budgets(pod: Object) -> bool:
@@ -135,7 +149,8 @@ def _ignores_budgets(pod: Object) -> bool:
 def _budgets_of(registry: Registry, pod: Object) -> list[Record]:
     labels = pod["metadata"].get("labels") or {}
     records = registry.store.records(BUDGETS, pod["metadata"]["namespace"])
-    return [record for record in records if matches_selector(record.obj["spec"].get("selector") or {}, labels)]
+    selectors = [(record, record.obj["spec"].get("selector")) for record in records]
+    return [record for record, selector in selectors if selector is not None and matches_selector(selector, labels)]
 
 
 def _unhealthy_may_go(budget: Object, pod: Object) -> bool:
