@@ -80,13 +80,30 @@ def filter_one(found: PreFiltered, states: States, node: NodeWhatIf) -> Status:
     return judge(found, states, node)
 
 
+def fits(found: PreFiltered, states: States, node: NodeWhatIf) -> bool:
+    """Whether `filter_one` would say success; why not is not worked out."""
+    status = _with_nominated(found, states, node)
+    if status is not None and not status.is_success:
+        return False
+    undecided = _undecided(found, node)
+    return all(plugin.filter(states.get(plugin), found.pod, node).passed[0] for plugin in undecided)
+
+
 def judge(found: PreFiltered, states: States, node: NodeWhatIf) -> Status:
     """Return the first rejection of one node, or success."""
-    for plugin in found.filters:
+    for plugin in _undecided(found, node):
         verdict = plugin.filter(states.get(plugin), found.pod, node)
         if not verdict.passed[0]:
             return status_at(plugin.name, verdict.rejections(), 0)
     return SUCCESS
+
+
+def _undecided(found: PreFiltered, node: NodeWhatIf) -> Sequence[FilterPlugin[Any]]:
+    """Return the plugins that pods on the node may sway, where all others pass it; else all of them."""
+    feasible = _static_verdicts_of(found, node.cluster).feasible
+    if feasible is not None and not node.gather(feasible)[0]:
+        return found.filters
+    return [plugin for plugin in found.filters if not plugin.has_static_verdict]
 
 
 def status_at(plugin: str, reasons: Sequence[Rejection], position: int) -> Status:
@@ -126,11 +143,7 @@ class _StaticVerdicts(Struct, frozen=True, eq=False):
 
 def _judge_all(found: PreFiltered, nodes: Snapshot) -> NodeVerdicts:
     """Judge without a thought of nominated pods."""
-    if nodes is nodes.cluster:
-        generation = nodes.generations.nodes
-        static = nodes.memo(found.plan, found.pod.shape, generation, lambda: _static_verdicts(found, nodes))
-    else:
-        static = _static_verdicts(found, nodes)
+    static = _static_verdicts_of(found, nodes) if nodes is nodes.cluster else _static_verdicts(found, nodes)
     verdicts, feasible = dict(static.verdicts), static.feasible
     for plugin in found.filters:
         if plugin not in verdicts:
@@ -139,6 +152,12 @@ def _judge_all(found: PreFiltered, nodes: Snapshot) -> NodeVerdicts:
     if feasible is None:
         feasible = np.ones(nodes.size, np.bool_)
     return NodeVerdicts(nodes, feasible, found.filters, verdicts)
+
+
+def _static_verdicts_of(found: PreFiltered, cluster: Snapshot) -> _StaticVerdicts:
+    """Return the static verdicts on all nodes, found once a shape."""
+    generation = cluster.generations.nodes
+    return cluster.memo(found.plan, found.pod.shape, generation, lambda: _static_verdicts(found, cluster))
 
 
 def _static_verdicts(found: PreFiltered, nodes: Snapshot) -> _StaticVerdicts:

@@ -12,7 +12,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
-from moorage.engine.filtering import add_pod, filter_one, remove_pod
+import numpy as np
+
+from moorage.engine.filtering import add_pod, filter_one, fits, remove_pod
 from moorage.engine.pre_filter import PreFiltered, States
 from moorage.framework.arrays import IntArray
 from moorage.framework.snapshot import Snapshot
@@ -48,7 +50,7 @@ class DryRun:
     candidates: list[Candidate] = field(default_factory=list)
     statuses: dict[str, Status] = field(default_factory=dict)
     """Why the other nodes that were tried are no candidates."""
-    without_victims: Sequence[int] = ()
+    without_victims: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
     """Positions of the nodes that have no pod of lower priority; their number may be large, so they are not tried."""
 
     def reasons(self, total_nodes: int) -> dict[str, int]:
@@ -92,7 +94,7 @@ def dry_run(search: Search, snapshot: Snapshot, positions: IntArray, wanted: int
     """Try nodes in the given order until `wanted` candidates are found and one of them violates no budget."""
     has_lower = (snapshot.pod_count > 0) & (snapshot.lowest_priority < search.found.pod.priority)
     promising = has_lower[positions]
-    result = DryRun(without_victims=positions[~promising].tolist())
+    result = DryRun(without_victims=positions[~promising])
     violating: list[Candidate] = []
     for position in positions[promising].tolist():
         node = snapshot.what_if(position)
@@ -131,7 +133,7 @@ def _reprieve(search: Search, node: NodeWhatIf, states: States, pods: Sequence[P
     evicted: list[Pod] = []
     for other in pods:
         back = add_pod(search.found, states, other, node)
-        if filter_one(search.found, back, node).is_success:
+        if fits(search.found, back, node):
             states = back
         else:
             states = remove_pod(search.found, back, other, node)

@@ -64,7 +64,7 @@ class Refusal:
         found = [_hopeful_of(verdicts, rejections) for verdicts, rejections in self._filtered]
         named = [self.snapshot.position(name) for name, status in self.extenders.items() if _may_help(status)]
         extended = np.array([position for position in named if position is not None], np.int64)
-        return np.unique(np.concatenate([*found, extended]))
+        return np.concatenate([*found, extended])  # no node is in two of them
 
     @cached_property
     def _filtered(self) -> list[tuple[NodeVerdicts, list[PluginRejections]]]:

@@ -184,7 +184,9 @@ def preemption_json(post: PostFiltered, snapshot: Snapshot) -> Json:
             }
             for candidate in found
         }
-        nobody = {snapshot.names[position]: unresolvable(NO_VICTIMS) for position in post.search.without_victims}
+        nobody = {
+            snapshot.names[position]: unresolvable(NO_VICTIMS) for position in post.search.without_victims.tolist()
+        }
         statuses = nobody | post.search.statuses
         parts["nodeStatuses"] = {name: status_json(status) for name, status in statuses.items()}
         best = best_candidates(found) if found else []
