@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from moorage.model.quantity import milli_value, value
 from moorage.sandbox.deletion import purge
 from moorage.sandbox.feed import Feed
-from moorage.sandbox.objects import Object, copy, dig, find_condition, metadata
+from moorage.sandbox.objects import Object, dig, find_condition, metadata
 from moorage.sandbox.pods import is_terminal
 from moorage.sandbox.podverbs import PODS
 from moorage.sandbox.registry import Registry
@@ -122,8 +122,8 @@ class Kubelet:
         }  # fmt: skip
 
     def _write_status(self, record: Record, status: Object) -> None:
-        new = copy(record.obj)
-        new["status"] = {**record.obj["status"], **status}
+        pod = record.obj
+        new = pod | {"metadata": dict(pod["metadata"]), "status": {**pod["status"], **status}}
         self._registry.store.update(PODS, new, record)
 
     def _forget(self, pod: Object) -> None:
