@@ -7,7 +7,7 @@ from moorage.framework.arrays import IntArray
 from moorage.framework.snapshot import Snapshot
 from moorage.plugins.remembered_scores import FEW_NODES, RememberedScores
 
-SIZE = FEW_NODES + 100
+SIZE = 3 * FEW_NODES
 NODES = [node(f"n{index}") for index in range(SIZE)]
 
 
@@ -18,7 +18,7 @@ class Recorder:
         self.asked: list[list[str]] = []
 
     def remembered(self) -> RememberedScores:
-        return RememberedScores(lambda nodes: [nodes.requested("cpu")], self.score)
+        return RememberedScores(self.score)
 
     def score(self, nodes: Snapshot) -> IntArray:
         self.asked.append(list(nodes.names))

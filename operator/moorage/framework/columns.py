@@ -57,6 +57,8 @@ class NodeColumns:
         self.objects = ClusterObjects(self.generations)
         self.volume_users = VolumeUsers()
         self.attachable_volumes = AttachableVolumes(self.slots, self.slot_of, self.objects.of_kind)
+        self.pod_generations = self.slots.integers()
+        """What `generations.pods` was when pods were last placed on each node, or taken off."""
         self._pods: list[dict[str, Pod]] = []
         self._placed: dict[str, tuple[Pod, str]] = {}
 
@@ -100,6 +102,7 @@ class NodeColumns:
             raise ValueError(f"pod {pod.key} is placed already")
         slot = self.slot_of[node_name]
         self._placed[pod.uid] = (pod, node_name)
+        self._pods_change(slot)
         self._pods[slot][pod.uid] = pod
         self.resources.add(pod, slot)
         self.priorities.add(pod, slot, self._pods[slot].values())
@@ -115,6 +118,7 @@ class NodeColumns:
         placed, node_name = self._placed.pop(pod.uid)
         slot = self.slot_of[node_name]
         del self._pods[slot][placed.uid]
+        self._pods_change(slot)
         self.resources.remove(placed, slot)
         self.priorities.remove(placed, slot, self._pods[slot].values())
         self.placed.remove(placed, node_name)
@@ -139,6 +143,10 @@ class NodeColumns:
         self.labels.replace(slot, {}, node.labels)
         self._write(slot, node)
         self._nodes_changed()
+
+    def _pods_change(self, slot: int) -> None:
+        self.generations.pods += 1
+        self.pod_generations.data[slot] = self.generations.pods
 
     def _write(self, slot: int, node: Node) -> None:
         self.resources.set_allocatable(slot, node.allocatable)

@@ -11,6 +11,8 @@ class Generations:
 
     nodes: int = 0
     """The set of nodes; labels, taints, cordons, allocatable amounts and features of any node."""
+    pods: int = 0
+    """Pods placed on nodes, and taken off."""
     images: int = 0
     """Images on nodes."""
     namespaces: int = 0

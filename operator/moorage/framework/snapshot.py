@@ -134,6 +134,11 @@ class Snapshot:
         return self.gather(self._columns.resources.pod_count)
 
     @property
+    def pod_generations(self) -> IntArray:
+        """What `generations.pods` was when the pods of each node last changed; not told of changes in thought."""
+        return self.gather(self._columns.pod_generations.view)
+
+    @property
     def lowest_priority(self) -> IntArray:
         """The lowest priority of a pod on each node; without meaning where a node has no pods."""
         return self.gather(self._columns.priorities.lowest)

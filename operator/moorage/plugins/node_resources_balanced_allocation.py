@@ -67,10 +67,10 @@ class NodeResourcesBalancedAllocation(ScorePlugin[RememberedScores | None]):
     def _scores(self, shape: PodShape, cluster: Snapshot) -> RememberedScores:
         resources = scored_resources(self.resources, shape.requests, cluster)
 
-        def columns(nodes: Snapshot) -> list[IntArray]:
-            return [nodes.requested(name) for name in resources.names]
+        def compute(nodes: Snapshot) -> IntArray:
+            return _score(resources.use([nodes.requested(name) for name in resources.names], nodes))
 
-        return RememberedScores(columns, lambda nodes: _score(resources.use(columns(nodes), nodes)))
+        return RememberedScores(compute)
 
 
 def _score(use: Use) -> IntArray:

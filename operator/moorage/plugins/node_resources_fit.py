@@ -123,10 +123,10 @@ class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands | None], S
         strategy = self.scoring_strategy
         resources = scored_resources(strategy.resources, shape.score_requests, cluster)
 
-        def columns(nodes: Snapshot) -> list[IntArray]:
-            return [nodes.non_zero_requested(name) for name in resources.names]
+        def compute(nodes: Snapshot) -> IntArray:
+            return strategy.score(resources.use([nodes.non_zero_requested(name) for name in resources.names], nodes))
 
-        return RememberedScores(columns, lambda nodes: strategy.score(resources.use(columns(nodes), nodes)))
+        return RememberedScores(compute)
 
     def _requests(self, shape: PodShape) -> Requests:
         return tuple((name, amount) for name, amount in shape.requests.amounts if self._heeds(name, amount))
