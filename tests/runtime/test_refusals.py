@@ -14,6 +14,12 @@ def test_the_status_decides_the_exception(status: int, kind: type[ApiError]) -> 
     assert (error.status, error.reason, error.message) == (status, "Why", "because")
 
 
+def test_a_patch_to_an_object_that_was_created_anew_is_a_conflict() -> None:
+    body = b'{"reason":"Invalid","message":"Pod \\"p\\" is invalid: metadata.uid: Invalid value: field is immutable"}'
+    assert isinstance(refusal(422, body), Conflict)
+    assert not isinstance(refusal(422, b'{"message":"spec.x: wrong"}'), Conflict)
+
+
 def test_an_error_event_carries_its_code_in_the_body() -> None:
     assert isinstance(refusal(0, b'{"code":410,"reason":"Expired","message":"too old"}'), Gone)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from moorage.errors import Fault
+from moorage.runtime.tls import no_password
 from moorage.runtime.tls_files import as_file
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def _presenting(configuration: ExtenderTLSConfig, context: ssl.SSLContext | None
     key = _content(key_field, configuration.key_data, configuration.key_file)
     with as_file(certificate) as certificate_path, as_file(key) as key_path:
         try:
-            context.load_cert_chain(certificate_path, key_path, password=_no_password)
+            context.load_cert_chain(certificate_path, key_path, password=no_password)
         except ssl.SSLError as error:
             message = f"is no client certificate in PEM, or {key_field} is not its key ({_words(error)})"
             raise UnusableTls(certificate_field, message) from error
@@ -151,11 +152,6 @@ def _content(field: str, data: str | None, path: str | None) -> bytes:
         return Path(path or "").read_bytes()
     except OSError as error:
         raise UnusableTls(field, f"names {path}, which cannot be read: {error.strerror}") from error
-
-
-def _no_password() -> str:
-    """Answer for an encrypted key: without an answer OpenSSL would ask on the terminal, and wait."""
-    return "-"
 
 
 def _words(error: ssl.SSLError) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from moorage.engine.preemption import PREEMPTED
-from moorage.errors import ApiError, ApiUnreachable, Conflict
+from moorage.errors import ApiError, ApiUnreachable
 from moorage.runtime.kube import STRATEGIC_MERGE_PATCH
 from moorage.runtime.resources import POD
 from moorage.runtime.timestamps import whole_time
@@ -82,13 +81,7 @@ class VictimWriter:
     async def _patch_status(self, pod: Pod, status: dict[str, Any]) -> bytes:
         """Patch a pod's status; the uid guards against another pod of the same name, which is a Conflict."""
         body = msgspec.json.encode({"metadata": {"uid": pod.uid}, "status": status})
-        try:
-            return await self._client.patch(f"{_path(pod)}/status", body, STRATEGIC_MERGE_PATCH)
-        except ApiError as error:
-            # A patch knows no preconditions: to the API server this is an attempt to change the other pod's uid.
-            if error.status == HTTPStatus.UNPROCESSABLE_ENTITY and "metadata.uid" in error.message:
-                raise Conflict(error.status, error.reason, error.message) from error
-            raise
+        return await self._client.patch(f"{_path(pod)}/status", body, STRATEGIC_MERGE_PATCH)
 
     def _grace(self, answer: bytes) -> float:
         try:

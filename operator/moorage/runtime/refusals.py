@@ -1,5 +1,7 @@
 """From an answer of 400 and above to the exception that stands for it."""
 
+from http import HTTPStatus
+
 import msgspec
 
 from moorage.errors import ApiError
@@ -36,4 +38,8 @@ def refusal(status: int, body: bytes, retry_after: str | None = None) -> ApiErro
     if seconds is None and read.details and read.details.retry_after_seconds:
         seconds = read.details.retry_after_seconds
     message = read.message or "the API server gave no message"
-    return ApiError.of(status or read.code, read.reason, message, seconds)
+    code = status or read.code
+    if code == HTTPStatus.UNPROCESSABLE_ENTITY and "metadata.uid" in message:
+        # A patch knows no preconditions: one that names a uid tries, to the API server, to change the other object's.
+        code = HTTPStatus.CONFLICT
+    return ApiError.of(code, read.reason, message, seconds)

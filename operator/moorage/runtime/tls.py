@@ -59,7 +59,12 @@ def tls_context(files: TlsFiles, *, strict: bool) -> ssl.SSLContext:
         context.verify_mode = ssl.CERT_NONE
     if files.cert_file:
         try:
-            context.load_cert_chain(files.cert_file, files.key_file)
+            context.load_cert_chain(files.cert_file, files.key_file, password=no_password)
         except OSError as error:
             raise CredentialsError(f"the client certificate {files.cert_file} cannot be used: {error}") from error
     return context
+
+
+def no_password() -> str:
+    """Answer for an encrypted key: without an answer OpenSSL would ask on the terminal, and wait."""
+    return "-"
