@@ -92,6 +92,12 @@ async def test_ended_watch_can_be_taken_up_again(sandbox: SandboxServer, client:
     assert len(await client.watch(client.pods, 1, resourceVersion=since)) == 1
 
 
+async def test_watch_can_break_in_the_middle_of_an_event(sandbox: SandboxServer, client: KubeApi) -> None:
+    sandbox.faults.add(End(midline=True), verb="watch")
+    with pytest.raises((aiohttp.ClientPayloadError, aiohttp.ClientConnectionError, ValueError)):
+        await client.watch(client.pods, 1, timeoutSeconds="10")
+
+
 async def test_garbage_is_no_json(sandbox: SandboxServer, client: KubeApi) -> None:
     sandbox.faults.add(Garbage(), verb="list")
     answer = await client.get(client.pods)

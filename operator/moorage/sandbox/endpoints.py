@@ -111,13 +111,16 @@ class Endpoints:
             return response
         if Reset(handled=True) in actions:
             return self._drop(request)
-        ends = [action.after_seconds for action in actions if isinstance(action, End)]
+        ends = [action for action in actions if isinstance(action, End)]
+        seconds = min((end.after_seconds for end in ends), default=None)
         try:
-            async with asyncio.timeout(min(ends, default=None)), aclosing(watch.lines()) as lines:
+            async with asyncio.timeout(seconds), aclosing(watch.lines()) as lines:
                 async for batch in lines:
                     await response.write(batch)
-        except TimeoutError:
-            pass  # an injected end: the stream closes as it does when the time asked for is over
+        except TimeoutError:  # an injected end; a clean one is like that of a watch whose time is over
+            if any(end.midline for end in ends):
+                await response.write(b'{"type":"MODIFIED","obj')
+                return self._drop(request)
         except ConnectionResetError:
             return response  # the client has gone
         await response.write_eof()

@@ -46,9 +46,10 @@ class Stall:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """End a watch cleanly after some time, as an API server under load does."""
+    """End a watch after some time: cleanly, as an API server under load does, or in the middle of an event."""
 
     after_seconds: float = 0
+    midline: bool = False
 
 
 @dataclass(frozen=True, slots=True)
