@@ -171,8 +171,10 @@ def _covers(budget: PodDisruptionBudget, pod: Pod) -> bool:
 
 def best_candidates(candidates: Collection[Candidate]) -> list[Candidate]:
     """Return the candidates that tie for the best, sorted by name."""
-    best = min(map(_cost, candidates))
-    return sorted((c for c in candidates if _cost(c) == best), key=lambda candidate: candidate.node_name)
+    costs = [_cost(candidate) for candidate in candidates]
+    best = min(costs)
+    tying = (candidate for candidate, cost in zip(candidates, costs, strict=True) if cost == best)
+    return sorted(tying, key=lambda candidate: candidate.node_name)
 
 
 def _cost(candidate: Candidate) -> tuple[float, ...]:
