@@ -54,12 +54,12 @@ def run_pre_filter(profile: Profile, pod: Pod, snapshot: Snapshot) -> PreFiltere
     """Ask all PreFilter plugins; UNSCHEDULABLE_AND_UNRESOLVABLE and errors end it at once."""
     plan = plan_for(profile, pod.shape, snapshot)
     found = PreFiltered(pod, plan=plan)
-    skipped: list[Plugin] = []
+    skipped: set[Plugin] = set()
     for plugin in plan.pre_filter:
         result = plugin.pre_filter(pod, snapshot)
         code = result.status.code
         if code is Code.SKIP:
-            skipped.append(plugin)
+            skipped.add(plugin)
             continue
         found.states[plugin] = result.state
         found.extensions += (plugin,)

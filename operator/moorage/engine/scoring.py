@@ -47,13 +47,13 @@ def run_scores(profile: Profile, pod: Pod, nodes: Snapshot) -> ScoreTable:
     return ScoreTable(profile, nodes, scores, total + level if level else total)
 
 
-def _run_pre_score(plan: Plan, pod: Pod, nodes: Snapshot) -> tuple[States, list[ScorePlugin[Any]]]:
+def _run_pre_score(plan: Plan, pod: Pod, nodes: Snapshot) -> tuple[States, set[ScorePlugin[Any]]]:
     states: States = {}
-    skipped: list[ScorePlugin[Any]] = []
+    skipped: set[ScorePlugin[Any]] = set()
     for plugin in plan.pre_score:
         result = plugin.pre_score(pod, nodes)
         if result.status.code is Code.SKIP:
-            skipped.append(plugin)
+            skipped.add(plugin)
         elif result.status.is_success:
             states[plugin] = result.state
         else:
@@ -107,7 +107,7 @@ def add_extender_scores(table: ScoreTable, scores: Mapping[str, int]) -> IntArra
 
 def select_host(total: IntArray, seed: int, cycle: int) -> int:
     """Return the position of one of the best nodes, each as likely as the other; the same for the same arguments."""
-    best = np.flatnonzero(total == total.max())
+    (best,) = (total == np.maximum.reduce(total)).nonzero()
     return int(best[draw(seed, cycle) % len(best)]) if len(best) > 1 else int(best[0])
 
 

@@ -139,6 +139,11 @@ class Snapshot:
         return self.gather(self._columns.pod_generations.view)
 
     @property
+    def last_pod_generation(self) -> int:
+        """The highest of `pod_generations`, or a higher one."""
+        return self.generations.pods
+
+    @property
     def lowest_priority(self) -> IntArray:
         """The lowest priority of a pod on each node; without meaning where a node has no pods."""
         return self.gather(self._columns.priorities.lowest)
@@ -277,6 +282,7 @@ class NodesView(Snapshot):
         self._gathered: dict[int, tuple[npt.NDArray[Any], npt.NDArray[Any]]] = {}
         self._names: Sequence[str] | None = None
         self._positions: dict[str, int] | None = None
+        self._last_pod_generation: int | None = None
 
     @property
     def cluster(self) -> Snapshot:
@@ -301,6 +307,13 @@ class NodesView(Snapshot):
         if self._positions is None:
             self._positions = {each: position for position, each in enumerate(self.names)}
         return self._positions.get(name)
+
+    @property
+    def last_pod_generation(self) -> int:
+        """The highest of `pod_generations`."""
+        if self._last_pod_generation is None:
+            self._last_pod_generation = int(np.maximum.reduce(self.pod_generations, initial=0))
+        return self._last_pod_generation
 
     def gather(self, array: npt.NDArray[D]) -> npt.NDArray[D]:
         """Return the view's entries of an array over all nodes, gathered once."""

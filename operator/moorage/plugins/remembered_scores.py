@@ -41,7 +41,7 @@ class RememberedScores:
             return self._compute(nodes)
         cluster = nodes.cluster
         scores = self._scores
-        if scores is None or (nodes.pod_generations > self._generation).any():
+        if scores is None or nodes.last_pod_generation > self._generation:
             scores = self._scores = self._brought_up_to_date(scores, cluster)
             self._generation = cluster.generations.pods
         return nodes.gather(scores)
