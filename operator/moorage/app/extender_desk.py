@@ -41,6 +41,8 @@ class _Kept:
 
     extenders: tuple[Extender, ...]
     caller: ExtenderCaller
+    turns: asyncio.Semaphore
+    """So that a question, which names thousands of nodes, is only put together when it is about to be asked."""
 
 
 class ExtenderDesk:
@@ -74,11 +76,7 @@ class ExtenderDesk:
 
     def caller(self, profile: Profile) -> ExtenderCaller:
         """Return the caller of a profile's extenders; an edit that leaves them alone keeps their health."""
-        extenders = profile.settings.extenders
-        kept = self._kept.get(profile.name)
-        if kept is None or kept.extenders != extenders:
-            kept = self._kept[profile.name] = _Kept(extenders, ExtenderCaller(extenders, self._ports, self._limits))
-        return kept.caller
+        return self._keep(profile).caller
 
     def troubles(self, profile: Profile) -> Sequence[Trouble]:
         """Say which of a profile's extenders fail."""
@@ -90,6 +88,14 @@ class ExtenderDesk:
             if health.error or health.state is not BreakerState.CLOSED
         ]
 
+    def _keep(self, profile: Profile) -> _Kept:
+        extenders = profile.settings.extenders
+        kept = self._kept.get(profile.name)
+        if kept is None or kept.extenders != extenders:
+            caller = ExtenderCaller(extenders, self._ports, self._limits)
+            kept = self._kept[profile.name] = _Kept(extenders, caller, asyncio.Semaphore(self._limits.parallelism))
+        return kept
+
     async def _work(self, outcome: CallExtenders | AskAboutVictims) -> None:
         try:
             answer = await (self._ask(outcome) if isinstance(outcome, CallExtenders) else self._ask_about(outcome))
@@ -99,8 +105,10 @@ class ExtenderDesk:
         self._post(answer)
 
     async def _ask(self, outcome: CallExtenders) -> Message:
-        nodes = {name: self._nodes[name] for name in outcome.node_names if name in self._nodes}
-        return await self.caller(outcome.profile).ask(outcome.pod, nodes)
+        kept = self._keep(outcome.profile)
+        async with kept.turns:
+            nodes = {name: self._nodes[name] for name in outcome.node_names if name in self._nodes}
+            return await kept.caller.ask(outcome.pod, nodes)
 
     async def _ask_about(self, outcome: AskAboutVictims) -> Message:
         caller = self.caller(outcome.profile)
