@@ -13,7 +13,7 @@ from builders import node_object, pod_object
 from fakes import Cluster, FakeObserver, Part, fixed_random, running, until
 from moorage.app.parts import VictimWatch
 from moorage.engine.inbox import Message, ProfileChanged
-from moorage.engine.outcomes import CallExtenders
+from moorage.engine.outcomes import AskAboutVictims, CallExtenders
 from moorage.engine.scheduler import Scheduler
 from moorage.framework.events import ClusterEvent
 from moorage.framework.profile import Profile, ProfileSpec
@@ -44,7 +44,7 @@ PROFILE = "tested"
 
 
 class NoExtenders:
-    def submit(self, outcome: CallExtenders) -> None:
+    def submit(self, outcome: CallExtenders | AskAboutVictims) -> None:
         raise AssertionError(outcome)
 
 
