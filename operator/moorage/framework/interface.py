@@ -36,7 +36,7 @@ MAX_NODE_SCORE = 100
 """Every plugin's normalised score lies in 0..MAX_NODE_SCORE (upstream `framework.MaxNodeScore`)."""
 
 
-class Plugin(BaseModel):
+class Plugin(BaseModel):  # noqa: PLW1641 - the hash is set where pydantic cannot replace it
     """The base of all plugins; the class's name is the plugin's name.
 
     Plugins compare and hash by identity, so that a live plugin can key what was computed for it. A plugin that heeds
@@ -49,7 +49,6 @@ class Plugin(BaseModel):
         extra="forbid",
         alias_generator=to_camel,
         populate_by_name=True,
-        use_attribute_docstrings=True,
     )
 
     default_weight: ClassVar[int] = 1
@@ -77,7 +76,6 @@ class Plugin(BaseModel):
         """Whether an event of one of the interests may make `pod`, which this plugin rejected, schedulable."""
         del pod, event
         return True
-
 
     def remarks(self, pod: Pod) -> Sequence[str]:
         """Say what in the pod was not understood and is passed over: sentences for an event on the pod."""
@@ -157,7 +155,7 @@ class FilterPlugin(Plugin, ABC, Generic[S]):
     """Says which nodes cannot run the pod."""
 
     has_static_verdict: ClassVar[bool] = False
-    """Whether verdicts follow from the pod's shape and the nodes themselves, whatever runs there: one is kept a shape."""
+    """Whether verdicts follow from shape and nodes alone, whatever runs there: then one is kept a shape."""
 
     @abstractmethod
     def filter(self, state: S, pod: Pod, nodes: Snapshot) -> Verdict:
@@ -233,4 +231,4 @@ class ReservePlugin(Plugin, ABC):
 
     @abstractmethod
     def reserve(self, state: Any, pod: Pod, nodes: Snapshot) -> Sequence[object]:
-        """Return the intents (see `moorage.framework.intents`) for the one node of the view; they are carried out in PreBind."""
+        """Return the intents (`moorage.framework.intents`) for the one node of the view, to be carried out in PreBind."""
