@@ -38,7 +38,7 @@ def test_total_is_the_weighted_sum() -> None:
     weighted = profile(score=())
     object.__setattr__(weighted, "score", (WeightedScore(first, 3), WeightedScore(second, 1)))
     table = run_scores(weighted, pod(), NODES)
-    assert np.asarray(table.total).tolist() == [130, 60]
+    assert np.array_equal(table.total, [130, 60])
     assert [scores.weighted.tolist() for scores in table.plugins] == [[30, 60], [100, 0]]
 
 

@@ -231,4 +231,4 @@ class ReservePlugin(Plugin, ABC):
 
     @abstractmethod
     def reserve(self, state: Any, pod: Pod, nodes: Snapshot) -> Sequence[object]:
-        """Return the intents (`moorage.framework.intents`) for the one node of the view, to be carried out in PreBind."""
+        """Return the intents (`moorage.framework.intents`) for the one node of the view; PreBind carries them out."""
