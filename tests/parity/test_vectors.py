@@ -10,10 +10,12 @@ from moorage.simulator.parity_report import report_lines
 
 HERE = Path(__file__).parent
 VECTORS = sorted((HERE / "vectors").glob("*.jsonl.gz"))
+FOUND = HERE / "vectors" / "found.jsonl"
+"""Cases that a differential run has found, each named for the rule that was wrong."""
 DEVIATIONS: dict[str, str] = yaml.safe_load((HERE / "deviations.yaml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("path", VECTORS, ids=lambda path: path.name.removesuffix(".jsonl.gz"))
+@pytest.mark.parametrize("path", [*VECTORS, FOUND], ids=lambda path: path.name.partition(".")[0])
 def test_decisions_equal_kube_schedulers(path: Path) -> None:
     report = run_parity([path], DEVIATIONS)
     assert report.total > 0

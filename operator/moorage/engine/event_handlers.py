@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from moorage.engine.cache import Cache
 from moorage.engine.held_pods import HeldPods
 from moorage.engine.outcomes import Waiting, WaitReason
+from moorage.engine.queued_pod import Place
 from moorage.engine.scheduling_queue import SchedulingQueue
 from moorage.framework.events import Action, ClusterEvent, added, deleted, updated
 from moorage.framework.profile import Profile
@@ -121,7 +122,7 @@ class EventHandlers:
             self._cache.nominator.nominate(pod, pod.nominated_node_name)
             self._queue.update(updated(POD, queued.pod, pod), now)
         elif pod.terminating:
-            self.held.drop(pod)
+            self._terminating_pod(pod)
         elif self.is_live(pod.scheduler_name):
             self._enqueue(pod, now)
         else:
@@ -133,9 +134,16 @@ class EventHandlers:
             self._queue.delete(pod.uid)
             self._queue.move_on_event(deleted(POD, pod), now)
 
+    def _terminating_pod(self, pod: Pod) -> None:
+        """Try a pod that is being deleted no more; the room that was made for it is its own until it is gone."""
+        self.held.drop(pod)
+        if self.is_live(pod.scheduler_name):
+            self._cache.nominator.nominate(pod, pod.nominated_node_name)
+
     def _enqueue(self, pod: Pod, now: float) -> None:
-        self._cache.nominator.nominate(pod, pod.nominated_node_name)
-        self._queue.add(pod, now)
+        """Take a pod into the queue. One that is held back there claims no room yet."""
+        if self._queue.add(pod, now) is not Place.GATED:
+            self._cache.nominator.nominate(pod, pod.nominated_node_name)
 
     def _leave(self, pod: Pod) -> None:
         """Let a pod no longer wait."""

@@ -52,11 +52,12 @@ class SchedulingQueue:
         """Return a waiting pod."""
         return self._pods.get(uid)
 
-    def add(self, pod: Pod, now: float) -> None:
-        """Take in a pod that is new."""
+    def add(self, pod: Pod, now: float) -> Place:
+        """Take in a pod that is new; return where it is now."""
         queued = QueuedPod(pod, now)
         self._pods[pod.uid] = queued
         self._activate(queued, now)
+        return queued.place
 
     def update(self, event: ClusterEvent, now: float) -> None:
         """Take in a new version of a waiting pod; what changed may make it schedulable."""

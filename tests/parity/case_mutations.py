@@ -1,0 +1,219 @@
+"""Changes to a case that may turn the decision: parts swapped, added, dropped and doubled, whole clusters mixed."""
+
+import copy
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from parity.case_pools import ELEMENT, CasePools, Place, Spot, parts
+
+Case = dict[str, Any]
+OBJECT_LISTS = (
+    "nodes",
+    "pods",
+    "pvs",
+    "pvcs",
+    "storageClasses",
+    "csinodes",
+    "csidrivers",
+    "csiStorageCapacities",
+    "volumeAttachments",
+    "services",
+    "replicationControllers",
+    "replicaSets",
+    "statefulSets",
+    "namespaces",
+    "pdbs",
+)
+ASPECTS = (("nodes",), ("pods", "namespaces"), ("pod",), ("config",), ("pdbs",), ("services",))
+STORAGE = ("pvs", "pvcs", "storageClasses", "csinodes", "csidrivers", "csiStorageCapacities", "volumeAttachments")
+IDENTITY = frozenset({"metadata", "name", "namespace", "spec", "containers", "uid", "nodeName", "volumeBindingMode"})
+"""Keys that are not dropped or swapped at random: the case would be none, be another object's, or lack a default."""
+NUMBERS = (-1, 0, 1, 2, 3, 5, 7, 10, 50, 99, 100, 101, 1000, 2**31 - 1)
+CPU = ("0", "1m", "99m", "100m", "101m", "0.1", "333m", "1", "1500m", "2", "3.92", "4", "8", "16", "64", "1k", "0.0005")
+MEMORY = (
+    "0",
+    "1",
+    "1Ki",
+    "64Mi",
+    "199Mi",
+    "200Mi",
+    "201Mi",
+    "256Mi",
+    "1.5Gi",
+    "1e9",
+    "3G",
+    "8Gi",
+    "128974848000m",
+    "1Ti",
+)
+COUNTS = ("0", "1", "2", "3", "5", "10", "110")
+QUANTITIES = {"cpu": CPU, "memory": MEMORY, "ephemeral-storage": MEMORY, "storage": MEMORY, "pods": COUNTS}
+
+
+def mutate(case: Case, pools: CasePools, random: Random) -> None:
+    """Change one thing in place."""
+    change = random.choices(CHANGES, weights=CHANGE_WEIGHTS)[0]
+    change(case, pools, random)
+
+
+def swap_part(case: Case, pools: CasePools, random: Random) -> None:
+    """Put something there that stands at the same place in a vector."""
+    spot = _random_spot(case, random)
+    if spot is not None:
+        spot.holder[spot.key] = pools.sample(spot.place, random)
+
+
+def add_part(case: Case, pools: CasePools, random: Random) -> None:
+    """Add a key that an object at this place may have, or one more element to a list."""
+    body, place = _random_body(case, random)
+    if place is None:
+        return
+    if isinstance(body, dict):
+        missing = [key for key in pools.keys[place] if key not in body]
+        if missing:
+            key = random.choice(missing)
+            body[key] = pools.sample((*place, key), random)
+    elif isinstance(body, list):
+        body.append(pools.sample((*place, ELEMENT), random))
+
+
+def drop_part(case: Case, _pools: CasePools, random: Random) -> None:
+    """Leave a key or an element out."""
+    spot = _random_spot(case, random)
+    if spot is not None:
+        del spot.holder[spot.key]
+
+
+def novel_value(case: Case, _pools: CasePools, random: Random) -> None:
+    """Put a number or an amount there that need not be in the vectors."""
+    spot = _random_spot(case, random, lambda spot: not isinstance(spot.part, dict | list))
+    if spot is None:
+        return
+    if spot.key in QUANTITIES:
+        spot.holder[spot.key] = random.choice(QUANTITIES[spot.key])
+    elif isinstance(spot.part, bool):
+        spot.holder[spot.key] = not spot.part
+    elif isinstance(spot.part, int):
+        spot.holder[spot.key] = random.choice(NUMBERS)
+
+
+def double_object(case: Case, _pools: CasePools, random: Random) -> None:
+    """Add a copy of a node or pod under another name, so that things tie, add up or conflict."""
+    field = random.choice(["nodes", "pods", "pods"])
+    if case.get(field):
+        twin = copy.deepcopy(random.choice(case[field]))
+        twin["metadata"]["name"] = f"{twin['metadata']['name']}-{random.randrange(1000)}"
+        twin["metadata"].pop("uid", None)
+        case[field].append(twin)
+
+
+def drop_object(case: Case, _pools: CasePools, random: Random) -> None:
+    """Take an object away."""
+    fields = [field for field in OBJECT_LISTS if case.get(field)]
+    if fields:
+        bodies = case[random.choice(fields)]
+        del bodies[random.randrange(len(bodies))]
+
+
+def move_pod(case: Case, _pools: CasePools, random: Random) -> None:
+    """Place a pod on another node, take it off its node, or nominate it."""
+    pods, names = case.get("pods") or [], _node_names(case)
+    if not pods or not names:
+        return
+    pod = random.choice(pods)
+    pod["spec"].pop("nodeName", None)
+    choice = random.random()
+    if choice < 0.7:
+        pod["spec"]["nodeName"] = random.choice(names)
+    elif choice < 0.95:
+        pod.setdefault("status", {})["nominatedNodeName"] = random.choice(names)
+
+
+def nominate(case: Case, _pools: CasePools, random: Random) -> None:
+    """Nominate a node to the pod that is decided about."""
+    names = _node_names(case)
+    if names:
+        case["pod"].setdefault("status", {})["nominatedNodeName"] = random.choice([*names, "gone"])
+
+
+def mix(case: Case, pools: CasePools, random: Random) -> None:
+    """Take a whole aspect of another case: its cluster's nodes, pods, storage, the pod or the configuration."""
+    other = copy.deepcopy(random.choice(pools.cases))
+    fields = random.choice(
+        [("nodes",), ("pods", "namespaces"), ("pod",), ("config",), STORAGE, ("pdbs",), ("services",)]
+    )
+    for field in fields:
+        if field in other:
+            case[field] = other[field]
+    if fields == STORAGE and "volumes" in other["pod"]["spec"]:
+        case["pod"]["spec"]["volumes"] = other["pod"]["spec"]["volumes"]
+
+
+def merge_pods(case: Case, pools: CasePools, random: Random) -> None:
+    """Give the pod one more part of another pod's spec, or another's labels."""
+    other = copy.deepcopy(random.choice(pools.cases)["pod"])
+    keys = [key for key in other["spec"] if key not in IDENTITY]
+    if keys:
+        key = random.choice(keys)
+        case["pod"]["spec"][key] = other["spec"][key]
+    if random.random() < 0.3 and "labels" in other["metadata"]:
+        case["pod"]["metadata"]["labels"] = other["metadata"]["labels"]
+
+
+def tighten(case: Case, _pools: CasePools, random: Random) -> None:
+    """Ask for so much, with such a priority, that others may have to go."""
+    if not case["pod"]["spec"]["containers"]:
+        return
+    resources = case["pod"]["spec"]["containers"][0].setdefault("resources", {})
+    resources["requests"] = {
+        **resources.get("requests", {}),
+        "cpu": random.choice(CPU),
+        "memory": random.choice(MEMORY),
+    }
+    case["pod"]["spec"]["priority"] = random.choice([0, 10, 100, 1000, 2000])
+
+
+Change = Callable[[Case, CasePools, Random], None]
+CHANGES: tuple[Change, ...] = (
+    swap_part,
+    add_part,
+    drop_part,
+    novel_value,
+    double_object,
+    drop_object,
+    move_pod,
+    nominate,
+    mix,
+    merge_pods,
+    tighten,
+)
+CHANGE_WEIGHTS = (8, 8, 4, 5, 2, 1, 2, 0.4, 3, 3, 0.7)
+
+
+def _node_names(case: Case) -> list[str]:
+    return [node["metadata"]["name"] for node in case.get("nodes") or []]
+
+
+def _random_object(case: Case, random: Random) -> tuple[Any, Place]:
+    """Return an object: half the time the pod that is decided about, for most parts of others mean little."""
+    fields = [field for field in (*OBJECT_LISTS, "config") if case.get(field)]
+    if not fields or random.random() < 0.5:
+        return case["pod"], ("pods", ELEMENT)
+    field = random.choice(fields)
+    if field == "config":
+        return case["config"], ("config",)
+    return random.choice(case[field]), (field, ELEMENT)
+
+
+def _random_spot(case: Case, random: Random, suits: Callable[[Spot], bool] = lambda _: True) -> Spot | None:
+    body, place = _random_object(case, random)
+    found = [spot for spot in parts(body, place) if spot.key not in IDENTITY and suits(spot)]
+    return random.choice(found) if found else None
+
+
+def _random_body(case: Case, random: Random) -> tuple[Any, Place]:
+    """Return an object or any object or list in it, with its place."""
+    body, place = _random_object(case, random)
+    inner = [(spot.part, spot.place) for spot in parts(body, place) if isinstance(spot.part, dict | list)]
+    return random.choice([(body, place), *inner])

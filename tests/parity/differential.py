@@ -1,0 +1,73 @@
+"""Cases that are decided twice: by kube-scheduler's own code, in the oracle, and by moorage.
+
+    PYTHONPATH=tests python tests/parity/differential.py --seed 7 --count 1000
+
+makes cases, prints where the decisions differ, and adds each case that does, as small as it still differs, to the file
+of `--keep`.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from controlplane.build import Binaries
+from moorage.simulator.parity import ParityReport, run_parity
+from moorage.simulator.parity_report import report_lines
+from parity.case_mutations import Case
+from parity.generate_cases import generate
+from parity.shrink import shrink
+
+Decided = dict[str, Any]
+"""A line of a vector file: `case` and `expect`."""
+
+
+def ask_oracle(cases: Iterable[Case]) -> list[Decided]:
+    """Return what kube-scheduler decides for the cases that the API server would take."""
+    text = "".join(f"{json.dumps(case)}\n" for case in cases)
+    command = [str(Binaries().path("oracle")), "-validate"]
+    answer = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    if answer.returncode:
+        raise RuntimeError(f"the oracle failed: {answer.stderr}")
+    return [json.loads(line) for line in answer.stdout.splitlines()]
+
+
+def compare_with_moorage(decided: Iterable[Decided]) -> ParityReport:
+    """Let moorage decide the same cases."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "cases.jsonl"
+        path.write_text("".join(f"{json.dumps(line)}\n" for line in decided), encoding="utf-8")
+        return run_parity([path])
+
+
+def differing_fields(cases: Iterable[Case]) -> dict[str, frozenset[str]]:
+    """Return the ids of the cases that are decided differently, with the fields of the decision that differ."""
+    report = compare_with_moorage(ask_oracle(cases))
+    return {
+        mismatch.case.id: frozenset(difference.path.partition(".")[0] for difference in mismatch.differences)
+        for mismatch in report.mismatches
+    }
+
+
+def main() -> int:
+    """Compare, and return 1 where decisions differ."""
+    parser = argparse.ArgumentParser(description="Decide new cases with kube-scheduler's code and with moorage.")
+    parser.add_argument("--seed", type=int, default=1, help="the same cases for the same seed")
+    parser.add_argument("--count", type=int, default=1000, help="how many cases to make")
+    parser.add_argument("--keep", type=Path, help="a .jsonl file to which shrunk cases that differ are added")
+    arguments = parser.parse_args()
+    report = compare_with_moorage(ask_oracle(generate(arguments.seed, arguments.count)))
+    sys.stdout.write("".join(f"{line}\n" for line in report_lines(report)))
+    if arguments.keep is not None:
+        small = [shrink(dict(mismatch.case.given), differing_fields) for mismatch in report.mismatches]
+        with arguments.keep.open("a", encoding="utf-8") as file:
+            file.writelines(f"{json.dumps(line)}\n" for line in ask_oracle(small))
+    return 1 if report.mismatches else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
