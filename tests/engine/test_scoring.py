@@ -39,7 +39,7 @@ def test_total_is_the_weighted_sum() -> None:
     object.__setattr__(weighted, "score", (WeightedScore(first, 3), WeightedScore(second, 1)))
     table = run_scores(weighted, pod(), NODES)
     assert np.array_equal(table.total, [130, 60])
-    assert [scores.weighted.tolist() for scores in table.plugins] == [[30, 60], [100, 0]]
+    assert [np.asarray(scores.weighted).tolist() for scores in table.plugins] == [[30, 60], [100, 0]]
 
 
 def test_skipped_plugin_adds_nothing_and_is_named() -> None:
