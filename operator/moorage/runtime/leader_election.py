@@ -33,6 +33,8 @@ logger = logging.getLogger(__name__)
 
 JITTER_FACTOR = 1.2
 """A standby looks at the lease every retry period, times 1 to 2.2."""
+MOST_STANDBY_SECONDS = 0.5
+"""Taken for a standby's retry period where that is longer: a lease that was released is to be taken within 2 s."""
 NEVER = float("-inf")
 
 
@@ -194,7 +196,9 @@ class LeaderElector:
 
     def _pause_seconds(self) -> float:
         period = self._settings.retry_period_seconds
-        return period if self._leads else period * (1 + self._random.random() * JITTER_FACTOR)
+        if self._leads:
+            return period
+        return min(period, MOST_STANDBY_SECONDS) * (1 + self._random.random() * JITTER_FACTOR)
 
     @property
     def _request_seconds(self) -> float:
