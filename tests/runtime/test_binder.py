@@ -161,3 +161,21 @@ def test_a_pod_that_tolerates_cordoned_nodes_is_bound_to_one() -> None:
     tolerant = pod("p", tolerations=[{"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}])
     look = LastLook({tolerant.key: tolerant}, {"n1": node("n1", unschedulable=True)})
     assert look.objection(tolerant, "n1") == ""
+
+
+async def test_at_a_stop_what_is_queued_is_dropped_and_what_is_being_bound_is_finished() -> None:
+    writer = FakeWriter()
+    writer.may_go.clear()
+    bench = Bench(writer, parallelism=2)
+    for name in ("a", "b", "c", "d"):
+        bench.binder.submit(bind_of(name), 0.0)
+    async with running(bench.binder):
+        await settle()
+        bench.binder.drop_queued()
+        assert len(bench.binder) == 2
+        writer.may_go.set()
+        await settle()
+        bench.binder.submit(bind_of("e"), 0.0)
+        await settle()
+    assert writer.started == ["a", "b", "e"]
+    assert len(bench.binder) == 0

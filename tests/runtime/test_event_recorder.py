@@ -205,3 +205,17 @@ async def test_nothing_is_sent_while_another_replica_leads() -> None:
 
 def test_a_reference_leaves_out_what_is_empty() -> None:
     assert b"resourceVersion" not in msgspec.json.encode(pod_reference(pod("p")))
+
+
+async def test_an_event_counts_as_waiting_until_the_api_server_has_answered() -> None:
+    def no_answer(_: Sent) -> Any:
+        raise ApiUnreachable("not yet")
+
+    recording = Recording(no_answer)
+    async with running(recording.recorder):
+        recording.recorder.record(policy_event())
+        await settle()
+        assert len(recording.created) == 1
+        assert len(recording.recorder) == 1
+        await recording.clock.advance(60)
+        assert len(recording.recorder) == 0

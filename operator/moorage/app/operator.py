@@ -22,6 +22,7 @@ import msgspec
 
 from moorage import __version__
 from moorage.app.connections import Connections, find_credentials, kopf_session, serving_tls
+from moorage.app.election import Election
 from moorage.app.endpoints import Vitals, endpoints
 from moorage.app.parts import Parts, World
 from moorage.app.policy_keeper import run_in
@@ -30,6 +31,7 @@ from moorage.controller.handlers import PolicyWatch
 from moorage.errors import MoorageError
 from moorage.runtime.clock import SystemClock
 from moorage.runtime.delegated_auth import DelegatedAuth
+from moorage.runtime.event_recorder import EventRecorder
 from moorage.runtime.leader_election import LeaderElector
 from moorage.runtime.metrics import Metrics
 from moorage.runtime.resources import SCHEDULING_POLICY
@@ -38,10 +40,10 @@ from moorage.runtime.server import OPEN_PATHS, HealthServer, Security, is_loopba
 logger = logging.getLogger(__name__)
 
 DRAIN_SECONDS = 10.0
-"""How long bindings under way, and events about them, may take at the end."""
+"""How long bindings under way may take at the end."""
+TELL_SECONDS = 1.0
+"""How long events about them may take then: the next leader waits."""
 DRAIN_POLL_SECONDS = 0.05
-UNRENEWED_SECONDS = 20.0
-"""A leader is unhealthy that has not renewed for this much longer than the lease lasts (as kube-scheduler)."""
 
 
 class Operator:
@@ -75,8 +77,8 @@ class Operator:
         credentials = await find_credentials(self._settings, self._clock)
         metrics = Metrics(credentials.server.partition("://")[2])
         connections = Connections(self._settings, credentials, self._clock, metrics.client, stack)
-        elector = await self._elector(connections)
-        may_write = elector.may_write if elector else _always
+        election = await self._election(connections, metrics)
+        may_write = election.elector.may_write if election else _always
         client = await connections.main_client(may_write)
         world = World(
             client=client,
@@ -87,25 +89,31 @@ class Operator:
             may_write=may_write,
         )
         parts = Parts(self._configuration, world)
-        await self._serve(parts, elector, connections)
+        await self._serve(parts, election, connections)
         async with asyncio.TaskGroup() as tasks:
-            await self._live(parts, elector, tasks)
+            await self._live(parts, election, tasks)
 
-    async def _elector(self, connections: Connections) -> LeaderElector | None:
-        if not self._settings.leader_election.enabled:
+    async def _election(self, connections: Connections, metrics: Metrics) -> Election | None:
+        settings = self._settings.leader_election
+        if not settings.enabled:
             return None
-        identity = f"{os.environ.get('POD_NAME') or socket.gethostname()}_{uuid4()}"
+        hostname = socket.gethostname()
+        identity = f"{os.environ.get('POD_NAME') or hostname}_{uuid4()}"
         client = await connections.unfenced_client()
-        return LeaderElector(client, identity, self._settings.leader_election, self._clock, self._random)
+        elector = LeaderElector(client, identity, settings, self._clock, self._random)
+        election = Election(settings, elector, EventRecorder(client, hostname, self._clock, metrics.recorder))
+        words = "Whether the reporting system is master of the lease, 0 indicates backup, 1 indicates master."
+        metrics.read_at_scrape("leader_election_master_status", words, ("name",), election.master_status)
+        return election
 
-    async def _serve(self, parts: Parts, elector: LeaderElector | None, connections: Connections) -> None:
+    async def _serve(self, parts: Parts, election: Election | None, connections: Connections) -> None:
         vitals = Vitals(
             settings=self._settings,
             scheduler=parts.scheduler,
             loop=parts.loop,
             informers=tuple(parts.informers.values()),
             policies_known=lambda: parts.keeper.has_synced,
-            lease_fault=lambda: self._lease_fault(elector),
+            lease_fault=election.fault if election else str,
             metrics=parts.world.metrics,
             clock=self._clock,
         )
@@ -120,9 +128,9 @@ class Operator:
         auth = DelegatedAuth(await connections.unfenced_client(), self._clock, OPEN_PATHS)
         return Security(context=serving_tls(self._settings), middleware=auth.middleware)
 
-    async def _live(self, parts: Parts, elector: LeaderElector | None, tasks: asyncio.TaskGroup) -> None:
+    async def _live(self, parts: Parts, election: Election | None, tasks: asyncio.TaskGroup) -> None:
         """Start, wait for the signal, and stop. The lease ends last: until then nobody else may bind."""
-        lease = self._lead(parts, elector, tasks)
+        lease = [tasks.create_task(election.run(parts.inbox.wake), name="leader-election")] if election else []
         background = [tasks.create_task(run(), name=name) for name, run in parts.background().items()]
         receive = run_in(asyncio.get_running_loop(), parts.keeper)
         watch = PolicyWatch(receive, kopf_session(self._settings))
@@ -135,28 +143,9 @@ class Operator:
             scheduling.cancel()
             await _drain(parts)
         finally:
-            await asyncio.to_thread(watch.stop)
             for task in (scheduling, *background, *lease):
                 task.cancel()
-
-    def _lead(self, parts: Parts, elector: LeaderElector | None, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
-        if elector is None:
-            return []
-
-        def changed(leads: bool, event: Any) -> None:  # noqa: FBT001 - the elector's callback
-            parts.recorder.record(event)
-            if leads:
-                parts.inbox.wake()
-
-        elector.changed = changed
-        return [tasks.create_task(elector.run(), name="leader-election")]
-
-    def _lease_fault(self, elector: LeaderElector | None) -> str:
-        if elector is None or not elector.leads:
-            return ""
-        limit = self._settings.leader_election.lease_duration_seconds + UNRENEWED_SECONDS
-        silent = elector.seconds_since_renewal
-        return f"the lease was not renewed for {silent:.0f} s" if silent > limit else ""
+            await asyncio.to_thread(watch.stop)  # takes its time, while the lease is released already
 
 
 async def _policies(parts: Parts) -> list[dict[str, Any]]:
@@ -166,13 +155,17 @@ async def _policies(parts: Parts) -> list[dict[str, Any]]:
 
 
 async def _drain(parts: Parts) -> None:
-    """Wait until nothing is being bound and all of it is told."""
+    """Wait until nothing is being bound, and a little for all of it to be told."""
+    parts.stop_deciding()
     with suppress(TimeoutError):
         async with asyncio.timeout(DRAIN_SECONDS):
             while parts.unfinished:  # noqa: ASYNC110 - many owners, once in a life
                 await asyncio.sleep(DRAIN_POLL_SECONDS)
+        async with asyncio.timeout(TELL_SECONDS):
             parts.keeper.report(parts.facts)
             await parts.policy_statuses.flush()
+            while parts.untold:  # noqa: ASYNC110 - the same
+                await asyncio.sleep(DRAIN_POLL_SECONDS)
 
 
 def _always() -> bool:

@@ -53,6 +53,8 @@ from moorage.settings import Settings
 logger = logging.getLogger(__name__)
 
 SEED_BITS = 32
+QUEUES = frozenset({"active", "backoff", "unschedulable", "gated"})
+"""What kube-scheduler calls queues; pods in flight are in none."""
 KEPT_RAW = frozenset({"Pod", "Node"})
 """Kinds whose bytes extenders may ask for."""
 
@@ -114,6 +116,12 @@ class Parts:
         self.claim_repair = SelectedNodeRepair(volumes, stores, self.recorder)
         surroundings = VictimWatch(last_look.exists, self.inbox.post)
         self.evictor = Evictor(client, self.recorder, world.metrics.scheduling, clock, surroundings)
+        world.metrics.read_at_scrape(
+            "scheduler_pending_pods",
+            "Number of pending pods, by the queue type.",
+            ("queue",),
+            lambda: {(queue,): count for queue, count in self.scheduler.pending_pods().items() if queue in QUEUES},
+        )
         self.facts = EngineFacts(self.scheduler, tally, self.extenders.troubles)
         self.keeper = self._keeper()
         carriers = Carriers(
@@ -135,10 +143,19 @@ class Parts:
         """Whether every informer has told all there is."""
         return all(informer.has_synced for informer in self.informers.values())
 
+    def stop_deciding(self) -> None:
+        """Leave what was decided, but not begun, to the next leader; volumes that are waited for are, too."""
+        self.binder.drop_queued()
+
     @property
     def unfinished(self) -> int:
-        """How much of what was decided is still to be written."""
-        return len(self.volume_binder) + len(self.binder) + len(self.pod_statuses) + len(self.recorder)
+        """How many pods are being bound."""
+        return len(self.binder)
+
+    @property
+    def untold(self) -> int:
+        """How much of what was done is still to be told."""
+        return len(self.pod_statuses) + len(self.recorder)
 
     def background(self) -> Mapping[str, Callable[[], Any]]:
         """Return what runs until it is cancelled, by name."""

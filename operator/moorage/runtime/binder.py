@@ -85,6 +85,10 @@ class Binder:
         self._queue.append((bind, started_at))
         self._queued.release()
 
+    def drop_queued(self) -> None:
+        """Leave decisions that nobody has begun to carry out to the next leader; for a clean stop."""
+        self._queue.clear()
+
     async def run(self) -> None:
         """Bind until cancelled."""
         async with asyncio.TaskGroup() as tasks:
@@ -94,6 +98,8 @@ class Binder:
     async def _work(self) -> None:
         while True:
             await self._queued.acquire()
+            if not self._queue:
+                continue  # what was queued was dropped
             bind, started_at = self._queue.popleft()
             self._in_flight += 1
             try:

@@ -75,13 +75,14 @@ class EventRecorder:
         self._observer = observer
         self._queue: deque[_New | _Repeated] = deque()
         self._queued = asyncio.Semaphore(0)
+        self._in_flight = 0
         self._series = SeriesCache()
         self._serial = int(clock.time() * NANOSECONDS)
         self._told = False
 
     def __len__(self) -> int:
-        """How many events wait to be sent."""
-        return len(self._queue)
+        """How many events wait to be sent, or are being sent."""
+        return len(self._queue) + self._in_flight
 
     def record(self, event: Event) -> None:
         """Queue an event; one of a running series is only counted, and written from time to time."""
@@ -136,6 +137,13 @@ class EventRecorder:
                 self._enqueue(_Repeated(key, series))
 
     async def _send(self, item: _New | _Repeated) -> None:
+        self._in_flight += 1
+        try:
+            await self._try_to_send(item)
+        finally:
+            self._in_flight -= 1
+
+    async def _try_to_send(self, item: _New | _Repeated) -> None:
         """Send with a few tries; what fails in the end is counted and dropped."""
         for attempt in range(TRIES):
             try:
