@@ -98,13 +98,14 @@ def sandbox_cluster(directory: Path) -> Iterator[Cluster]:
 
 
 @contextmanager
-def real_cluster(directory: Path) -> Iterator[Cluster]:
+def real_cluster(directory: Path, prepared: ControlPlane | None = None) -> Iterator[Cluster]:
     """Run a kube-apiserver with the sandbox's default nodes, and nothing that makes pods run."""
-    with closing(Ports()) as ports, ControlPlane() as control_plane:
+    with closing(Ports()) as ports, prepared or ControlPlane() as control_plane:
         asyncio.run(create_nodes(control_plane, (node for group in load_node_groups() for node in group.nodes())))
         cluster = Cluster(control_plane.kubeconfig, directory, ports, control_plane.apiserver, control_plane)
         cluster.apply(render())
-        cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+        # A definition that has no status yet is an error to `kubectl wait`.
+        eventually(lambda: cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"))
         yield cluster
 
 

@@ -8,6 +8,7 @@ from itertools import count
 import pytest
 
 from controlplane.component import Component
+from e2e.audited import Audited, audited_cluster
 from e2e.case import Case, case_of
 from e2e.clusters import Cluster, real_cluster, sandbox_cluster
 from processes import moorage
@@ -33,6 +34,13 @@ def cluster(nodes_only: Cluster, operator: Component) -> Cluster:
     """A cluster with the default nodes and an operator that runs."""
     assert operator.running
     return nodes_only
+
+
+@pytest.fixture(scope="session")
+def audited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audited]:
+    """A real cluster with the default nodes, an audit log, and no operator but those that a test starts."""
+    with audited_cluster(tmp_path_factory.mktemp("audited")) as audited:
+        yield audited
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,98 @@
+"""A real cluster whose API server writes down who wrote what, and when: its word counts, not the replicas'."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from controlplane.launcher import CLUSTER_ADMINS, ControlPlane
+from e2e.clusters import Cluster, real_cluster
+
+REPLICAS = ("replica-1", "replica-2")
+"""Users, so that the audit log tells replicas apart."""
+POLICY: dict[str, Any] = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived"],
+    "rules": [
+        {
+            "level": "Metadata",
+            "verbs": ["create", "update", "patch", "delete"],
+            "resources": [
+                {"group": "", "resources": ["pods", "pods/binding", "pods/status", "pods/eviction"]},
+                {"group": "coordination.k8s.io", "resources": ["leases"]},
+                {"group": "events.k8s.io", "resources": ["events"]},
+            ],
+        },
+        {"level": "None"},
+    ],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A write that the API server answered."""
+
+    user: str
+    verb: str
+    resource: str
+    """Such as `pods/binding`."""
+    name: str
+    code: int
+    seconds: float
+    """When it arrived, since the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """A cluster, and what was written to it."""
+
+    cluster: Cluster
+    log: Path
+
+    @property
+    def control_plane(self) -> ControlPlane:
+        """The real one that it is."""
+        assert self.cluster.control_plane is not None
+        return self.cluster.control_plane
+
+    def writes(self, resource: str, prefix: str = "") -> list[Write]:
+        """Return the writes that were carried out, of objects whose names begin with `prefix`, in their order."""
+        found = [_write(json.loads(line)) for line in self.log.read_text(encoding="utf-8").splitlines()]
+        carried_out = (one for one in found if one.resource == resource and one.name.startswith(prefix))
+        return sorted((one for one in carried_out if one.code < 400), key=lambda one: one.seconds)
+
+    def bindings(self, prefix: str, user: str = "") -> list[Write]:
+        """Return the bindings of pods whose names begin with `prefix`."""
+        return [one for one in self.writes("pods/binding", prefix) if user in {one.user, ""}]
+
+
+@contextmanager
+def audited_cluster(directory: Path) -> Iterator[Audited]:
+    """Run a real API server with an audit log, and a user for each replica."""
+    policy, log = directory / "audit-policy.json", directory / "audit.log"
+    policy.write_text(json.dumps(POLICY), encoding="utf-8")
+    flags = [f"--audit-policy-file={policy}", f"--audit-log-path={log}"]
+    control_plane = ControlPlane(more_apiserver_flags=flags)
+    for replica in REPLICAS:
+        control_plane.add_user(replica, CLUSTER_ADMINS)
+    with real_cluster(directory, control_plane) as cluster:
+        yield Audited(cluster, log)
+
+
+def _write(entry: dict[str, Any]) -> Write:
+    about = entry["objectRef"]
+    subresource = about.get("subresource")
+    return Write(
+        user=entry["user"]["username"],
+        verb=entry["verb"],
+        resource=f"{about['resource']}/{subresource}" if subresource else about["resource"],
+        name=about.get("name", ""),
+        code=entry["responseStatus"]["code"],
+        seconds=datetime.fromisoformat(entry["requestReceivedTimestamp"]).timestamp(),
+    )

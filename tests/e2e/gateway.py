@@ -1,0 +1,99 @@
+"""A way to a real API server on which some requests get lost: a replica that goes through it is cut off at will.
+
+It speaks plain HTTP to its client, so that it sees what is asked for, and forwards the client's own credentials.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+from aiohttp import ClientError, ClientSession, TCPConnector, web
+
+CALL_SECONDS = 10.0
+CONNECTION_HEADERS = {"host", "connection", "transfer-encoding", "content-length"}
+NOTHING = re.compile(r"(?!)")
+
+
+@dataclass(slots=True)
+class Gateway:
+    """Forwards requests; those whose path matches `lost` get no answer, and never arrive."""
+
+    server: str
+    ca_file: str
+    lost: re.Pattern[str] = NOTHING
+    _session: ClientSession = field(init=False)
+    _runner: web.AppRunner = field(init=False)
+
+    def lose(self, pattern: str) -> None:
+        """Lose requests by their path from now on."""
+        self.lost = re.compile(pattern)
+
+    def heal(self) -> None:
+        """Lose nothing any more."""
+        self.lost = NOTHING
+
+    async def start(self) -> int:
+        """Listen, and return the port."""
+        context = ssl.create_default_context(cafile=self.ca_file)
+        self._session = ClientSession(connector=TCPConnector(ssl=context, limit=0), auto_decompress=False)
+        application = web.Application(client_max_size=1 << 26)
+        application.router.add_route("*", "/{path:.*}", self._forward)
+        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0, handler_cancellation=True)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        return int(self._runner.addresses[0][1])
+
+    async def stop(self) -> None:
+        """Hang up."""
+        await self._runner.cleanup()
+        await self._session.close()
+
+    async def _forward(self, request: web.Request) -> web.StreamResponse:
+        body = await request.read()
+        if self.lost.search(request.path):
+            await asyncio.Event().wait()
+        headers = [(name, value) for name, value in request.headers.items() if name.lower() not in CONNECTION_HEADERS]
+        url = f"{self.server}{request.raw_path}"
+        try:
+            async with self._session.request(
+                request.method, url, headers=headers, data=body or None, timeout=None
+            ) as answer:
+                response = web.StreamResponse(status=answer.status)
+                for name in ("Content-Type", "Retry-After"):
+                    if name in answer.headers:
+                        response.headers[name] = answer.headers[name]
+                await response.prepare(request)
+                async for chunk in answer.content.iter_any():
+                    await response.write(chunk)
+                return response
+        except (ClientError, OSError) as error:
+            raise web.HTTPBadGateway(text=str(error)) from error
+
+
+@contextmanager
+def gateway(kubeconfig: Path, through: Path) -> Iterator[Gateway]:
+    """Open a gateway to a kubeconfig's API server, and write `through`, the kubeconfig that goes through it."""
+    config = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
+    cluster = config["clusters"][0]["cluster"]
+    made = Gateway(cluster["server"], cluster.pop("certificate-authority"))
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="gateway")
+    thread.start()
+    try:
+        port = asyncio.run_coroutine_threadsafe(made.start(), loop).result(CALL_SECONDS)
+        cluster["server"] = f"http://127.0.0.1:{port}"
+        through.write_text(yaml.safe_dump(config), encoding="utf-8")
+        yield made
+    finally:
+        asyncio.run_coroutine_threadsafe(made.stop(), loop).result(CALL_SECONDS)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
