@@ -7,7 +7,7 @@ placement is held against the other scheduler's best nodes for the very cluster 
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, contextmanager
 from typing import Any
 
 import aiohttp
@@ -16,6 +16,7 @@ import pytest
 from controlplane.launcher import ControlPlane
 from controlplane.objects import PODS, api_session, create_nodes, delete_nodes_and_pods, pause_pod, simulated_node
 from controlplane.ports import Ports
+from moorage.api.crd import render
 from moorage.framework.registry import Registry
 from moorage.simulator.cases import Case
 from moorage.simulator.parity import decide
@@ -138,10 +139,22 @@ async def by_moorage(control_plane: ControlPlane) -> list[Placement]:
     flags = (f"--config={file}", "--allow-default-scheduler", "--no-leader-elect")
     async with equal_cluster(control_plane):
         with (
+            policies_installed(control_plane),
             closing(Ports()) as ports,
             moorage(control_plane.kubeconfig, control_plane.directory, ports, *flags, name="moorage-placements"),
         ):
             return await placements(control_plane, "moorage")
+
+
+@contextmanager
+def policies_installed(control_plane: ControlPlane) -> Iterator[None]:
+    """Serve SchedulingPolicies: moorage is not ready without."""
+    control_plane.kubectl("apply", "-f", "-", input=render())
+    control_plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+    try:
+        yield
+    finally:
+        control_plane.kubectl("delete", "-f", "-", input=render())
 
 
 async def test_each_scheduler_takes_a_node_that_is_best_for_the_other(empty_control_plane: ControlPlane) -> None:
