@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -30,8 +30,8 @@ def main() -> None:
     parser.add_argument("--part", choices=["all", "engine", "end-to-end"], default="all")
     parser.add_argument("--nodes", type=int, nargs="+", help="sizes of clusters")
     parser.add_argument("--pods-a-node", type=int, nargs="+", default=[3, 30], help="pods in place, engine alone")
-    parser.add_argument("--pods", type=int, default=3000, help="pods to bind, whole path")
-    parser.add_argument("--kinds", nargs="+", default=["plain"], help="kinds of pods, whole path")
+    parser.add_argument("--pods", type=int, default=2000, help="pods to bind, whole path")
+    parser.add_argument("--kinds", nargs="+", default=["plain", "zone spread"], help="kinds of pods, whole path")
     parser.add_argument("--json", type=Path, default=Path("bench.json"), help="where the figures go")
     arguments = parser.parse_args()
     figures: dict[str, list[dict[str, object]]] = {}
@@ -40,9 +40,9 @@ def main() -> None:
         _print_engine(results)
         figures["engine"] = [asdict(result) for result in results]
     if arguments.part != "engine":
-        pairs = list(_end_to_end(arguments.kinds, arguments.nodes or [1000, 5000], arguments.pods))
-        _print_end_to_end(pairs)
-        figures["endToEnd"] = [asdict(result) for pair in pairs for result in pair]
+        groups = list(_end_to_end(arguments.kinds, arguments.nodes or [1000, 5000], arguments.pods))
+        _print_end_to_end(groups)
+        figures["endToEnd"] = [asdict(result) for group in groups for result in group]
     arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
 
 
@@ -61,33 +61,35 @@ def _print_engine(results: Iterable[engine.EngineResult]) -> None:
     Console().print(table)
 
 
-def _end_to_end(
-    kinds: Iterable[str], sizes: Iterable[int], pods: int
-) -> Iterator[tuple[end_to_end.EndToEndResult, end_to_end.EndToEndResult]]:
+def _end_to_end(kinds: Sequence[str], sizes: Iterable[int], pods: int) -> Iterator[Sequence[end_to_end.EndToEndResult]]:
     missing = Binaries().missing()
     if missing:
         console.print(f"the whole path is left out: {', '.join(missing)} not built; run `make controlplane`")
         return
-    for kind in kinds:
-        for nodes in sizes:
-            console.print(f"whole path: {pods} pods ({kind}) on {nodes} nodes, both schedulers ...", style="dim")
-            yield end_to_end.measure(kind, nodes, pods)
+    for nodes in sizes:
+        console.print(f"whole path: {pods} pods ({', '.join(kinds)}) on {nodes} nodes ...", style="dim")
+        for results in end_to_end.measure(nodes, kinds, pods):
+            for result in results:
+                console.print(f"  {result.kind}, {result.scheduler}: {result.pods_a_second:,.0f} pods/s", style="dim")
+            yield results
 
 
-def _print_end_to_end(pairs: Iterable[tuple[end_to_end.EndToEndResult, end_to_end.EndToEndResult]]) -> None:
+def _print_end_to_end(groups: Iterable[Sequence[end_to_end.EndToEndResult]]) -> None:
+    """Print the rates as they are and as ratios to kube-scheduler's, beside which a run on another day can be put."""
     table = Table("pods", "nodes", "scheduler", "pods/s", "ratio", "CPU ms/pod", "peak MB", title="Whole path")
-    for pair in pairs:
-        for result in pair:
-            ratio = result.pods_a_second / pair[1].pods_a_second
+    for results in groups:
+        peer = next(result for result in results if result.scheduler == end_to_end.THEIRS)
+        for result in results:
             table.add_row(
                 result.kind,
                 f"{result.nodes:,}",
                 result.scheduler,
                 f"{result.pods_a_second:,.0f}",
-                f"{ratio:.2f}",
+                f"{result.pods_a_second / peer.pods_a_second:.2f}",
                 f"{result.cpu_milliseconds_a_pod:.2f}",
                 f"{result.peak_megabytes:,.0f}",
             )
+        table.add_section()
     Console().print(table)
 
 

@@ -1,0 +1,102 @@
+"""The limit: binds all waiting pods to nodes in turn and writes an event for each, with no watch and no decision.
+
+It goes the same way as moorage does (client, connections, writer, recorder), so what is left between the two is what
+watching, knowing and deciding cost. Prints what it took as JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import resource
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import cycle
+from pathlib import Path
+from random import Random
+
+import msgspec
+
+from moorage.model.decode import Decoder
+from moorage.model.pod import Pod
+from moorage.runtime.binding import BindingWriter
+from moorage.runtime.clock import SystemClock
+from moorage.runtime.credentials import load_credentials
+from moorage.runtime.event import scheduled
+from moorage.runtime.event_recorder import EventRecorder
+from moorage.runtime.kube import KubeClient
+from moorage.runtime.list_watch import ListWatch
+from moorage.runtime.pooled_transport import open_transport
+from moorage.runtime.rate_limiter import RateLimiter
+from moorage.runtime.resources import NODE, POD, Resource
+from moorage.runtime.tls import TlsContexts
+from moorage.settings import Settings
+
+PARALLELISM = Settings().parallelism
+CONNECTIONS = 64
+DRAIN_POLL_SECONDS = 0.01
+
+
+class Unobserved:
+    """Counts nothing."""
+
+    def observe_request(self, verb: str, status: int, seconds: float) -> None:
+        """Pass over a request."""
+
+    def observe_throttling(self, verb: str, seconds: float) -> None:
+        """Pass over a wait."""
+
+    def observe_event(self, result: str) -> None:
+        """Pass over an event."""
+
+
+@dataclass(frozen=True, slots=True)
+class BindLoop:
+    """Writes bindings and events."""
+
+    writer: BindingWriter
+    recorder: EventRecorder
+
+    async def run(self, waiting: Iterator[tuple[Pod, str]]) -> None:
+        """Bind each pod to its node, as many at a time as moorage does, until all of it is told."""
+        telling = asyncio.create_task(self.recorder.run())
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(PARALLELISM):
+                tasks.create_task(self._bind_one_after_the_other(waiting))
+        while len(self.recorder):  # noqa: ASYNC110 - there is no event to wait for
+            await asyncio.sleep(DRAIN_POLL_SECONDS)
+        telling.cancel()
+
+    async def _bind_one_after_the_other(self, waiting: Iterator[tuple[Pod, str]]) -> None:
+        for pod, node_name in waiting:
+            await self.writer.bind(pod, node_name)
+            self.recorder.record(scheduled(pod, node_name, pod.scheduler_name))
+
+
+async def main(kubeconfig: Path) -> None:
+    """Bind all that waits."""
+    clock, random = SystemClock(), Random()
+    credentials = await load_credentials(str(kubeconfig), clock)
+    tls = TlsContexts(credentials.tls, clock, strict=True) if credentials.tls else None
+    async with open_transport(credentials, CONNECTIONS, tls) as transport:
+        client = KubeClient(transport, clock, RateLimiter(0, 0, clock), Unobserved())
+        decoder = Decoder()
+        nodes = [decoder.node(bytes(raw)).name for raw in await _all(client, NODE)]
+        pods = [decoder.pod(bytes(raw)) for raw in await _all(client, POD)]
+        loop = BindLoop(BindingWriter(client, clock, random), EventRecorder(client, "bind-loop", clock, Unobserved()))
+        started = time.process_time()
+        await loop.run(zip((pod for pod in pods if not pod.node_name), cycle(nodes), strict=False))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({"cpuSeconds": time.process_time() - started, "peakMegabytes": peak}))
+
+
+async def _all(client: KubeClient, kind: Resource) -> list[msgspec.Raw]:
+    return [raw async for page in ListWatch(client, kind, Random()).pages() for raw in page]
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kubeconfig", type=Path, required=True)
+    asyncio.run(main(parser.parse_args().kubeconfig))
