@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import ssl
+from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from typing import Any
@@ -32,15 +33,26 @@ class Reader:
     def read(self, path: str) -> Any:
         """Return an object or a list. LookupError if there is none, AssertionError if there is no answer."""
         try:
-            self._connection.request("GET", path, headers=self._headers)
-            answer = self._connection.getresponse()
-            body = answer.read()
+            status, body = self._get(path)
+        except (OSError, HTTPException):
+            status, body = self._get_anew(path)
+        if status != HTTPStatus.OK:
+            raise LookupError(f"GET {path}: {status}: {body.decode()}")
+        return json.loads(body)
+
+    def _get(self, path: str) -> tuple[int, bytes]:
+        self._connection.request("GET", path, headers=self._headers)
+        answer = self._connection.getresponse()
+        return answer.status, answer.read()
+
+    def _get_anew(self, path: str) -> tuple[int, bytes]:
+        """Ask over another connection: the server may have gone and come back since the last request."""
+        self.close()
+        try:
+            return self._get(path)
         except (OSError, HTTPException) as error:
             self.close()
             raise AssertionError(f"GET {path}: {error}") from error
-        if answer.status != 200:
-            raise LookupError(f"GET {path}: {answer.status}: {body.decode()}")
-        return json.loads(body)
 
     def close(self) -> None:
         """Close the connection; the next read opens another one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -154,16 +155,17 @@ class TestOutages:
     def test_a_deletion_during_an_outage_is_not_missed(self, world: World) -> None:
         """No watch tells of it: when kopf lists anew, what is gone is just not there."""
         world.case.cluster.apply(world.case.policy())
-        with world.operator_that_resyncs_often():
+        with world.operator_that_resyncs_often() as moorage:
             eventually(world.case.is_live)
             world.api.fault(Fail(500), verb="list", path="/schedulingpolicies", times=None)
-            world.api.fault(Fail(500), verb="watch", path="/schedulingpolicies", times=None)
+            world.api.fault(Expire(), verb="watch", path="/schedulingpolicies", times=None)
             world.api.pause()
             world.api.resume()
             world.case.cluster.kubectl("delete", "schedulingpolicy", world.case.name, "--wait=false")
             world.api.heal()
+            eventually(lambda: not json.loads(moorage.endpoint.read("/debug/cache"))["profiles"], SLOW)
             world.burst(1)
-            world.case.told("p0", "NoSchedulingPolicy", seconds=SLOW)
+            world.case.told("p0", "NoSchedulingPolicy")
         assert world.bound() == 0
 
 
@@ -195,6 +197,15 @@ class TestRefusals:
             world.burst(3)
             world.all_bound(3)
             assert "Traceback" not in moorage.log.read_text(encoding="utf-8")
+
+    def test_an_end_of_the_watch_of_policies_is_told_in_one_line_and_the_watch_begins_again(self, world: World) -> None:
+        """kopf gives up on a 403; whoever starts it again must not miss what happens then."""
+        world.api.fault(Fail(403), verb="watch", path="/schedulingpolicies", times=4)
+        with world.operator() as moorage:
+            eventually(lambda: "the watch of SchedulingPolicies ended" in moorage.log.read_text(encoding="utf-8"))
+            world.case.cluster.apply(world.case.policy())
+            eventually(world.case.is_live, SLOW)
+            assert len(complaints(moorage)) == 1, complaints(moorage)
 
     def test_silent_watches_cost_nothing_but_time(self, world: World) -> None:
         world.case.cluster.apply(world.case.policy())

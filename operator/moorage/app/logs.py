@@ -12,7 +12,8 @@ from moorage.errors import ConfigurationError, Fault
 TEXT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 QUIET = {
     "kopf": logging.WARNING,
-    "kopf._core.reactor.running": logging.ERROR,  # warns that a thread gets no signals, which is as it should be
+    "kopf._cogs.clients": logging.CRITICAL,  # tells of each failed try; what they come to, PolicyWatch tells
+    "kopf._core.reactor": logging.CRITICAL,  # the same, and that a thread gets no signals, as it should be
     "aiohttp": logging.WARNING,
     "kubernetes": logging.WARNING,
 }
