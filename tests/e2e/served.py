@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from controlplane.ports import Ports
-from e2e.clusters import Cluster
+from e2e.clusters import Cluster, Manifest
 from moorage.api.crd import crd
 from moorage.sandbox.faults import Action
 from moorage.sandbox.nodes import NodeGroup
@@ -42,6 +43,12 @@ class Served:
     def heal(self) -> None:
         """Take all faults out of force."""
         self._call(self.server.faults.clear)
+
+    def put(self, place: str, manifest: Manifest, *, namespace: str = "") -> None:
+        """Store an object as it is: no defaults, no validation."""
+        metadata = {"namespace": namespace} if namespace else {}
+        metadata |= {"uid": str(uuid4()), "creationTimestamp": "2026-01-01T00:00:00Z", **manifest["metadata"]}
+        self._call(lambda: self.server.store.create(place, {**manifest, "metadata": metadata}))
 
     def pause(self) -> None:
         """Let the API server go away."""

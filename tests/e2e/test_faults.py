@@ -14,7 +14,7 @@ import pytest
 
 from controlplane.component import Component, Endpoint
 from e2e.case import Case, case_of
-from e2e.clusters import as_text, eventually
+from e2e.clusters import Manifest, as_text, eventually
 from e2e.served import Served, served
 from moorage.api.crd import render
 from moorage.sandbox.faults import Delay, End, Expire, Fail, Garbage, Reset, Stall
@@ -125,6 +125,13 @@ def test_an_operator_without_api_server_says_so_once_and_waits_for_it(world: Wor
         assert len(complaints(moorage)) == 1, complaints(moorage)
 
 
+def test_an_operator_that_its_api_server_does_not_know_says_so_once_and_goes_on_asking(world: World) -> None:
+    world.api.fault(Fail(401), times=60)
+    with world.operator(ready="/healthz") as moorage:
+        eventually(lambda: "became leader" in moorage.log.read_text(encoding="utf-8"), SLOW)
+        assert len(complaints(moorage)) == 1, complaints(moorage)
+
+
 def test_an_operator_without_its_crd_says_so_once_and_waits_for_it(tmp_path: Path) -> None:
     with in_world(tmp_path, with_crd=False) as world, world.operator(ready="/healthz") as moorage:
         eventually(lambda: "SchedulingPolicy is not installed" in moorage.log_tail())
@@ -207,6 +214,33 @@ class TestRefusals:
             eventually(world.case.is_live, SLOW)
             assert len(complaints(moorage)) == 1, complaints(moorage)
 
+    def test_what_no_api_server_should_hold_is_left_out_and_everything_else_goes_on(self, world: World) -> None:
+        """Objects of a newer version, or of none: the operator reads what it can."""
+        strange: list[Manifest] = [
+            {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": [UNKNOWN]}]}}}},
+            {"affinity": {"podAntiAffinity": {REQUIRED: [{"topologyKey": "zone", "labelSelector": SELECTOR}]}}},
+            {"tolerations": [{"key": "a", "operator": "Resembles"}]},
+            {"topologySpreadConstraints": [{"maxSkew": -1, "topologyKey": "", "whenUnsatisfiable": "Perhaps"}]},
+            {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "much"}}}]},
+            {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "-5"}}}]},
+            {"containers": None},
+            {"priority": "high"},
+        ]
+        world.case.cluster.apply(world.case.policy())
+        with world.operator() as moorage:
+            for number, spec in enumerate(strange):
+                world.api.put("pods.", world.case.pod(f"strange-{number}", **spec), namespace="default")
+            for number, allocatable in enumerate(({"cpu": "-4", "pods": "many"}, None, {"cpu": "1e400"})):
+                world.api.put("nodes.", world.case.node(f"strange-{number}", allocatable=allocatable))
+            world.api.put("nodes.", world.case.node("bare") | {"status": None})
+            world.burst(10)
+            eventually(lambda: sum("nodeName" in pod["spec"] for pod in plain(world)) == 10)
+            log = moorage.log.read_text(encoding="utf-8")
+            assert "Traceback" not in log
+            assert "unforeseen" not in log
+            assert moorage.endpoint.ready()
+            assert {pod["spec"]["nodeName"].partition("-")[0] for pod in plain(world)} == {"equal"}
+
     def test_silent_watches_cost_nothing_but_time(self, world: World) -> None:
         world.case.cluster.apply(world.case.policy())
         with world.operator():
@@ -215,6 +249,16 @@ class TestRefusals:
             world.burst(10)
             world.api.heal()
             world.all_bound(10)
+
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+UNKNOWN = {"key": "a", "operator": "Resembles", "values": ["b"]}
+SELECTOR = {"matchExpressions": [UNKNOWN]}
+
+
+def plain(world: World) -> list[Manifest]:
+    """Return the pods with nothing strange about them."""
+    return [pod for pod in world.case.pods() if "strange" not in pod["metadata"]["name"]]
 
 
 def disturb(api: Served) -> None:

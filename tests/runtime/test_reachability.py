@@ -61,6 +61,12 @@ async def test_single_connections_that_are_reset_are_no_outage(told: pytest.LogC
     assert levels(told) == []
 
 
+async def test_credentials_that_are_not_taken_are_told_once(told: pytest.LogCaptureFixture) -> None:
+    await ask(TellingTransport(Scripted(*[401] * 5, 403), Reachability(SERVER)), 6)
+    assert levels(told) == ["WARNING", "INFO"]
+    assert "does not take our credentials (401)" in told.messages[0]
+
+
 async def test_transports_that_share_a_reachability_tell_it_together(told: pytest.LogCaptureFixture) -> None:
     reachability = Reachability(SERVER)
     for _ in range(4):
