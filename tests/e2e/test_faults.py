@@ -195,10 +195,11 @@ class TestRefusals:
             assert moorage.exit_code == 0
 
     def test_a_start_in_the_middle_of_it_only_takes_longer(self, world: World) -> None:
-        for code in (401, 403, 409, 410, 429, 500, 503):
+        for path in ("/schedulingpolicies", "/pods", "/nodes"):
+            for fault in (Garbage(), Garbage(b"{}"), Garbage(b'{"items": 7}'), Fail(401), Fail(500), Expire()):
+                world.api.fault(fault, verb="list", path=path)
+        for code in (403, 409, 410, 429, 503):
             world.api.fault(Fail(code, retry_after_seconds=code == 429), verb="list", times=20)
-        world.api.fault(Garbage(), verb="list", path="/schedulingpolicies")
-        world.api.fault(Garbage(), verb="list", path="/pods")
         world.case.cluster.apply(world.case.policy())
         with world.operator() as moorage:
             world.burst(3)

@@ -33,6 +33,7 @@ from moorage.runtime.clock import SystemClock
 from moorage.runtime.delegated_auth import DelegatedAuth
 from moorage.runtime.event_recorder import EventRecorder
 from moorage.runtime.leader_election import LeaderElector
+from moorage.runtime.list_watch import ListWatch
 from moorage.runtime.metrics import Metrics
 from moorage.runtime.resources import SCHEDULING_POLICY
 from moorage.runtime.server import OPEN_PATHS, HealthServer, Security, is_loopback
@@ -149,9 +150,8 @@ class Operator:
 
 
 async def _policies(parts: Parts) -> list[dict[str, Any]]:
-    body = await parts.world.client.get(SCHEDULING_POLICY.collection)
-    items: list[dict[str, Any]] = msgspec.json.decode(body)["items"]
-    return items
+    source = ListWatch(parts.world.client, SCHEDULING_POLICY, parts.world.random)
+    return [msgspec.json.decode(raw) async for page in source.pages() for raw in page]
 
 
 async def _drain(parts: Parts) -> None:
