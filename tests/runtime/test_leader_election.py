@@ -181,6 +181,15 @@ async def test_a_standby_takes_over_within_the_lease_and_a_retry_after_a_crash()
     assert server.spec["leaseTransitions"] == 1
 
 
+async def test_a_lease_whose_renewal_was_under_way_at_the_stop_is_released_too() -> None:
+    _, server, (replica,) = cluster("a")
+    async with running(replica.elector):
+        await settle()
+        assert server.lease
+        server.lease["metadata"]["resourceVersion"] = "renewed"
+    assert server.spec["holderIdentity"] == ""
+
+
 async def test_a_clean_stop_releases_the_lease_and_the_other_takes_it_within_two_seconds() -> None:
     clock, server, (a, b) = cluster("a", "b")
     leading = asyncio.create_task(a.elector.run())

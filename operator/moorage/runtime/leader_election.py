@@ -149,12 +149,17 @@ class LeaderElector:
     async def _release(self) -> None:
         lease = self._lease
         self._become(leads=False)
-        if lease is None or lease.spec.holder_identity != self.identity:
-            return
         try:
-            await self._write(lease.released(self._clock.time()))
+            try:
+                await self._give_up(lease)
+            except Conflict:  # a renewal was under way when the stop came, and its answer was not waited for
+                await self._give_up(await self._read())
         except (ApiError, ApiUnreachable) as error:
             logger.warning("The lease %s could not be released; it expires by itself: %s", self._path, error)
+
+    async def _give_up(self, lease: Lease | None) -> None:
+        if lease and lease.spec.holder_identity == self.identity:
+            await self._write(lease.released(self._clock.time()))
 
     def _observe(self, lease: Lease) -> None:
         """Note the lease; a change of it restarts the time after which it counts as expired."""
