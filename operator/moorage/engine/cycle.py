@@ -71,6 +71,8 @@ def run_cycle(attempt: Attempt) -> Result:
     if nominated is not None and nominated.feasible.any():
         return _conclude(attempt, found, nominated, Sample(np.zeros(1, np.int64), 0))
     verdicts = run_filters(found, candidates(found, attempt.snapshot))
+    if found.plan.unprepared and (fault := verdicts.fault()):
+        raise CycleError(fault)
     fitting = _sample(attempt, verdicts)
     if not len(fitting.positions):
         outside = nominated is not None and verdicts.nodes.position(nominated.nodes.names[0]) is None

@@ -54,6 +54,15 @@ class NodeVerdicts(Struct):
                 left &= verdict.passed
         return found
 
+    def fault(self) -> str:
+        """Return what a Filter plugin failed with on some node; empty where none did."""
+        for rejected in self.rejections():
+            for rejection in rejected.reasons:
+                if rejection.code is Code.ERROR and (rejection.nodes & rejected.nodes).any():
+                    return _failure(rejected.plugin, rejection.reason)
+        faults = [status.message for status in self.crowded.values() if status.code is Code.ERROR]
+        return faults[0] if faults else ""
+
 
 def run_filters(found: PreFiltered, nodes: Snapshot) -> NodeVerdicts:
     """Judge every node of a view."""
@@ -92,7 +101,7 @@ def fits(found: PreFiltered, states: States, node: NodeWhatIf) -> bool:
 def judge(found: PreFiltered, states: States, node: NodeWhatIf) -> Status:
     """Return the first rejection of one node, or success."""
     for plugin in _undecided(found, node):
-        verdict = plugin.filter(states.get(plugin), found.pod, node)
+        verdict = _ask(plugin, found, states, node)
         if not verdict.passed[0]:
             return status_at(plugin.name, verdict.rejections(), 0)
     return SUCCESS
@@ -107,12 +116,21 @@ def _undecided(found: PreFiltered, node: NodeWhatIf) -> Sequence[FilterPlugin[An
 
 
 def status_at(plugin: str, reasons: Sequence[Rejection], position: int) -> Status:
-    """Put the rejections of one node together: all reasons, and the code that leaves less hope."""
+    """Put the rejections of one node together: all reasons, and the code that leaves less hope.
+
+    A plugin's failure is told with its name; without one, as the plugin itself tells it.
+    """
     holding = [rejection for rejection in reasons if rejection.nodes[position]]
     codes = {rejection.code for rejection in holding}
     worst = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
     code = worst if worst in codes else next(iter(codes), Code.UNSCHEDULABLE)
+    if plugin and code is Code.ERROR:
+        return Status(code, tuple(_failure(plugin, rejection.reason) for rejection in holding), plugin)
     return Status(code, tuple(rejection.reason for rejection in holding), plugin)
+
+
+def _failure(plugin: str, reason: str) -> str:
+    return f'running "{plugin}" filter plugin: {reason}'
 
 
 def add_pod(found: PreFiltered, states: States, other: Pod, node: NodeWhatIf) -> States:
@@ -133,6 +151,14 @@ def remove_pod(found: PreFiltered, states: States, other: Pod, node: NodeWhatIf)
     return changed
 
 
+def _ask(plugin: FilterPlugin[Any], found: PreFiltered, states: States, nodes: Snapshot) -> Verdict:
+    """Let a plugin judge; one that needs its PreFilter and has none fails on all nodes."""
+    if plugin not in found.plan.unprepared:
+        return plugin.filter(states.get(plugin), found.pod, nodes)
+    everywhere = np.ones(nodes.size, np.bool_)
+    return Verdict(~everywhere, lambda: (Rejection(everywhere, plugin.without_pre_filter, Code.ERROR),))
+
+
 class _StaticVerdicts(Struct, frozen=True, eq=False):
     """What follows from a shape and the nodes themselves."""
 
@@ -147,7 +173,7 @@ def _judge_all(found: PreFiltered, nodes: Snapshot) -> NodeVerdicts:
     verdicts, feasible = dict(static.verdicts), static.feasible
     for plugin in found.filters:
         if plugin not in verdicts:
-            verdict = verdicts[plugin] = plugin.filter(found.states.get(plugin), found.pod, nodes)
+            verdict = verdicts[plugin] = _ask(plugin, found, found.states, nodes)
             feasible = verdict.passed if feasible is None else feasible & verdict.passed
     if feasible is None:
         feasible = np.ones(nodes.size, np.bool_)
@@ -162,7 +188,7 @@ def _static_verdicts_of(found: PreFiltered, cluster: Snapshot) -> _StaticVerdict
 
 def _static_verdicts(found: PreFiltered, nodes: Snapshot) -> _StaticVerdicts:
     static = [plugin for plugin in found.plan.filter if plugin.has_static_verdict]
-    verdicts = {plugin: plugin.filter(None, found.pod, nodes) for plugin in static}
+    verdicts = {plugin: _ask(plugin, found, {}, nodes) for plugin in static}
     feasible = np.logical_and.reduce([verdict.passed for verdict in verdicts.values()]) if verdicts else None
     return _StaticVerdicts(verdicts, None if feasible is None or feasible.all() else feasible)
 

@@ -21,6 +21,10 @@ class Plan(Struct, frozen=True, eq=False):
     filter: tuple[FilterPlugin[Any], ...] = ()
     pre_score: tuple[ScorePlugin[Any], ...] = ()
     score: tuple[WeightedScore, ...] = ()
+    unprepared: tuple[FilterPlugin[Any], ...] = ()
+    """Those of `filter` that fail, because the profile has disabled their PreFilter."""
+    score_fault: str = ""
+    """What Score fails with, because the profile has disabled a plugin's PreScore; empty where it works."""
 
 
 NOTHING = Plan()
@@ -34,9 +38,24 @@ def plan_for(profile: Profile, shape: PodShape, snapshot: Snapshot) -> Plan:
 def _make(profile: Profile, shape: PodShape) -> Plan:
     silent = {plugin for plugin in profile.pre_filter if plugin.skips_filter(shape)}
     unmoved = {plugin for plugin in profile.pre_score if plugin.skips_score(shape)}
+    faults = [
+        f'running Score plugins: plugin "{entry.plugin.name}" failed with: {entry.plugin.without_pre_score}'
+        for entry in profile.score
+        if entry.plugin.without_pre_score and not _is_prepared(entry.plugin, profile)
+    ]
     return Plan(
         pre_filter=tuple(plugin for plugin in profile.pre_filter if plugin not in silent),
         filter=tuple(plugin for plugin in profile.filter if plugin not in silent),
         pre_score=tuple(plugin for plugin in profile.pre_score if plugin not in unmoved),
         score=tuple(entry for entry in profile.score if entry.plugin not in unmoved),
+        unprepared=tuple(
+            plugin for plugin in profile.filter if plugin.without_pre_filter and plugin not in profile.pre_filter
+        ),
+        score_fault=faults[0] if faults else "",
     )
+
+
+def _is_prepared(plugin: ScorePlugin[Any], profile: Profile) -> bool:
+    """Whether what a plugin's Score builds on runs: its PreScore or, if it has none, its PreFilter."""
+    has_pre_score = type(plugin).pre_score is not ScorePlugin.pre_score
+    return plugin in (profile.pre_score if has_pre_score else profile.pre_filter)

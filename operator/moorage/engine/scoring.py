@@ -26,6 +26,8 @@ def run_scores(profile: Profile, pod: Pod, nodes: Snapshot) -> ScoreTable:
         return ScoreTable(profile, nodes, (), np.ones(nodes.size, np.int64))
     plan = plan_for(profile, pod.shape, nodes.cluster)
     states, skipped = _run_pre_score(plan, pod, nodes)
+    if plan.score_fault:
+        raise CycleError(plan.score_fault)
     static = _static_scores(plan, pod, nodes.cluster)
     scores: list[PluginScores] = []
     level = 0

@@ -154,6 +154,9 @@ class Verdict(Struct, frozen=True):
 class FilterPlugin(Plugin, ABC, Generic[S]):
     """Says which nodes cannot run the pod."""
 
+    without_pre_filter: ClassVar[str] = ""
+    """What Filter fails with, in upstream's words, where this plugin's PreFilter is disabled; empty: it works."""
+
     has_static_verdict: ClassVar[bool] = False
     """Whether verdicts follow from shape and nodes alone, whatever runs there: then one is kept a shape."""
 
@@ -197,6 +200,9 @@ class PreScoreResult(Struct, Generic[S], frozen=True):
 
 class ScorePlugin(Plugin, ABC, Generic[S]):
     """Ranks the nodes that fit."""
+
+    without_pre_score: ClassVar[str] = ""
+    """What Score fails with, in upstream's words, where its PreScore (without one: its PreFilter) is disabled."""
 
     has_static_score: ClassVar[bool] = False
     """Whether `score` follows from the pod's shape, the nodes themselves and their images, whatever runs there: it is

@@ -37,6 +37,8 @@ class DynamicResources(PreFilterPlugin[None], FilterPlugin[None], PostFilterPlug
 
     default_weight = 2
     has_static_score = True
+    without_pre_filter = "not found"
+    without_pre_score = "not found"
     interests = frozenset({"Pod"})
 
     def skips_filter(self, shape: PodShape) -> bool:

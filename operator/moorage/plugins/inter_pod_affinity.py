@@ -74,6 +74,8 @@ class InterPodAffinity(PreFilterPlugin[RequiredState], FilterPlugin[RequiredStat
     """Filters by required terms of the pod and of placed pods, and scores by preferred ones."""
 
     default_weight: ClassVar[int] = 2
+    without_pre_filter: ClassVar[str] = 'error reading "PreFilterInterPodAffinity" from cycleState: not found'
+    without_pre_score: ClassVar[str] = 'failed to read "PreScoreInterPodAffinity" from cycleState: not found'
     interests: ClassVar[frozenset[str]] = frozenset({"Pod", "Node"})
 
     hard_pod_affinity_weight: Annotated[int, Field(ge=0, le=100)] = 1

@@ -25,6 +25,7 @@ class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None]):
     """Passes nodes that declare every feature that the pod's spec needs."""
 
     has_static_verdict = True
+    without_pre_filter = 'error reading "PreFilterNodeDeclaredFeatures" from cycle-state: not found'
     interests = frozenset({"Node", "Pod"})
 
     def skips_filter(self, shape: PodShape) -> bool:

@@ -26,6 +26,7 @@ ANY_IP = "0.0.0.0"  # noqa: S104 - nothing is bound; it is how the API says "all
 class NodePorts(PreFilterPlugin[None], FilterPlugin[None]):
     """Passes nodes on which all host ports of the pod are free."""
 
+    without_pre_filter = 'reading "PreFilterNodePorts" from cycleState: not found'
     interests = frozenset({"Node", "Pod"})
 
     def skips_filter(self, shape: PodShape) -> bool:

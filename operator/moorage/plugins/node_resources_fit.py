@@ -65,6 +65,7 @@ Demands = tuple[_Demand, ...]
 class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands | None], ScorePlugin[RememberedScores | None]):
     """Filters by free resources and free places for pods, scores by a strategy."""
 
+    without_pre_filter = 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
     interests = frozenset({"Node", "Pod"})
 
     ignored_resources: tuple[QualifiedName, ...] = ()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from moorage.api.base import ApiModel, ListOf
+from moorage.api.base import ApiModel, ListOf, Score
 from moorage.api.policy_scores import UtilizationShapePoint
 from moorage.framework.interface import MAX_NODE_SCORE
 from moorage.plugins.node_resources_usage import DEFAULT_RESOURCES, ResourceSpec
@@ -29,15 +29,24 @@ MAX_SHAPE_SCORE = 10
 """Scores in a shape run from 0 to this (upstream MaxCustomPriorityScore)."""
 
 
+class ShapePoint(UtilizationShapePoint):
+    """A point as kube-scheduler reads it, where a number that is left out is 0; policies have to write both."""
+
+    utilization: Annotated[int, Field(ge=0, le=MAX_UTILIZATION)] = 0
+    """Percent of the resource that is requested once the pod is there."""
+    score: Score = 0
+    """The score at that utilization, 0 to 10; between points it runs straight."""
+
+
 class RequestedToCapacityRatioParam(ApiModel):
     """A scoring function of utilization, straight between its points and level outside of them."""
 
-    shape: Annotated[tuple[UtilizationShapePoint, ...], ListOf, Field(min_length=1)]
+    shape: Annotated[tuple[ShapePoint, ...], ListOf, Field(min_length=1)]
     """The points, by increasing utilization."""
 
     @field_validator("shape")
     @classmethod
-    def _utilization_increases(cls, shape: tuple[UtilizationShapePoint, ...]) -> tuple[UtilizationShapePoint, ...]:
+    def _utilization_increases(cls, shape: tuple[ShapePoint, ...]) -> tuple[ShapePoint, ...]:
         if any(left.utilization >= right.utilization for left, right in pairwise(shape)):
             raise ValueError("utilization values must be sorted in increasing order")
         return shape

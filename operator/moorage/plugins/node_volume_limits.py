@@ -56,9 +56,15 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         """Pass nodes that can attach what the pod adds."""
         del state
         for volume in pod.shape.volumes:
+            if not volume.is_claim:
+                continue
             name = volume.claim_of(pod.name)
-            if volume.is_claim and f"{pod.namespace}/{name}" not in nodes.objects("PersistentVolumeClaim"):
+            claim = nodes.objects("PersistentVolumeClaim").get(f"{pod.namespace}/{name}")
+            if claim is None:
                 return _claim_not_found(pod, name, nodes)
+            if volume.ephemeral and claim.owner_uid != pod.uid:
+                reason = f"PVC {claim.key} was not created for pod {pod.key} (pod is not owner)"
+                return _nowhere(nodes, reason, Code.ERROR)
         by_driver: dict[str, set[VolumeKey]] = {}
         for key in attachable_volumes(pod, nodes.objects):
             by_driver.setdefault(key.driver, set()).add(key)
@@ -108,9 +114,13 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
 
 
 def _claim_not_found(pod: Pod, name: str, nodes: Snapshot) -> Verdict:
-    everywhere = np.ones(nodes.size, np.bool_)
     reason = f'looking up PVC {pod.namespace}/{name}: persistentvolumeclaim "{name}" not found'
-    return Verdict(~everywhere, lambda: (Rejection(everywhere, reason, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
+    return _nowhere(nodes, reason, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+
+
+def _nowhere(nodes: Snapshot, reason: str, code: Code) -> Verdict:
+    everywhere = np.ones(nodes.size, np.bool_)
+    return Verdict(~everywhere, lambda: (Rejection(everywhere, reason, code),))
 
 
 def _raises_a_limit(old: CSINode, new: CSINode) -> bool:

@@ -74,6 +74,8 @@ class PodTopologySpread(PreFilterPlugin[_FilterState], FilterPlugin[_FilterState
     """Filters by the skew that hard constraints allow, and scores by the evenness that soft ones ask for."""
 
     default_weight: ClassVar[int] = 2
+    without_pre_filter: ClassVar[str] = 'reading "PreFilterPodTopologySpread" from cycleState: not found'
+    without_pre_score: ClassVar[str] = 'error reading "PreScorePodTopologySpread" from cycleState: not found'
     interests: ClassVar[frozenset[str]] = frozenset({"Pod", "Node"})
 
     default_constraints: tuple[DefaultConstraint, ...] = ()

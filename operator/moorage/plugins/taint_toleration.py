@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import PrivateAttr
 
-from moorage.framework.interface import FilterPlugin, Rejection, ScorePlugin, Verdict
+from moorage.framework.interface import FilterPlugin, PreScoreResult, Rejection, ScorePlugin, Verdict
 from moorage.framework.normalize import default_normalize
 from moorage.framework.status import Code
 from moorage.framework.tolerations import COMPARISON_OPERATORS, tolerated, untolerated
@@ -43,6 +43,7 @@ class TaintToleration(FilterPlugin[None], ScorePlugin[None]):
     """Filters by NoSchedule and NoExecute taints, and prefers nodes with fewer untolerated PreferNoSchedule taints."""
 
     default_weight = 3
+    without_pre_score = 'failed to read "PreScoreTaintToleration" from cycleState: not found'
     has_static_verdict = True
     has_static_score = True
     interests = frozenset({"Node", "Pod"})
@@ -59,6 +60,11 @@ class TaintToleration(FilterPlugin[None], ScorePlugin[None]):
         del state
         passed = nodes.gather(self._judgement(pod.shape, nodes).passed)
         return Verdict(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
+
+    def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[None]:
+        """Prepare nothing; configurations may name the point all the same."""
+        del pod, nodes
+        return PreScoreResult()
 
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
         """Count the PreferNoSchedule taints that are not tolerated."""

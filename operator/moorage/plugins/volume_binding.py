@@ -76,6 +76,7 @@ class _Answer:
 class VolumeBinding(PreFilterPlugin[PodClaims], FilterPlugin[PodClaims], ScorePlugin[None], ReservePlugin):
     """Filters by the volumes that the pod's claims have or can get, and says what has to be bound."""
 
+    without_pre_filter: ClassVar[str] = "not found"
     interests: ClassVar[frozenset[str]] = frozenset(
         {
             "StorageClass",

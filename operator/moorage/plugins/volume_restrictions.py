@@ -43,6 +43,7 @@ class ExclusiveClaims:
 class VolumeRestrictions(PreFilterPlugin[ExclusiveClaims], FilterPlugin[ExclusiveClaims]):
     """Filters by disks and claims that others have mounted."""
 
+    without_pre_filter: ClassVar[str] = 'cannot read "PreFilterVolumeRestrictions" from cycleState'
     interests: ClassVar[frozenset[str]] = frozenset({"Pod", "Node", "PersistentVolumeClaim"})
 
     def skips_filter(self, shape: PodShape) -> bool:

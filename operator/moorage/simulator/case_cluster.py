@@ -44,11 +44,19 @@ def _read_profiles(config: Mapping[str, Any] | None) -> tuple[KubeSchedulerProfi
         return (KubeSchedulerProfile(),)
     try:
         if "profiles" in config:
-            return KubeSchedulerConfiguration.model_validate(config).profiles
+            return _named_apart(KubeSchedulerConfiguration.model_validate(config).profiles)
         return (KubeSchedulerProfile.model_validate(config),)
     except ValidationError as refusal:
         faults = [Fault(".".join(map(str, error["loc"])), None, error["msg"]) for error in refusal.errors()]
         raise ConfigurationError(faults) from refusal
+
+
+def _named_apart(profiles: tuple[KubeSchedulerProfile, ...]) -> tuple[KubeSchedulerProfile, ...]:
+    """Refuse profiles of one name, and one without a name beside others."""
+    names = [profile.scheduler_name for profile in profiles]
+    if len(names) > 1 and (None in names or len(names) != len(set(names))):
+        raise ConfigurationError([Fault("profiles", None, "each of several profiles needs a name of its own")])
+    return profiles
 
 
 def post_objects(case: Case, scheduler: Scheduler, decoder: Decoder) -> None:

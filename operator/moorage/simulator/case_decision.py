@@ -20,7 +20,7 @@ from moorage.engine.scoring import run_scores
 from moorage.framework.interface import FilterPlugin, PreFilterPlugin
 from moorage.framework.profile import Profile
 from moorage.framework.snapshot import Snapshot
-from moorage.framework.status import Status, unresolvable
+from moorage.framework.status import Status, error, unresolvable
 from moorage.model.pod import Pod
 
 Json = dict[str, Any]
@@ -50,8 +50,13 @@ class CaseDecision:
             "filter": self._filter(),
             "filterAll": self._filter_all(),
         }
+        fault = self._verdicts.fault() if self._verdicts is not None else ""
         if feasible is not None and feasible.size:
             parts |= self._score(feasible)
+            if fault and not parts["nominatedOnly"]:
+                parts["scheduleError"] = fault
+        elif fault:
+            parts["scheduleError"] = fault
         elif self._snapshot.size:
             parts |= self._refuse()
         else:
@@ -98,6 +103,9 @@ class CaseDecision:
     def _one_filter(self, plugin: FilterPlugin[Any]) -> dict[int, Status]:
         """Return the nodes that a Filter plugin rejects, by position; none if its own PreFilter leaves it out."""
         state = None
+        if plugin.without_pre_filter and plugin not in self._profile.pre_filter:
+            fault = error(plugin.without_pre_filter)
+            return dict.fromkeys(range(self._snapshot.size), fault)
         if plugin in self._profile.pre_filter and isinstance(plugin, PreFilterPlugin):
             result = plugin.pre_filter(self._pod, self._snapshot)
             if not result.status.is_success:
