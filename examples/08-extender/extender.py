@@ -1,0 +1,46 @@
+"""A scheduler extender in a page: licences are bought for some nodes, and the emptier of them come first.
+
+Run it with `python3 extender.py [PORT]`. It speaks kube-scheduler's extender protocol (k8s.io/kube-scheduler/extender/v1),
+so it serves kube-scheduler just as well.
+"""
+
+import json
+import sys
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+LICENSED = {"m5-ondemand-0", "m5-ondemand-1"}
+taken: Counter[str] = Counter()
+
+
+def filter_(names: list[str]) -> dict[str, object]:
+    """Keep licensed nodes, and say of the others why not."""
+    refused = {name: "no licence for this node" for name in names if name not in LICENSED}
+    return {"NodeNames": [name for name in names if name in LICENSED], "FailedNodes": refused}
+
+
+def prioritize(names: list[str]) -> list[dict[str, object]]:
+    """Score 0 to 10: the node that was ranked first less often so far."""
+    best = min(names, key=lambda name: taken[name])
+    taken[best] += 1
+    return [{"Host": name, "Score": 10 if name == best else 0} for name in names]
+
+
+class Handler(BaseHTTPRequestHandler):
+    """POST /filter and POST /prioritize."""
+
+    def do_POST(self) -> None:
+        """Answer one call."""
+        question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        answer = {"/filter": filter_, "/prioritize": prioritize}[self.path](question["NodeNames"])
+        body = json.dumps(answer).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+if __name__ == "__main__":
+    port = int(sys.argv[1]) if len(sys.argv) > 1 else 8888
+    ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
