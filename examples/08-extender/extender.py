@@ -1,7 +1,7 @@
 """A scheduler extender in a page: licences are bought for some nodes, and the emptier of them come first.
 
-Run it with `python3 extender.py [PORT]`. It speaks kube-scheduler's extender protocol (k8s.io/kube-scheduler/extender/v1),
-so it serves kube-scheduler just as well.
+Run it with `python3 extender.py [PORT]`. It speaks kube-scheduler's extender protocol, as in
+k8s.io/kube-scheduler/extender/v1, so it serves kube-scheduler just as well.
 """
 
 import json
