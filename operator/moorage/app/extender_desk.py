@@ -25,6 +25,8 @@ from moorage.runtime.extender_ports import ExtenderLimits, ExtenderPorts
 
 logger = logging.getLogger(__name__)
 
+NEXT_STEP = "mend it, or set `ignorable: true` to do without; pods that need it are tried again until then"
+
 
 @dataclass(frozen=True, slots=True)
 class ClusterView:
@@ -83,7 +85,7 @@ class ExtenderDesk:
         if not profile.settings.extenders:
             return ()
         return [
-            Trouble("ExtenderFailing", f"extender {name} fails: {health.error}; pods that need it are tried again")
+            Trouble("ExtenderFailing", f"extender {name} fails: {health.error}; {NEXT_STEP}")
             for name, health in self.caller(profile).health().items()
             if health.error or health.state is not BreakerState.CLOSED
         ]
