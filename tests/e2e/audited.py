@@ -63,9 +63,13 @@ class Audited:
 
     def writes(self, resource: str, prefix: str = "") -> list[Write]:
         """Return the writes that were carried out, of objects whose names begin with `prefix`, in their order."""
+        return [one for one in self.answers(resource, prefix) if one.code < 400]
+
+    def answers(self, resource: str, prefix: str = "") -> list[Write]:
+        """Return the same with those that were refused."""
         found = [_write(json.loads(line)) for line in self.log.read_text(encoding="utf-8").splitlines()]
-        carried_out = (one for one in found if one.resource == resource and one.name.startswith(prefix))
-        return sorted((one for one in carried_out if one.code < 400), key=lambda one: one.seconds)
+        about = (one for one in found if one.resource == resource and one.name.startswith(prefix))
+        return sorted(about, key=lambda one: one.seconds)
 
     def bindings(self, prefix: str, user: str = "") -> list[Write]:
         """Return the bindings of pods whose names begin with `prefix`."""

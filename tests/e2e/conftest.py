@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 
 from controlplane.component import Component
-from e2e.audited import Audited, audited_cluster
+from e2e.audited import REPLICAS, Audited, audited_cluster
 from e2e.case import Case, case_of
 from e2e.clusters import Cluster, real_cluster, sandbox_cluster
 from processes import moorage
@@ -41,6 +41,21 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audited]:
     """A real cluster with the default nodes, an audit log, and no operator but those that a test starts."""
     with audited_cluster(tmp_path_factory.mktemp("audited")) as audited:
         yield audited
+
+
+@pytest.fixture(scope="module")
+def attended(audited: Audited) -> Iterator[Audited]:
+    """The same with an operator, the first of the replicas."""
+    cluster, kubeconfig = audited.cluster, audited.control_plane.kubeconfig_of(REPLICAS[0])
+    with moorage(kubeconfig, cluster.directory, cluster.ports, name="attendant"):
+        yield audited
+
+
+@pytest.fixture
+def attended_case(attended: Audited, case_numbers: Iterator[int]) -> Iterator[Case]:
+    """Objects of a test's own there."""
+    with case_of(attended.cluster, f"case-{next(case_numbers)}") as case:
+        yield case
 
 
 @pytest.fixture(scope="session")

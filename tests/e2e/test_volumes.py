@@ -1,0 +1,234 @@
+"""Pods with claims on a real API server, beside Kubernetes' own volume controller; the provisioner is the test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from e2e.audited import Audited
+from e2e.case import LABEL, Case
+from e2e.clusters import Manifest, eventually
+
+pytestmark = [pytest.mark.controlplane, pytest.mark.slow]
+
+CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+ROOM = {"cpu": "4", "memory": "16Gi", "pods": "110"}
+SOON = 15.0
+"""Seconds for what the volume controller does, and for a backoff."""
+CONTROLLERS = (
+    "persistentvolume-binder-controller",
+    "persistentvolumeclaim-protection-controller",
+    "persistentvolume-protection-controller",
+)
+
+
+class Scene:
+    """A case with two nodes, `a` and `b`, and storage classes whose volumes wait for their first pod.
+
+    Volumes of class `late` are provisioned, by the test; those of class `local` are there, or they are not.
+    """
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        nodes = [case.node(name, labels={"kubernetes.io/hostname": self.node(name)}, allocatable=ROOM) for name in "ab"]
+        provisioners = {"late": "example.com/a-test", "local": "kubernetes.io/no-provisioner"}
+        classes = [
+            {
+                **self._object("storage.k8s.io/v1", "StorageClass", name),
+                "provisioner": provisioner,
+                "volumeBindingMode": "WaitForFirstConsumer",
+            }
+            for name, provisioner in provisioners.items()
+        ]
+        case.cluster.apply(*classes, *nodes)
+
+    def node(self, suffix: str) -> str:
+        return f"{self.case.name}-{suffix}"
+
+    def pod(self, suffix: str, claim: str, **spec: Any) -> Manifest:
+        """Make a pod with a claim, for the case's own nodes."""
+        volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": self.node(claim)}}]
+        return self.case.pod(suffix, volumes=volumes, **{"nodeSelector": self.case.here(), **spec})
+
+    def claim(self, suffix: str, *, annotations: Manifest | None = None, **spec: Any) -> Manifest:
+        made = self._object("v1", "PersistentVolumeClaim", suffix)
+        made["metadata"]["annotations"] = annotations or {}
+        usual = {
+            "storageClassName": self.node("late"),
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}},
+        }
+        return {**made, "spec": {**usual, **spec}}
+
+    def volume(self, suffix: str, node: str, **spec: Any) -> Manifest:
+        """Make a volume that is on a node."""
+        expression = {"key": "kubernetes.io/hostname", "operator": "In", "values": [self.node(node)]}
+        usual = {
+            "storageClassName": self.node("late"),
+            "accessModes": ["ReadWriteOnce"],
+            "capacity": {"storage": "1Gi"},
+            "local": {"path": "/data"},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}},
+        }
+        return {**self._object("v1", "PersistentVolume", suffix), "spec": {**usual, **spec}}
+
+    def provision(self, claim: str, node: str) -> None:
+        """Do what a provisioner does: make a volume for a claim, where its node was selected."""
+        uid = self.get_claim(claim)["metadata"]["uid"]
+        reference = {"namespace": "default", "name": self.node(claim), "uid": uid}
+        self.case.cluster.apply(self.volume(f"for-{claim}", node, claimRef=reference))
+
+    def bound_pair(self, suffix: str, node: str, mode: str, **source: Any) -> None:
+        """Make a claim and its volume, bound to each other."""
+        name, modes = self.node(suffix), [mode]
+        reference = {"namespace": "default", "name": name}
+        self.case.cluster.apply(
+            self.volume(suffix, node, claimRef=reference, accessModes=modes, **source),
+            self.claim(suffix, volumeName=name, accessModes=modes),
+        )
+        eventually(lambda: self.get_claim(suffix)["status"]["phase"] == "Bound", SOON)
+
+    def get_claim(self, suffix: str) -> Manifest:
+        found: Manifest = self.case.reader.read(f"{CLAIMS}/{self.node(suffix)}")
+        return found
+
+    def selected_node(self, claim: str) -> str:
+        return str(self.get_claim(claim)["metadata"].get("annotations", {}).get(SELECTED_NODE, ""))
+
+    def _object(self, version: str, kind: str, suffix: str) -> Manifest:
+        metadata = {"name": self.node(suffix), "labels": {LABEL: self.case.name}}
+        return {"apiVersion": version, "kind": kind, "metadata": metadata}
+
+
+@pytest.fixture(scope="module")
+def volume_controller(audited: Audited) -> Iterator[None]:
+    with audited.control_plane.start_controller_manager(CONTROLLERS):
+        yield
+
+
+@pytest.fixture
+def scene(attended_case: Case, volume_controller: None) -> Iterator[Scene]:
+    del volume_controller
+    case = attended_case
+    yield Scene(case)
+    case.cluster.kubectl("delete", "pods", f"--selector={LABEL}={case.name}", "--force", "--grace-period=0")
+    kinds = "persistentvolumeclaims,persistentvolumes,storageclasses,csinodes"
+    case.cluster.kubectl("delete", kinds, f"--selector={LABEL}={case.name}", "--wait=false")
+
+
+def test_a_pod_goes_where_a_volume_is_for_its_claim_and_they_are_bound_first(scene: Scene) -> None:
+    case = scene.case
+    case.live()
+    local = {"storageClassName": scene.node("local")}
+    case.cluster.apply(scene.volume("disk", "b", **local), scene.claim("data", **local), scene.pod("p", "data"))
+
+    assert case.bound("p", SOON) == scene.node("b")
+    claim = scene.get_claim("data")
+    assert (claim["spec"]["volumeName"], claim["status"]["phase"]) == (scene.node("disk"), "Bound")
+
+
+def test_a_claim_is_provisioned_on_the_node_that_was_selected_and_the_pod_waits_for_it(scene: Scene) -> None:
+    case = scene.case
+    case.live()
+    case.cluster.apply(
+        scene.claim("data"), scene.pod("p", "data", nodeSelector={"kubernetes.io/hostname": scene.node("a")})
+    )
+
+    eventually(lambda: scene.selected_node("data") == scene.node("a"))
+    assert not case.node_of("p")
+    scene.provision("data", "a")
+    assert case.bound("p", SOON) == scene.node("a")
+
+
+def test_a_pod_whose_volume_takes_longer_than_the_bind_timeout_says_so_and_is_tried_again(scene: Scene) -> None:
+    case = scene.case
+    quick = [{"name": "VolumeBinding", "args": {"bindTimeoutSeconds": 2}}]
+    case.live(pluginConfig=quick, backoff={"initialSeconds": 1, "maxSeconds": 1})
+    case.cluster.apply(scene.claim("data"), scene.pod("p", "data"), case.pod("other"))
+
+    assert case.bound("other")
+    note = case.told("p", "FailedScheduling", seconds=SOON)
+    assert f"binding volumes: not all are bound after 2 s: claim default/{scene.node('data')}" in note
+    scene.provision("data", scene.selected_node("data").removeprefix(f"{case.name}-"))
+    assert case.bound("p", SOON) == scene.selected_node("data")
+
+
+def test_a_claim_and_a_volume_that_are_missing_hold_their_pod_until_they_come(scene: Scene) -> None:
+    case = scene.case
+    case.live()
+    case.cluster.apply(scene.pod("p", "data"))
+
+    assert f'persistentvolumeclaim "{scene.node("data")}" not found' in case.told("p", "FailedScheduling")
+    local = {"storageClassName": scene.node("local")}
+    case.cluster.apply(scene.claim("data", **local))
+    words = "2 node(s) didn't find available persistent volumes to bind"
+    eventually(lambda: words in case.pod_conditions("p")["PodScheduled"]["message"], SOON)
+    case.cluster.apply(scene.volume("disk", "a", **local))
+    assert case.bound("p", SOON) == scene.node("a")
+
+
+def test_a_claim_that_is_deleted_while_it_is_provisioned_is_named(scene: Scene) -> None:
+    case = scene.case
+    case.live()
+    case.cluster.apply(scene.claim("data"), scene.pod("p", "data"))
+    eventually(lambda: bool(scene.selected_node("data")))
+    case.cluster.kubectl("delete", "pvc", scene.node("data"), "--wait=false")
+
+    eventually(
+        lambda: any(
+            f"claim default/{scene.node('data')}" in note and "deleted" in note
+            for note in case.notes("p", "FailedScheduling")
+        ),
+        SOON,
+    )
+    assert not case.node_of("p")
+
+
+def test_a_node_takes_no_more_volumes_of_a_driver_than_it_can_attach(scene: Scene) -> None:
+    case = scene.case
+    case.live()
+    driver = "csi.example.com"
+    limits = [{"name": driver, "nodeID": "a", "topologyKeys": [], "allocatable": {"count": 1}}]
+    csi_node = scene._object("storage.k8s.io/v1", "CSINode", "a")
+    case.cluster.apply({**csi_node, "spec": {"drivers": limits}})
+    for name in ("first", "second"):
+        scene.bound_pair(name, "a", "ReadWriteOnce", local=None, csi={"driver": driver, "volumeHandle": name})
+
+    case.cluster.apply(scene.pod("first", "first"))
+    assert case.bound("first", SOON) == scene.node("a")
+    case.cluster.apply(scene.pod("second", "second"))
+    assert "1 node(s) exceed max volume count" in case.told("second", "FailedScheduling", seconds=SOON)
+    case.cluster.kubectl("delete", "pod", f"{case.name}-first", "--force", "--grace-period=0")
+    assert case.bound("second", SOON) == scene.node("a")
+
+
+def test_a_claim_for_one_pod_is_not_given_to_a_second(scene: Scene) -> None:
+    case = scene.case
+    case.live()
+    scene.bound_pair(
+        "single", "a", "ReadWriteOncePod", local=None, csi={"driver": "csi.example.com", "volumeHandle": "s"}
+    )
+    case.cluster.apply(scene.pod("holder", "single"))
+    assert case.bound("holder", SOON) == scene.node("a")
+    case.cluster.apply(scene.pod("waiter", "single"))
+
+    words = "2 node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use"
+    assert words in case.told("waiter", "FailedScheduling", seconds=SOON)
+    case.cluster.kubectl("delete", "pod", f"{case.name}-holder", "--force", "--grace-period=0")
+    assert case.bound("waiter", SOON) == scene.node("a")
+
+
+def test_a_claim_that_waits_on_a_node_that_is_gone_is_freed(scene: Scene) -> None:
+    case = scene.case
+    case.live()
+    case.cluster.apply(scene.claim("data", annotations={SELECTED_NODE: "gone"}), scene.pod("p", "data"))
+
+    eventually(lambda: scene.selected_node("data") in {scene.node("a"), scene.node("b")}, SOON)
+    told = [event for event in case.events() if event["reason"] == "SelectedNodeGone"]
+    assert [event["regarding"]["name"] for event in told] == [scene.node("data")]
+    assert "Node gone, which was selected for the claim's volume, is gone" in told[0]["note"]
+    scene.provision("data", scene.selected_node("data").removeprefix(f"{case.name}-"))
+    assert case.bound("p", SOON)
