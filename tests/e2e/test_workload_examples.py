@@ -1,0 +1,105 @@
+"""The examples that need more than nodes: a running extender, budgets that are counted, a volume controller."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from controlplane.component import Component, Endpoint
+from e2e.clusters import Cluster, Manifest, eventually
+from processes import started
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+on_the_sandbox = pytest.mark.parametrize("nodes_only", ["sandbox"], indirect=True)
+on_a_real_cluster = pytest.mark.parametrize(
+    "nodes_only", [pytest.param("kube-apiserver", marks=pytest.mark.controlplane)], indirect=True
+)
+
+
+class Workload:
+    """An example that is applied file by file, and taken away again at the end."""
+
+    def __init__(self, cluster: Cluster, name: str) -> None:
+        self.cluster, self.folder = cluster, EXAMPLES / name
+
+    def apply(self, file: str, **replacements: str) -> None:
+        text = (self.folder / file).read_text(encoding="utf-8")
+        for old, new in replacements.items():
+            text = text.replace(old, new)
+        self.cluster.apply(text)
+
+    def pod(self, name: str) -> Manifest:
+        found: Manifest = self.cluster.get("pod", name)
+        return found
+
+    def node_of(self, name: str) -> str | None:
+        node_name: str | None = self.pod(name)["spec"].get("nodeName")
+        return node_name
+
+    def wait_for(self, *names: str) -> None:
+        eventually(lambda: all(map(self.node_of, names)))
+
+    def remove(self) -> None:
+        flags = ("--force", "--grace-period=0", "--wait=false", "--ignore-not-found")
+        self.cluster.kubectl("delete", f"--filename={self.folder}", *flags)
+
+
+@pytest.fixture
+def workload(request: pytest.FixtureRequest, cluster: Cluster) -> Iterator[Workload]:
+    applied = Workload(cluster, request.param)
+    yield applied
+    applied.remove()
+
+
+def of_example(name: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("workload", [name], indirect=True)
+
+
+@of_example("08-extender")
+def test_the_extender_decides_for_pods_that_ask_for_what_it_manages(workload: Workload) -> None:
+    cluster = workload.cluster
+    port = cluster.ports.take()
+    command = [sys.executable, str(workload.folder / "extender.py"), str(port)]
+    log = cluster.directory / "extender.log"
+    with started(Component(command, log, Endpoint(f"http://127.0.0.1:{port}", ()))):
+        workload.apply("policy.yaml", **{"127.0.0.1:8888": f"127.0.0.1:{port}"})
+        workload.apply("workload.yaml")
+        workload.wait_for("solver-1", "solver-2", "anywhere-1")
+    homes = {workload.node_of(name) for name in ("solver-1", "solver-2")}
+    assert homes == {"m5-ondemand-0", "m5-ondemand-1"}
+
+
+@of_example("09-preemption")
+@on_the_sandbox
+def test_an_urgent_pod_makes_room_and_the_budget_holds(workload: Workload) -> None:
+    workload.apply("policy.yaml")
+    workload.apply("workload.yaml")
+    fillers = [f"filler-{number}" for number in (1, 2, 3)]
+    workload.wait_for(*fillers)
+
+    def counted() -> bool:
+        return bool(workload.cluster.get("poddisruptionbudget", "filler")["status"].get("disruptionsAllowed") == 1)
+
+    eventually(counted)
+    workload.apply("urgent.yaml")
+    eventually(lambda: any(map(workload.node_of, ("urgent-1", "urgent-2"))))
+    left = [pod["metadata"]["name"] for pod in workload.cluster.items("pods", "--selector=app=filler")]
+    assert len(left) == 2
+    assert not all(map(workload.node_of, ("urgent-1", "urgent-2")))
+
+
+@of_example("10-volumes")
+@on_a_real_cluster
+def test_a_pod_goes_where_its_volume_is(workload: Workload) -> None:
+    control_plane = workload.cluster.control_plane
+    assert control_plane is not None
+    with control_plane.start_controller_manager(["persistentvolume-binder-controller"]):
+        workload.apply("policy.yaml")
+        workload.apply("workload.yaml")
+        workload.wait_for("ledger-0")
+    assert workload.node_of("ledger-0") == "r5-ondemand-0"
+    assert workload.cluster.get("persistentvolumeclaim", "ledger")["status"]["phase"] == "Bound"
