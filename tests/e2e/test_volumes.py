@@ -122,7 +122,7 @@ def scene(attended_case: Case, volume_controller: None) -> Iterator[Scene]:
 def test_a_pod_goes_where_a_volume_is_for_its_claim_and_they_are_bound_first(scene: Scene) -> None:
     case = scene.case
     case.live()
-    local = {"storageClassName": scene.node("local")}
+    local: dict[str, Any] = {"storageClassName": scene.node("local")}
     case.cluster.apply(scene.volume("disk", "b", **local), scene.claim("data", **local), scene.pod("p", "data"))
 
     assert case.bound("p", SOON) == scene.node("b")
@@ -162,7 +162,7 @@ def test_a_claim_and_a_volume_that_are_missing_hold_their_pod_until_they_come(sc
     case.cluster.apply(scene.pod("p", "data"))
 
     assert f'persistentvolumeclaim "{scene.node("data")}" not found' in case.told("p", "FailedScheduling")
-    local = {"storageClassName": scene.node("local")}
+    local: dict[str, Any] = {"storageClassName": scene.node("local")}
     case.cluster.apply(scene.claim("data", **local))
     words = "2 node(s) didn't find available persistent volumes to bind"
     eventually(lambda: words in case.pod_conditions("p")["PodScheduled"]["message"], SOON)

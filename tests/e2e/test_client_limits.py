@@ -1,0 +1,88 @@
+"""The client's limits, its own and the API server's: by the audit log, the metrics, and what is told in the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from controlplane.component import Component
+from e2e.audited import REPLICAS, Audited, Write
+from e2e.case import Case, case_of
+from e2e.clusters import eventually
+from e2e.served import served
+from moorage.sandbox.faults import Fail
+from processes import moorage
+
+pytestmark = pytest.mark.slow
+
+QPS, BURST, PODS = 8, 4, 15
+LIMITS = f"""
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+clientConnection: {{qps: {QPS}, burst: {BURST}}}
+"""
+AT_ONCE = 2
+"""Writes that may arrive together though they were sent one after the other."""
+
+
+@pytest.fixture
+def case(audited: Audited, case_numbers: Iterator[int]) -> Iterator[Case]:
+    with case_of(audited.cluster, f"case-{next(case_numbers)}") as case:
+        yield case
+
+
+@pytest.mark.controlplane
+def test_writes_keep_within_qps_and_burst_and_say_how_long_they_waited(
+    audited: Audited, case: Case, tmp_path: Path
+) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(LIMITS, encoding="utf-8")
+    kubeconfig = audited.control_plane.kubeconfig_of(REPLICAS[1])
+    with moorage(kubeconfig, tmp_path, audited.cluster.ports, f"--config={config}") as operator:
+        case.live()
+        case.cluster.apply(*(case.pod(f"p{number}") for number in range(PODS)))
+        eventually(lambda: len(audited.bindings(f"{case.name}-p")) == PODS)
+        eventually(lambda: all(case.notes(f"p{number}", "Scheduled") for number in range(PODS)))
+
+        written = limited(audited)
+        for first, begin in enumerate(written):
+            for last, end in enumerate(written[first:], start=first):
+                allowed = BURST + AT_ONCE + QPS * (end.seconds - begin.seconds)
+                assert last - first + 1 <= allowed
+        assert waited_seconds(operator) > 1
+        log = operator.log.read_text(encoding="utf-8")
+        assert f"for the client's own limit (qps {QPS}, burst {BURST})" in log
+        assert log.count("Throttling request") < PODS
+
+
+def limited(audited: Audited) -> list[Write]:
+    """Return the operator's bindings and events, in their order."""
+    found = [*audited.writes("pods/binding"), *audited.writes("events")]
+    return sorted((one for one in found if one.user == REPLICAS[1]), key=lambda one: one.seconds)
+
+
+def waited_seconds(operator: Component) -> float:
+    lines = operator.endpoint.read("/metrics").splitlines()
+    sums = [line for line in lines if line.startswith("rest_client_rate_limiter_duration_seconds_sum")]
+    return sum(float(line.split()[-1]) for line in sums)
+
+
+def test_a_write_is_repeated_when_the_api_server_says(tmp_path: Path) -> None:
+    """429 with Retry-After is no failure: the same decision is carried out, later."""
+    with (
+        served(tmp_path) as api,
+        moorage(api.cluster.kubeconfig, tmp_path, api.cluster.ports),
+        case_of(api.cluster, "throttled") as case,
+    ):
+        case.live()
+        api.fault(Fail(429, retry_after_seconds=2), verb="create", path="/binding$")
+        case.cluster.apply(case.pod("p"))
+        eventually(
+            lambda: [status for _, path, status in tuple(api.server.requests) if path.endswith("/binding")] == [429]
+        )
+        assert case.bound("p")
+        assert [status for _, path, status in tuple(api.server.requests) if path.endswith("/binding")] == [429, 201]
+        assert case.told("p", "Scheduled")
+        assert case.notes("p", "FailedScheduling") == []

@@ -1,0 +1,171 @@
+"""What an operator serves: beyond loopback by HTTPS, to whom the API server lets; metrics are kube-scheduler's."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from http import HTTPStatus
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from controlplane.component import Component, Endpoint
+from e2e.audited import REPLICAS, Audited
+from e2e.case import Case, case_of
+from e2e.clusters import eventually
+from moorage.runtime.serving_certificate import self_signed
+from processes import started
+
+pytestmark = [pytest.mark.controlplane, pytest.mark.slow]
+
+EVERYWHERE = "0.0.0.0"
+LIMITS = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+clientConnection: {qps: 100, burst: 100}
+"""
+CLAIMED = {
+    "scheduler_schedule_attempts",
+    "scheduler_scheduling_attempt_duration_seconds",
+    "scheduler_scheduling_algorithm_duration_seconds",
+    "scheduler_pod_scheduling_sli_duration_seconds",
+    "scheduler_pod_scheduling_attempts",
+    "scheduler_pending_pods",
+    "scheduler_preemption_attempts",
+    "scheduler_preemption_victims",
+    "scheduler_event_handling_duration_seconds",
+    "rest_client_requests",
+    "rest_client_request_duration_seconds",
+    "rest_client_rate_limiter_duration_seconds",
+}
+"""kube-scheduler's metrics that moorage has, without `_total`."""
+
+
+class Family(NamedTuple):
+    """What dashboards rely on."""
+
+    kind: str
+    labels: frozenset[str]
+    bounds: frozenset[float]
+
+
+@pytest.fixture(scope="module")
+def secured(audited: Audited, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Component]:
+    """An operator that serves on all addresses."""
+    with started(serving(audited, tmp_path_factory.mktemp("secured"), EVERYWHERE)) as operator:
+        yield operator
+
+
+@pytest.fixture
+def case(audited: Audited, case_numbers: Iterator[int]) -> Iterator[Case]:
+    with case_of(audited.cluster, f"case-{next(case_numbers)}") as case:
+        yield case
+
+
+def serving(audited: Audited, directory: Path, address: str, *flags: str, scheme: str = "https") -> Component:
+    """Prepare an operator with a certificate of the test's."""
+    certificate, config = directory / "serving.pem", directory / "config.yaml"
+    certificate.write_bytes(self_signed(["127.0.0.1"], datetime.now(UTC)))
+    config.write_text(LIMITS, encoding="utf-8")
+    port = audited.cluster.ports.take()
+    kubeconfig = audited.control_plane.kubeconfig_of(REPLICAS[0])
+    where = [f"--bind-address={address}", f"--port={port}"]
+    tls = [f"--tls-cert-file={certificate}", f"--tls-private-key-file={certificate}"]
+    command = [sys.executable, "-m", "moorage", "run", f"--kubeconfig={kubeconfig}", f"--config={config}"]
+    endpoint = Endpoint(f"{scheme}://127.0.0.1:{port}", ("/readyz",), certificate)
+    return Component([*command, *where, *tls, *flags], directory / "moorage.log", endpoint)
+
+
+def status(endpoint: Endpoint, path: str, token: str | None = None) -> int:
+    return replace(endpoint, token=token)._get(path)[0]
+
+
+def token_of(audited: Audited, account: str) -> str:
+    audited.cluster.kubectl("create", "serviceaccount", account)
+    return audited.cluster.kubectl("create", "token", account).strip()
+
+
+def test_beyond_loopback_only_health_is_for_everybody(audited: Audited, secured: Component) -> None:
+    endpoint = secured.endpoint
+    stranger, scraper = token_of(audited, "stranger"), token_of(audited, "scraper")
+    paths = ("--verb=get", "--non-resource-url=/metrics", "--non-resource-url=/configz")
+    audited.cluster.kubectl("create", "clusterrole", "scraper", *paths)
+    audited.cluster.kubectl(
+        "create", "clusterrolebinding", "scraper", "--clusterrole=scraper", "--serviceaccount=default:scraper"
+    )
+
+    assert [status(endpoint, path) for path in ("/healthz", "/livez", "/readyz")] == [HTTPStatus.OK] * 3
+    for path in ("/metrics", "/configz", "/debug/cache"):
+        assert status(endpoint, path) == HTTPStatus.UNAUTHORIZED
+        assert status(endpoint, path, "no-such-token") == HTTPStatus.UNAUTHORIZED
+        assert status(endpoint, path, stranger) == HTTPStatus.FORBIDDEN
+    assert status(endpoint, "/metrics", scraper) == HTTPStatus.OK
+    assert status(endpoint, "/configz", scraper) == HTTPStatus.OK
+    assert status(endpoint, "/debug/cache", scraper) == HTTPStatus.FORBIDDEN
+    assert status(endpoint, "/debug/cache", audited.control_plane.token) == HTTPStatus.OK
+
+
+def test_where_it_is_asked_for_it_is_plain_http(audited: Audited, tmp_path: Path) -> None:
+    with started(serving(audited, tmp_path, EVERYWHERE, "--serve-plain-http", scheme="http")) as operator:
+        assert "rest_client_requests_total" in operator.endpoint.read("/metrics")
+
+
+def test_it_answers_what_it_knows_and_how_it_is(audited: Audited, secured: Component, case: Case) -> None:
+    endpoint = replace(secured.endpoint, token=audited.control_plane.token)
+    case.live()
+    case.cluster.apply(case.pod("p"))
+    case.bound("p")
+
+    ready = endpoint.read("/readyz?verbose").splitlines()
+    checks = ("ping", "scheduling-loop", "leader-election", "informers", "policies")
+    assert ready == [*(f"[+]{check} ok" for check in checks), "readyz check passed"]
+    profile = json.loads(endpoint.read("/configz"))["profiles"][case.name]
+    assert profile["policy"]["name"] == case.name
+    assert profile["weights"]["NodeResourcesFit"] == 1
+    cache = json.loads(endpoint.read("/debug/cache"))
+    assert cache["objects"]["Node"] == len(case.reader.read("/api/v1/nodes")["items"])
+    assert case.name in cache["profiles"]
+    assert max(cache["secondsSinceHeard"].values()) < 120
+
+
+def test_metrics_are_kube_schedulers_by_name_type_labels_and_buckets(
+    audited: Audited, secured: Component, case: Case
+) -> None:
+    case.live()
+    ours, theirs = (case.name, "default-scheduler")
+    case.cluster.apply(*(case.pod(f"fits-{n}", schedulerName=name) for n, name in enumerate((ours, theirs))))
+    large = {"cpu": "500"}
+    case.cluster.apply(
+        *(case.pod(f"big-{n}", schedulerName=name, requests=large) for n, name in enumerate((ours, theirs)))
+    )
+    with audited.control_plane.start_scheduler() as scheduler:
+        for number in range(2):
+            assert case.bound(f"fits-{number}")
+            case.told(f"big-{number}", "FailedScheduling", seconds=15)
+        wanted = families(scheduler.endpoint.read("/metrics"))
+    endpoint = replace(secured.endpoint, token=audited.control_plane.token)
+    text = endpoint.read("/metrics")
+    found = families(text)
+
+    assert CLAIMED - found.keys() == set()
+    assert {name: found[name] for name in CLAIMED} == {name: wanted[name] for name in CLAIMED}
+    like_theirs = {name for name in found if name.startswith(("scheduler_", "rest_client_"))}
+    assert like_theirs == CLAIMED, "a name of kube-scheduler's that is not compared here"
+    for result in ("scheduled", "unschedulable"):
+        assert f'scheduler_schedule_attempts_total{{profile="{case.name}",result="{result}"}} ' in text
+    eventually(lambda: 'scheduler_pending_pods{queue="unschedulable"} 1.0' in endpoint.read("/metrics"))
+    assert 'leader_election_master_status{name="moorage"} 1.0' in text
+
+
+def families(text: str) -> dict[str, Family]:
+    found = {}
+    for family in text_string_to_metric_families(text):
+        labels = frozenset(label for sample in family.samples for label in sample.labels)
+        bounds = frozenset(float(sample.labels["le"]) for sample in family.samples if "le" in sample.labels)
+        found[family.name] = Family(family.type, labels, bounds)
+    return found
