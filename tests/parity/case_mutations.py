@@ -79,8 +79,8 @@ def add_part(case: Case, pools: CasePools, random: Random) -> None:
 
 
 def drop_part(case: Case, _pools: CasePools, random: Random) -> None:
-    """Leave a key or an element out."""
-    spot = _random_spot(case, random)
+    """Leave a key or an element out; not an operator, which not all objects are refused without."""
+    spot = _random_spot(case, random, lambda spot: spot.key != "operator")
     if spot is not None:
         del spot.holder[spot.key]
 

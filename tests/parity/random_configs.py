@@ -71,11 +71,11 @@ def _profile(random: Random) -> dict[str, Any]:
 
 def _plugin_set(point: str, random: Random) -> dict[str, Any]:
     names = list(POINTS[point])
-    if random.random() < RARELY:
-        names.append("NoSuchPlugin")
     disabled = random.sample(names, random.choice([0, 1, 1, 2]))
     if random.random() < 0.15:
         disabled = ["*"]
+    if random.random() < RARELY:
+        names.append("NoSuchPlugin")  # only here: disabled, it is nothing to kube-scheduler, and a mistake to moorage
     enabled = random.sample(names, min(random.choice([0, 0, 1, 2, 3]), len(names)))
     if random.random() < 0.5:
         enabled += [name for name in disabled if name != "*" and name not in enabled]

@@ -44,7 +44,7 @@ def _read_profiles(config: Mapping[str, Any] | None) -> tuple[KubeSchedulerProfi
         return (KubeSchedulerProfile(),)
     try:
         if "profiles" in config:
-            return _named_apart(KubeSchedulerConfiguration.model_validate(config).profiles)
+            return _named_apart(KubeSchedulerConfiguration.model_validate(config).profiles or (KubeSchedulerProfile(),))
         return (KubeSchedulerProfile.model_validate(config),)
     except ValidationError as refusal:
         faults = [Fault(".".join(map(str, error["loc"])), None, error["msg"]) for error in refusal.errors()]
