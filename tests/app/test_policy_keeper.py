@@ -136,6 +136,14 @@ async def test_failures_of_a_row_are_told_once(
     assert len([record for record in caplog.records if record.levelno >= logging.WARNING]) == warnings
 
 
+async def test_a_failure_of_another_kind_is_told_again(caplog: pytest.LogCaptureFixture) -> None:
+    async with listing(ApiUnreachable("told by the transport")) as made:
+        await made.clock.advance(5)
+        made.answer = NotFound(404, "NotFound", "no such resource")
+        await made.clock.advance(5)
+    assert ["SchedulingPolicy is not installed" in message for message in caplog.messages] == [True]
+
+
 async def test_an_event_older_than_the_list_changes_nothing() -> None:
     async with listing([policy("gold", 2, preset="BinPack")]) as made:
         made.take_posted()

@@ -86,21 +86,21 @@ class PolicyKeeper:
         resync_seconds: float,
     ) -> None:
         """List until cancelled, every `resync_seconds`; `first_listed` is called once, when the policies are known."""
-        is_failing = False
+        failure: type[Exception] | None = None
         while True:
             try:
                 self._tell_engine(self._store.resync(await list_policies()))
             except (ApiError, ApiUnreachable) as error:
-                if not is_failing:
+                if failure is not type(error):
                     _tell_failure(error)
-                is_failing = True
+                failure = type(error)
             else:
-                is_failing = False
+                failure = None
                 self._tell_people()
                 if not self.has_synced:
                     self.has_synced = True
                     first_listed()
-            await self._clock.sleep(LIST_AGAIN_SECONDS if is_failing else resync_seconds)
+            await self._clock.sleep(LIST_AGAIN_SECONDS if failure else resync_seconds)
 
     async def keep_reporting(self, facts: Facts) -> None:
         """Say how the policies fare, until cancelled."""

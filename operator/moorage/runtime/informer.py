@@ -76,6 +76,7 @@ class Informer:
         self._observer = observer
         self._clock = clock
         self._known: dict[str, Any] = {}
+        self._told: type[Exception] | None = None
         self._failures = Backoff(INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS, source.random)
         self._expiries = Backoff(INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS, source.random)
 
@@ -176,13 +177,15 @@ class Informer:
         if self._failures.failures:
             logger.debug("%s: read again", self.resource.plural)
             self._failures.reset()
+            self._told = None
 
     def _pause_seconds(self, error: ApiError | ApiUnreachable) -> float:
-        """Tell a failure, the first of a row in the log, and return how long to wait after it."""
+        """Tell a failure, once while it stays the same, and return how long to wait after it."""
         pause = self._failures.next_seconds()
         if isinstance(error, (Forbidden, NotFound)):
             return self._is_missing(error, pause)
-        if self._failures.failures == 1:
+        if self._told is not type(error):
+            self._told = type(error)
             logger.log(level_of(error), "%s: %s; trying again, for ever", self.resource.plural, error)
         if isinstance(error, TooManyRequests):
             return max(pause, error.retry_after_seconds or 0.0)

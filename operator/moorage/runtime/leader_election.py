@@ -63,7 +63,7 @@ class LeaderElector:
         self._observed_at = NEVER
         self._renewed_at = NEVER
         self._leads = False
-        self._failing = False
+        self._told: type[Exception] | None = None
 
     @property
     def leads(self) -> bool:
@@ -103,17 +103,17 @@ class LeaderElector:
             self._tell(error)
             held = False
         else:
-            self._failing = False
+            self._told = None
         if held:
             self._renewed_at = started
         if held != self._leads and (held or not self.may_write() or self._is_anothers()):
             self._become(leads=held)
 
     def _tell(self, error: ApiError | ApiUnreachable) -> None:
-        """Tell of a failure, once while it lasts."""
-        level = logging.DEBUG if self._failing else level_of(error)
+        """Tell of a failure, once while it stays the same."""
+        level = logging.DEBUG if self._told is type(error) else level_of(error)
         logger.log(level, "The lease %s cannot be renewed or acquired, trying again: %s", self._path, error)
-        self._failing = True
+        self._told = type(error)
 
     async def _acquire_or_renew(self, started: float) -> bool:
         lease = await self._read()
