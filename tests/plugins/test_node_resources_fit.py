@@ -6,15 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from builders import Object, columns_of, node, pod, snapshot_of
+from builders import Object, node, pod, snapshot_of
 from moorage.framework.events import added, deleted, updated
 from moorage.framework.plugin_arguments import build_plugin
-from moorage.framework.snapshot import Snapshot
 from moorage.framework.status import Code
 from moorage.model.node import Node
 from moorage.model.pod import Pod
 from moorage.plugins.node_resources_fit import NodeResourcesFit
-from moorage.plugins.remembered_scores import FEW_NODES
 from plugin_runs import passes, rejections, scores
 from strategies import EXTENDED, clusters, pods
 
@@ -305,23 +303,12 @@ def test_score_agrees_with_adding_up_each_node(
     assert scores(plugin, incoming, snapshot_of(nodes, placed)) == expected
 
 
-def test_remembered_scores_of_a_large_cluster_are_those_that_a_new_plugin_gives() -> None:
-    columns = columns_of(node(f"n{index}", cpu="2") for index in range(FEW_NODES + 1))
-    cluster, plugin, incoming = Snapshot(columns), fit(), pod(cpu="100m")
-
-    for index in (7, 1, 7, FEW_NODES):
-        columns.add_pod(pod(f"e{len(columns.pods_on(index))}-{index}", cpu="300m", node=f"n{index}"), f"n{index}")
-        assert scores(plugin, incoming, cluster) == scores(fit(), incoming, cluster)
-
-
 def test_what_if_view_is_scored_with_its_own_pods() -> None:
     cluster = snapshot_of([node("n", cpu="2", memory="1Gi")], [pod("e", cpu="1", memory="512Mi", node="n")])
     incoming = pod(cpu="500m", memory="256Mi")
-    state = fit().pre_score(incoming, cluster).state
-    assert state is not None
-    assert fit().score(state, incoming, cluster).tolist() == [25]
+    assert fit().score(None, incoming, cluster).tolist() == [25]
 
     without = cluster.what_if(0)
     without.remove_pod(pod("e", cpu="1", memory="512Mi", node="n"))
 
-    assert fit().score(state, incoming, without).tolist() == [75]
+    assert fit().score(None, incoming, without).tolist() == [75]

@@ -1,6 +1,6 @@
 """What a scheduling cycle found out, as values: who fits, who is best, and why nobody fits."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, field
 
@@ -35,8 +35,15 @@ class ScoreTable(Struct, frozen=True):
     profile: Profile
     nodes: Snapshot
     """The nodes that fit, as they were in the cycle: a view that is valid until something is written."""
-    plugins: Sequence[PluginScores]
+    found: Sequence[PluginScores]
     total: IntArray
+    kept: Callable[[], Sequence[PluginScores]] = tuple
+    """The scores that were not found in the cycle, but kept from earlier ones."""
+
+    @property
+    def plugins(self) -> Sequence[PluginScores]:
+        """All scores."""
+        return [*self.kept(), *self.found]
 
     @property
     def skipped(self) -> Sequence[str]:

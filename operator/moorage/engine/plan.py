@@ -21,6 +21,8 @@ class Plan(Struct, frozen=True, eq=False):
     filter: tuple[FilterPlugin[Any], ...] = ()
     pre_score: tuple[ScorePlugin[Any], ...] = ()
     score: tuple[WeightedScore, ...] = ()
+    local_score: tuple[WeightedScore, ...] = ()
+    """Score plugins that are not among those, because their scores are kept; nor is their PreScore run."""
     unprepared: tuple[FilterPlugin[Any], ...] = ()
     """Those of `filter` that fail, because the profile has disabled their PreFilter."""
     score_fault: str = ""
@@ -38,6 +40,8 @@ def plan_for(profile: Profile, shape: PodShape, snapshot: Snapshot) -> Plan:
 def _make(profile: Profile, shape: PodShape) -> Plan:
     silent = {plugin for plugin in profile.pre_filter if plugin.skips_filter(shape)}
     unmoved = {plugin for plugin in profile.pre_score if plugin.skips_score(shape)}
+    moved = [entry for entry in profile.score if entry.plugin not in unmoved]
+    local = {entry.plugin for entry in moved if entry.plugin.has_local_score}
     faults = [
         f'running Score plugins: plugin "{entry.plugin.name}" failed with: {entry.plugin.without_pre_score}'
         for entry in profile.score
@@ -46,8 +50,9 @@ def _make(profile: Profile, shape: PodShape) -> Plan:
     return Plan(
         pre_filter=tuple(plugin for plugin in profile.pre_filter if plugin not in silent),
         filter=tuple(plugin for plugin in profile.filter if plugin not in silent),
-        pre_score=tuple(plugin for plugin in profile.pre_score if plugin not in unmoved),
-        score=tuple(entry for entry in profile.score if entry.plugin not in unmoved),
+        pre_score=tuple(plugin for plugin in profile.pre_score if plugin not in unmoved | local),
+        score=tuple(entry for entry in moved if entry.plugin not in local),
+        local_score=tuple(entry for entry in moved if entry.plugin in local),
         unprepared=tuple(
             plugin for plugin in profile.filter if plugin.without_pre_filter and plugin not in profile.pre_filter
         ),

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from moorage.engine.decision import CycleError, PluginScores, ScoreTable
+from moorage.engine.kept_scores import KeptScores, check_range
 from moorage.engine.plan import Plan, plan_for
 from moorage.engine.pre_filter import States
 from moorage.framework.arrays import IntArray
-from moorage.framework.interface import MAX_NODE_SCORE, ScorePlugin
+from moorage.framework.interface import ScorePlugin
 from moorage.framework.profile import Profile, WeightedScore
 from moorage.framework.snapshot import Snapshot
 from moorage.framework.status import Code
@@ -28,10 +29,11 @@ def run_scores(profile: Profile, pod: Pod, nodes: Snapshot) -> ScoreTable:
     states, skipped = _run_pre_score(plan, pod, nodes)
     if plan.score_fault:
         raise CycleError(plan.score_fault)
+    kept = _kept_scores(plan, pod, nodes.cluster).of(pod, nodes) if plan.local_score else None
     static = _static_scores(plan, pod, nodes.cluster)
     scores: list[PluginScores] = []
     level = 0
-    total = np.zeros(nodes.size, np.int64)
+    total = np.zeros(nodes.size, np.int64) if kept is None else kept.total
     for entry in plan.score:
         if entry.plugin in skipped:
             continue
@@ -44,9 +46,14 @@ def run_scores(profile: Profile, pod: Pod, nodes: Snapshot) -> ScoreTable:
         if isinstance(score.normalized, int):
             level += score.normalized * entry.weight
         else:
-            total += score.weighted
+            total = total + score.weighted  # not in place: what is kept is not to be written
         scores.append(score)
-    return ScoreTable(profile, nodes, scores, total + level if level else total)
+    return ScoreTable(profile, nodes, scores, total + level if level else total, kept.by_plugin if kept else tuple)
+
+
+def _kept_scores(plan: Plan, pod: Pod, cluster: Snapshot) -> KeptScores:
+    generation = (cluster.generations.nodes, cluster.generations.images)
+    return cluster.memo((plan, "kept"), pod.shape, generation, lambda: KeptScores(plan.local_score))
 
 
 def _run_pre_score(plan: Plan, pod: Pod, nodes: Snapshot) -> tuple[States, set[ScorePlugin[Any]]]:
@@ -89,17 +96,8 @@ def _level(entry: WeightedScore, pod: Pod, cluster: Snapshot, raw: IntArray) -> 
 
 def _normalized(entry: WeightedScore, state: object, pod: Pod, nodes: Snapshot, raw: IntArray) -> PluginScores:
     normalized = entry.plugin.normalize(state, pod, nodes, raw)
-    _check_range(entry.plugin, normalized)
+    check_range(entry.plugin, normalized)
     return PluginScores(entry.plugin.name, entry.weight, raw, normalized)
-
-
-def _check_range(plugin: ScorePlugin[Any], scores: IntArray) -> None:
-    if np.maximum.reduce(scores.view(np.uint64)) > MAX_NODE_SCORE:  # read as unsigned, a negative score is a huge one
-        wrong = int(scores[(scores < 0) | (scores > MAX_NODE_SCORE)][0])
-        raise CycleError(
-            f'applying score defaultWeights on Score plugins: plugin "{plugin.name}" returns an invalid score {wrong}, '
-            f"it should in the range of [0, {MAX_NODE_SCORE}] after normalizing"
-        )
 
 
 def add_extender_scores(table: ScoreTable, scores: Mapping[str, int]) -> IntArray:

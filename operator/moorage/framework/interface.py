@@ -208,6 +208,10 @@ class ScorePlugin(Plugin, ABC, Generic[S]):
     """Whether `score` follows from the pod's shape, the nodes themselves and their images, whatever runs there: it is
     kept for the shape, without any state. Scores that are all the same must be normalised by nothing but themselves."""
 
+    has_local_score: ClassVar[bool] = False
+    """The same, but that it may also follow from the pods on each node: only nodes whose pods changed are scored again.
+    Such a plugin does not normalise, has no state, and its PreScore does nothing but skip (`skips_score`)."""
+
     def skips_score(self, shape: PodShape) -> bool:
         """Whether `pre_score` answers SKIP to all pods of the shape, whatever the nodes are; it is not asked then."""
         del shape

@@ -46,6 +46,7 @@ class Gpu(FilterPlugin[None], ScorePlugin[None], GpuSection):
 
     default_weight = 5
     has_static_verdict = True
+    has_local_score = True
     interests = frozenset({"Node"})
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> Verdict:

@@ -14,9 +14,8 @@ import numpy.typing as npt
 from pydantic import field_validator
 
 from moorage.framework.interface import MAX_NODE_SCORE, PreScoreResult, ScorePlugin
-from moorage.framework.status import SKIP
-from moorage.plugins.node_resources_usage import DEFAULT_RESOURCES, ResourceSpec, scored_resources
-from moorage.plugins.remembered_scores import RememberedScores
+from moorage.framework.status import SKIP, SUCCESS
+from moorage.plugins.node_resources_usage import DEFAULT_RESOURCES, ResourceSpec, ScoredResources, scored_resources
 
 if TYPE_CHECKING:
     from moorage.framework.arrays import BoolArray, IntArray
@@ -31,8 +30,10 @@ PAIR = 2
 """The deviation of two fractions is half their distance; that of fewer is 0."""
 
 
-class NodeResourcesBalancedAllocation(ScorePlugin[RememberedScores | None]):
+class NodeResourcesBalancedAllocation(ScorePlugin[None]):
     """Compares how evenly a node's resources are used with the pod and without it: 75 is no change, 100 the best."""
+
+    has_local_score = True
 
     resources: tuple[ResourceSpec, ...] = DEFAULT_RESOURCES
     """The resources whose use should be even; cpu and memory where none is given. All weigh 1."""
@@ -51,26 +52,22 @@ class NodeResourcesBalancedAllocation(ScorePlugin[RememberedScores | None]):
         """Skip pods that request none of the resources."""
         return not any(shape.requests.get(resource.name) for resource in self.resources)
 
-    def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[RememberedScores | None]:
-        """Find the scores of the shape that are remembered; SKIP, see `skips_score`."""
-        cluster, shape = nodes.cluster, pod.shape
-        if self.skips_score(shape):
-            return PreScoreResult(SKIP)
-        generation = cluster.generations.nodes
-        return PreScoreResult(state=cluster.memo(self, shape, generation, lambda: self._scores(shape, cluster)))
+    def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[None]:
+        """Skip, see `skips_score`."""
+        del nodes
+        return PreScoreResult(SKIP if self.skips_score(pod.shape) else SUCCESS)
 
-    def score(self, state: RememberedScores | None, pod: Pod, nodes: Snapshot) -> IntArray:
+    def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
         """Map the change of evenness, -50 to 50, to 50..100; without a PreScore, 0 for pods that it would skip."""
-        remembered = self.pre_score(pod, nodes).state if state is None else state
-        return np.zeros(nodes.size, dtype=np.int64) if remembered is None else remembered.of(nodes)
+        del state
+        if self.skips_score(pod.shape):
+            return np.zeros(nodes.size, dtype=np.int64)
+        resources = self._resources(pod.shape, nodes.cluster)
+        return _score(resources.use([nodes.requested(name) for name in resources.names], nodes))
 
-    def _scores(self, shape: PodShape, cluster: Snapshot) -> RememberedScores:
-        resources = scored_resources(self.resources, shape.requests, cluster)
-
-        def compute(nodes: Snapshot) -> IntArray:
-            return _score(resources.use([nodes.requested(name) for name in resources.names], nodes))
-
-        return RememberedScores(compute)
+    def _resources(self, shape: PodShape, cluster: Snapshot) -> ScoredResources:
+        specs, generation = self.resources, cluster.generations.nodes
+        return cluster.memo(self, shape, generation, lambda: scored_resources(specs, shape.requests, cluster))
 
 
 def _score(use: Use) -> IntArray:

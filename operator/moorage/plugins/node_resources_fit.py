@@ -29,8 +29,7 @@ from moorage.framework.interface import (
 from moorage.framework.status import Code
 from moorage.model.resources import PODS
 from moorage.plugins.node_resources_scoring import ScoringStrategy
-from moorage.plugins.node_resources_usage import scored_resources
-from moorage.plugins.remembered_scores import RememberedScores
+from moorage.plugins.node_resources_usage import ScoredResources, scored_resources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,10 +61,11 @@ class _Demand:
 Demands = tuple[_Demand, ...]
 
 
-class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands | None], ScorePlugin[RememberedScores | None]):
+class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands | None], ScorePlugin[None]):
     """Filters by free resources and free places for pods, scores by a strategy."""
 
     without_pre_filter = 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
+    has_local_score = True
     interests = frozenset({"Node", "Pod"})
 
     ignored_resources: tuple[QualifiedName, ...] = ()
@@ -87,14 +87,17 @@ class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands | None], S
             passed &= nodes.requested(demand.resource) <= nodes.gather(demand.bearable)
         return Verdict(passed, lambda: tuple(_rejections(demands, nodes)))
 
-    def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[RememberedScores | None]:
-        """Find the scores of the shape that are remembered."""
-        return PreScoreResult(state=self._scores_of(pod.shape, nodes.cluster))
+    def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[None]:
+        """Do nothing; that there is a PreScore is part of what profiles can state."""
+        del pod, nodes
+        return PreScoreResult()
 
-    def score(self, state: RememberedScores | None, pod: Pod, nodes: Snapshot) -> IntArray:
+    def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
         """Score by the strategy."""
-        remembered = self._scores_of(pod.shape, nodes.cluster) if state is None else state
-        return remembered.of(nodes)
+        del state
+        resources = self._resources(pod.shape, nodes.cluster)
+        in_use = [nodes.non_zero_requested(name) for name in resources.names]
+        return self.scoring_strategy.score(resources.use(in_use, nodes))
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
         """Queue the pod when something that it requests was freed, or a node that could hold it came or grew."""
@@ -107,7 +110,7 @@ class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands | None], S
         return old is None or _grew(requests, old, new)
 
     def _demands_of(self, shape: PodShape, cluster: Snapshot) -> Demands:
-        """Look up what was worked out for a shape; whoever disables PreFilter only has it worked out by Filter."""
+        """Look up what was worked out for a shape."""
         generation = cluster.generations.nodes
         return cluster.memo((self, "demands"), shape, generation, lambda: self._demands(shape, cluster))
 
@@ -117,17 +120,9 @@ class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands | None], S
             for resource, amount in self._requests(shape)
         )
 
-    def _scores_of(self, shape: PodShape, cluster: Snapshot) -> RememberedScores:
-        return cluster.memo(self, shape, cluster.generations.nodes, lambda: self._scores(shape, cluster))
-
-    def _scores(self, shape: PodShape, cluster: Snapshot) -> RememberedScores:
-        strategy = self.scoring_strategy
-        resources = scored_resources(strategy.resources, shape.score_requests, cluster)
-
-        def compute(nodes: Snapshot) -> IntArray:
-            return strategy.score(resources.use([nodes.non_zero_requested(name) for name in resources.names], nodes))
-
-        return RememberedScores(compute)
+    def _resources(self, shape: PodShape, cluster: Snapshot) -> ScoredResources:
+        specs, generation = self.scoring_strategy.resources, cluster.generations.nodes
+        return cluster.memo(self, shape, generation, lambda: scored_resources(specs, shape.score_requests, cluster))
 
     def _requests(self, shape: PodShape) -> Requests:
         return tuple((name, amount) for name, amount in shape.requests.amounts if self._heeds(name, amount))

@@ -1,0 +1,117 @@
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import Field
+
+from builders import columns_of, node, pod
+from moorage.engine.decision import CycleError
+from moorage.engine.kept_scores import FEW_NODES, KeptScores
+from moorage.framework.arrays import IntArray
+from moorage.framework.interface import ScorePlugin
+from moorage.framework.profile import WeightedScore
+from moorage.framework.snapshot import Snapshot
+from moorage.model.pod import Pod
+from moorage.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from moorage.plugins.node_resources_fit import NodeResourcesFit
+
+SIZE = 3 * FEW_NODES
+NODES = [node(f"n{index}") for index in range(SIZE)]
+INCOMING = pod("p", cpu="100m")
+
+
+class PodCount(ScorePlugin[None]):
+    """Scores nodes by their pods, and notes which ones it was asked for."""
+
+    has_local_score: ClassVar[bool] = True
+    asked: list[list[str]] = Field(default_factory=list)
+
+    def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
+        del state, pod
+        self.asked.append(list(nodes.names))
+        return nodes.pod_count * 60
+
+
+def kept(*plugins: ScorePlugin[None], weight: int = 1) -> KeptScores:
+    return KeptScores([WeightedScore(plugin, weight) for plugin in plugins])
+
+
+def test_only_nodes_whose_pods_changed_are_scored_again() -> None:
+    columns = columns_of(NODES)
+    cluster, counter = Snapshot(columns), PodCount()
+    scores = kept(counter, weight=2)
+
+    first = scores.of(INCOMING, cluster).total
+    columns.add_pod(pod("e", node="n7"), "n7")
+    second = scores.of(INCOMING, cluster)
+    scores.of(INCOMING, cluster)
+
+    assert counter.asked == [list(cluster.names), ["n7"]]
+    assert (first[7], second.total[7]) == (0, 120)
+    assert second.by_plugin()[0].raw[7] == 60  # type: ignore[index]
+
+
+def test_changes_outside_of_the_view_are_left_for_later() -> None:
+    columns = columns_of(NODES)
+    cluster, counter = Snapshot(columns), PodCount()
+    scores = kept(counter)
+    elsewhere = np.arange(100, SIZE, dtype=np.int64)
+
+    scores.of(INCOMING, cluster)
+    for index in (7, 8):
+        columns.add_pod(pod(f"e{index}", node=f"n{index}"), f"n{index}")
+    scores.of(INCOMING, cluster.take(elsewhere))
+    assert counter.asked[1:] == []
+    scores.of(INCOMING, cluster)
+    assert counter.asked[1:] == [["n7", "n8"]]
+
+
+def test_all_are_scored_again_where_many_changed() -> None:
+    columns = columns_of(NODES)
+    cluster, counter = Snapshot(columns), PodCount()
+    scores = kept(counter)
+
+    scores.of(INCOMING, cluster)
+    for index in range(SIZE // 2):
+        columns.add_pod(pod(f"e{index}", node=f"n{index}"), f"n{index}")
+    scores.of(INCOMING, cluster)
+
+    assert counter.asked == [list(cluster.names)] * 2
+
+
+def test_small_views_are_scored_as_they_are() -> None:
+    cluster, counter = Snapshot(columns_of(NODES)), PodCount()
+
+    kept(counter).of(INCOMING, cluster.take(np.array([3, 1])))
+
+    assert counter.asked == [["n3", "n1"]]
+
+
+def test_score_out_of_range_ends_the_cycle() -> None:
+    columns = columns_of(NODES)
+    scores = kept(PodCount())
+    scores.of(INCOMING, Snapshot(columns))
+    for number in range(2):
+        columns.add_pod(pod(f"e{number}", node="n7"), "n7")
+    with pytest.raises(CycleError, match=r"PodCount.*invalid score 120"):
+        scores.of(INCOMING, Snapshot(columns))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.sets(st.integers(0, SIZE - 1)), max_size=4), st.sets(st.integers(0, SIZE - 1)))
+def test_scores_are_those_of_the_nodes_as_they_are(steps: list[set[int]], unseen: set[int]) -> None:
+    columns = columns_of(NODES)
+    plugins = NodeResourcesFit(), NodeResourcesBalancedAllocation()
+    cluster, scores = Snapshot(columns), kept(*plugins, weight=3)
+    view = np.array([slot for slot in range(SIZE) if slot not in unseen], dtype=np.int64)
+
+    for step, slots in enumerate(steps):
+        for slot in slots:
+            columns.add_pod(pod(f"e{step}-{slot}", cpu="100m", node=f"n{slot}"), f"n{slot}")
+        seen = scores.of(INCOMING, cluster.take(view))
+        raws = [plugin.score(None, INCOMING, cluster) for plugin in plugins]
+        assert [score.raw.tolist() for score in seen.by_plugin()] == [raw[view].tolist() for raw in raws]  # type: ignore[union-attr]
+        assert seen.total.tolist() == (3 * sum(raws))[view].tolist()
+        assert scores.of(INCOMING, cluster).total.tolist() == (3 * sum(raws)).tolist()

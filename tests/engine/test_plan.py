@@ -1,0 +1,58 @@
+"""What plans leave out, or remember, is what the plugins would have said."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builders import snapshot_of
+from moorage.engine.plan import plan_for
+from moorage.framework.profile import Profile, ProfileSpec
+from moorage.framework.registry import Registry
+from moorage.framework.snapshot import Snapshot
+from moorage.framework.status import Code
+from moorage.model.pod import Pod
+from strategies import clusters, pods
+
+EVENS = slice(0, None, 2)
+
+
+@pytest.fixture(scope="module")
+def profile() -> Profile:
+    return Registry.discover().build_profile(ProfileSpec(scheduler_name="s"))
+
+
+def cluster_of(data: st.DataObject) -> Snapshot:
+    nodes, placed = data.draw(clusters())
+    return snapshot_of(nodes, placed)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data(), pods())
+def test_plugins_that_are_left_out_would_have_skipped(profile: Profile, data: st.DataObject, incoming: Pod) -> None:
+    cluster = cluster_of(data)
+    plan = plan_for(profile, incoming.shape, cluster)
+    for plugin in set(profile.pre_filter) - set(plan.pre_filter):
+        assert plugin.pre_filter(incoming, cluster).status.code is Code.SKIP
+    kept = {entry.plugin for entry in plan.local_score}
+    for ranker in set(profile.pre_score) - set(plan.pre_score) - kept:
+        assert ranker.pre_score(incoming, cluster).status.code is Code.SKIP
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data(), pods())
+def test_what_is_remembered_of_the_cluster_holds_for_every_view(
+    profile: Profile, data: st.DataObject, incoming: Pod
+) -> None:
+    cluster = cluster_of(data)
+    plan = plan_for(profile, incoming.shape, cluster)
+    evens = np.arange(cluster.size, dtype=np.int64)[EVENS]
+    view = cluster.take(evens)
+    for plugin in plan.filter:
+        if plugin.has_static_verdict:
+            everywhere = plugin.filter(None, incoming, cluster).passed
+            assert plugin.filter(None, incoming, view).passed.tolist() == everywhere[EVENS].tolist()
+    for entry in (*plan.score, *plan.local_score):
+        if entry.plugin.has_static_score or entry.plugin.has_local_score:
+            everywhere = entry.plugin.score(None, incoming, cluster)
+            assert entry.plugin.score(None, incoming, view).tolist() == everywhere[EVENS].tolist()
