@@ -1,0 +1,47 @@
+"""Profiles that disable the point on which another point of the same plugin builds."""
+
+import pytest
+
+from builders import node, pod, snapshot_of
+from moorage.api.plugins import Plugins
+from moorage.engine.cycle import Attempt, Chosen, run_cycle
+from moorage.engine.decision import CycleError
+from moorage.engine.refusal import Refusal
+from moorage.framework.profile import ProfileSpec
+from moorage.framework.registry import Registry
+
+REGISTRY = Registry.discover()
+
+
+def choose(plugins: dict[str, object], *, unschedulable: bool = False) -> object:
+    """Let a pod choose between two nodes, both closed by an earlier plugin if `unschedulable`."""
+    spec = ProfileSpec(scheduler_name="default-scheduler", plugins=Plugins.model_validate(plugins))
+    nodes = snapshot_of([node("n1", unschedulable=unschedulable), node("n2", unschedulable=unschedulable)])
+    return run_cycle(Attempt(profile=REGISTRY.build_profile(spec), pod=pod(cpu="1"), snapshot=nodes, seed=1, cycle=1))
+
+
+def disabled(point: str, name: str) -> dict[str, object]:
+    return {point: {"disabled": [{"name": name}]}}
+
+
+def test_filter_that_needs_its_pre_filter_fails_the_cycle() -> None:
+    words = 'running "NodeResourcesFit" filter plugin: error reading "PreFilterNodeResourcesFit" from cycleState'
+    with pytest.raises(CycleError, match=words):
+        choose(disabled("preFilter", "NodeResourcesFit"))
+
+
+def test_filter_that_no_node_reaches_fails_nothing() -> None:
+    assert isinstance(choose(disabled("preFilter", "NodeResourcesFit"), unschedulable=True), Refusal)
+
+
+def test_score_that_needs_its_pre_score_fails_the_cycle() -> None:
+    words = 'plugin "TaintToleration" failed with: failed to read "PreScoreTaintToleration" from cycleState: not found'
+    with pytest.raises(CycleError, match=words):
+        choose(disabled("preScore", "TaintToleration"))
+
+
+@pytest.mark.parametrize(
+    ("point", "name"), [("preFilter", "NodeAffinity"), ("preFilter", "VolumeZone"), ("preScore", "NodeResourcesFit")]
+)
+def test_plugins_that_can_do_without_work(point: str, name: str) -> None:
+    assert isinstance(choose(disabled(point, name)), Chosen)
