@@ -127,10 +127,16 @@ def test_an_operator_says_once_what_it_lacks_and_waits_for_it(tmp_path: Path) ->
             world.case.cluster.apply(world.case.policy())
             world.burst(3)
             world.all_bound(3)
-            first, second, third = complaints(moorage)
-    assert "does not answer; trying again, for ever" in first
-    assert "does not take our credentials" in second
-    assert "`moorage crd | kubectl apply -f -` does it" in third
+            said = complaints(moorage)
+    assert len(said) == len(LACKING), said
+    assert all(sum(words in line for line in said) == 1 for words in LACKING), said
+
+
+LACKING = (
+    "does not answer; trying again, for ever",
+    "does not take our credentials (401)",
+    "SchedulingPolicy is not installed; `moorage crd | kubectl apply -f -` does it",
+)
 
 
 class TestOutages:
