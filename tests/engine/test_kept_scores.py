@@ -111,7 +111,8 @@ def test_scores_are_those_of_the_nodes_as_they_are(steps: list[set[int]], unseen
         for slot in slots:
             columns.add_pod(pod(f"e{step}-{slot}", cpu="100m", node=f"n{slot}"), f"n{slot}")
         seen = scores.of(INCOMING, cluster.take(view))
-        raws = [plugin.score(None, INCOMING, cluster) for plugin in plugins]
-        assert [score.raw.tolist() for score in seen.by_plugin()] == [raw[view].tolist() for raw in raws]  # type: ignore[union-attr]
-        assert seen.total.tolist() == (3 * sum(raws))[view].tolist()
-        assert scores.of(INCOMING, cluster).total.tolist() == (3 * sum(raws)).tolist()
+        raws = np.array([plugin.score(None, INCOMING, cluster) for plugin in plugins])
+        total = 3 * raws.sum(axis=0)
+        assert [np.array(score.raw).tolist() for score in seen.by_plugin()] == raws[:, view].tolist()
+        assert seen.total.tolist() == total[view].tolist()
+        assert scores.of(INCOMING, cluster).total.tolist() == total.tolist()

@@ -54,5 +54,5 @@ def test_what_is_remembered_of_the_cluster_holds_for_every_view(
             assert plugin.filter(None, incoming, view).passed.tolist() == everywhere[EVENS].tolist()
     for entry in (*plan.score, *plan.local_score):
         if entry.plugin.has_static_score or entry.plugin.has_local_score:
-            everywhere = entry.plugin.score(None, incoming, cluster)
-            assert entry.plugin.score(None, incoming, view).tolist() == everywhere[EVENS].tolist()
+            scores = entry.plugin.score(None, incoming, cluster)
+            assert entry.plugin.score(None, incoming, view).tolist() == scores[EVENS].tolist()

@@ -38,14 +38,12 @@ def sample(feasible: BoolArray, order: IntArray, start: int, wanted: int) -> Sam
     if wanted >= size:
         return Sample(np.flatnonzero(feasible), size)
     start %= size
-    stretches = (order[start : start + 2 * wanted], order[start + 2 * wanted :], order[:start])
-    found: list[IntArray] = []
-    evaluated = 0
-    for stretch in stretches:
-        hits = np.flatnonzero(feasible[stretch])[:wanted]
-        wanted -= len(hits)
-        found.append(stretch[hits])
-        if not wanted:
-            return Sample(np.concatenate(found), evaluated + int(hits[-1]) + 1)
-        evaluated += len(stretch)
-    return Sample(np.concatenate(found), size)
+    ahead = order[start : start + 2 * wanted]  # as a rule far enough: most nodes fit
+    (hits,) = feasible[ahead].nonzero()
+    if len(hits) < wanted:
+        ahead = np.concatenate((order[start:], order[:start]))
+        (hits,) = feasible[ahead].nonzero()
+    if len(hits) < wanted:
+        return Sample(ahead[hits], size)
+    hits = hits[:wanted]
+    return Sample(ahead[hits], int(hits[-1]) + 1)
