@@ -50,11 +50,13 @@ def _engine(sizes: Iterable[int], pods_a_node: Iterable[int]) -> Iterator[engine
     for nodes in sizes:
         for pods in pods_a_node:
             console.print(f"engine alone: {nodes} nodes, {pods} pods a node ...", style="dim")
-            yield from engine.measure(nodes, pods)
+            for result in engine.measure(nodes, pods):
+                console.print(f"  {result.kind}: {result.microseconds:,.0f} µs a decision", style="dim")
+                yield result
 
 
 def _print_engine(results: Iterable[engine.EngineResult]) -> None:
-    table = Table("pods", "nodes", "pods a node", "µs a decision", "decisions/s", title="Engine alone")
+    table = Table("pods", "nodes", "pods a node", "CPU µs a decision", "decisions/s", title="Engine alone, on one core")
     for result in results:
         speed = f"{result.decisions_a_second:,.0f}"
         table.add_row(result.kind, f"{result.nodes:,}", str(result.pods_a_node), f"{result.microseconds:,.0f}", speed)
