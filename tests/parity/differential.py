@@ -58,9 +58,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Decide new cases with kube-scheduler's code and with moorage.")
     parser.add_argument("--seed", type=int, default=1, help="the same cases for the same seed")
     parser.add_argument("--count", type=int, default=1000, help="how many cases to make")
+    parser.add_argument("--groups", default="", help="a pattern of the vectors' groups to begin with")
     parser.add_argument("--keep", type=Path, help="a .jsonl file to which shrunk cases that differ are added")
     arguments = parser.parse_args()
-    report = compare_with_moorage(ask_oracle(generate(arguments.seed, arguments.count)))
+    report = compare_with_moorage(ask_oracle(generate(arguments.seed, arguments.count, arguments.groups)))
     sys.stdout.write("".join(f"{line}\n" for line in report_lines(report)))
     if arguments.keep is not None:
         small = [shrink(dict(mismatch.case.given), differing_fields) for mismatch in report.mismatches]

@@ -7,6 +7,7 @@ oracle's `-validate` drops the others, and says what kube-scheduler decides for 
 import argparse
 import copy
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,12 +23,13 @@ CHANGES_OF_A_CASE = (1, 1, 2, 3, 4, 6, 9, 12)
 GATES = ("TaintTolerationComparisonOperators",)
 
 
-def generate(seed: int, count: int) -> Iterator[Case]:
-    """Yield cases that depend on the seed alone."""
+def generate(seed: int, count: int, groups: str = "") -> Iterator[Case]:
+    """Yield cases that depend on the seed alone; `groups` is a pattern of the groups that they begin as."""
     random = Random(seed)
     pools = CasePools(read_vectors(VECTORS), random)
+    beginnings = [case for case in pools.cases if re.search(groups, case["id"].partition("/")[0])]
     for number in range(count):
-        case: Case = dict(copy.deepcopy(random.choice(pools.cases)))
+        case: Case = dict(copy.deepcopy(random.choice(beginnings)))
         group = case["id"].partition("/")[0]
         for _ in range(random.choice(CHANGES_OF_A_CASE)):
             mutate(case, pools, random)
@@ -74,8 +76,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Make new parity cases out of the vectors.")
     parser.add_argument("--seed", type=int, default=1, help="the same cases for the same seed")
     parser.add_argument("--count", type=int, default=1000, help="how many cases to make")
+    parser.add_argument("--groups", default="", help="a pattern of the vectors' groups to begin with")
     arguments = parser.parse_args()
-    for case in generate(arguments.seed, arguments.count):
+    for case in generate(arguments.seed, arguments.count, arguments.groups):
         sys.stdout.write(f"{json.dumps({'case': case})}\n")
 
 
