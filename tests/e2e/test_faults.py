@@ -20,6 +20,8 @@ from moorage.api.crd import render
 from moorage.sandbox.faults import Delay, End, Expire, Fail, Garbage, Reset, Stall
 from processes import operator, started
 
+pytestmark = pytest.mark.slow
+
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/moorage"
 SLOW = 15.0
 """Seconds for what takes a backoff or two."""

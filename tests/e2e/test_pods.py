@@ -165,11 +165,12 @@ def let_go(case: Case, suffix: str) -> None:
 class TestBesideKubeScheduler:
     """The same pods for moorage and for kube-scheduler: both must tell the same of them."""
 
-    @pytest.mark.controlplane
+    @pytest.mark.parametrize(
+        "nodes_only", [pytest.param("kube-apiserver", marks=pytest.mark.controlplane)], indirect=True, scope="session"
+    )
     def test_what_is_told_of_pods_is_the_same_word_for_word(self, case: Case) -> None:
         control_plane = case.cluster.control_plane
-        if control_plane is None:
-            pytest.skip("kube-scheduler runs beside a real API server")
+        assert control_plane is not None
         case.live()
         case.cluster.apply(
             *(case.pod(f"{name}-ours", **spec) for name, spec in TROUBLES.items()),
