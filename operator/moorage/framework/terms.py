@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from moorage.model.selectors import Labels, LabelSelector
 
 if TYPE_CHECKING:
@@ -85,8 +87,7 @@ class CarriedTerm:
         return selector is not None and selector.matches(namespaces.get(shape.namespace, {}))
 
 
-@dataclass(frozen=True, slots=True)
-class Carried:
+class Carried(Struct, frozen=True):
     """A term that placed pods carry, and how many carry it on each node of the view."""
 
     term: AffinityTerm

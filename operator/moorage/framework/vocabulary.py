@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
+from msgspec import Struct
 
 from moorage.framework.arrays import ABSENT
 
@@ -19,16 +19,14 @@ V = TypeVar("V", bound=Hashable)
 _SPARE_VALUES = 64  # values that no node has any more are cleared out once they outnumber the nodes by this
 
 
-@dataclass(frozen=True, slots=True)
-class LabelColumn:
+class LabelColumn(Struct, frozen=True):
     """One label: an id a node (ABSENT without the label) and the values that the ids stand for."""
 
     ids: IdArray
     values: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class ClassColumn(Generic[V]):
+class ClassColumn(Struct, Generic[V], frozen=True):
     """One property: an id a node and the different values that it takes."""
 
     ids: IdArray

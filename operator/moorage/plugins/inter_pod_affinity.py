@@ -9,10 +9,12 @@ Upstream: `pkg/scheduler/framework/plugins/interpodaffinity`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import Field
 
 from moorage.framework.arrays import ABSENT
@@ -46,8 +48,7 @@ Tables = Mapping[str, "IntArray"]
 """By topology key: a table of the key's domains (see `moorage.plugins.topology_domains`)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RequiredState:
+class RequiredState(Struct, frozen=True, eq=False):
     """What Filter needs: the pod's terms, and how many pods each domain has that they, or others' terms, speak of."""
 
     terms: IncomingTerms
@@ -62,8 +63,7 @@ class RequiredState:
         return self.terms.matches_itself and not any(table.any() for table in self.affinity.values())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Attraction:
+class Attraction(Struct, frozen=True, eq=False):
     """What each domain is worth, by topology key."""
 
     topology: Topology

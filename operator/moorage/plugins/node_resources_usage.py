@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 from pydantic import BeforeValidator, Field
 
 from moorage.api.base import ApiModel
@@ -66,8 +67,7 @@ class ScoredResources:
         return Use(np.maximum(capacity, 1), _rows(before, nodes.size), self.amounts, self.weights, present)
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(Struct, frozen=True):
     """Resources on nodes: a row a resource, a column a node."""
 
     capacity: IntArray

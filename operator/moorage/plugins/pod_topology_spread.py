@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 from pydantic import model_validator
 
 from moorage.framework.arrays import ABSENT
@@ -62,8 +63,7 @@ class _Constraints:
     """Whether nodes that lack a topology key of a soft constraint are left out of the score."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _ScoreState:
+class _ScoreState(Struct, frozen=True, eq=False):
     raw: FloatArray
     """The score by node of the view, before it is rounded; the fewer pods, the lower."""
     ignored: BoolArray | None

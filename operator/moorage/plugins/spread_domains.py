@@ -6,10 +6,12 @@ is what one decision, or a what-if of it, counts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from moorage.framework.arrays import ABSENT
 from moorage.framework.node_selectors import matches_pod_affinity
@@ -101,8 +103,7 @@ def may_be_used(constraint: TopologySpreadConstraint, shape: PodShape, cluster: 
     return usable
 
 
-@dataclass(frozen=True, slots=True)
-class SpreadCounts:
+class SpreadCounts(Struct, frozen=True):
     """How many pods the domains of a constraint have, in one decision or in a what-if of it."""
 
     resolved: SpreadDomains
