@@ -283,7 +283,7 @@ def test_pods_of_a_removed_profile_wait_and_say_so_once() -> None:
     assert run(scheduler) == []
     post(scheduler, pod("b"))
     assert one(scheduler, Waiting).pod.name == "b"
-    assert scheduler.pending_pods_of(SCHEDULER)["held"] == 2
+    assert scheduler.pending_pods_by_profile()[SCHEDULER]["held"] == 2
 
 
 def test_pods_of_a_paused_profile_wait_until_it_goes_on() -> None:

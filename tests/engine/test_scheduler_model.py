@@ -140,7 +140,7 @@ class SchedulerMachine(RuleBasedStateMachine):
         if self.api.news:
             return
         waiting = {uid for uid, each in self.api.pods.items() if not each.node_name}
-        counts = self.scheduler.pending_pods_of(SCHEDULER)
+        counts = self.scheduler.pending_pods_by_profile().get(SCHEDULER, {})
         assert sum(counts.values()) >= len(waiting)
         in_flight_and_gone = sum(uid not in waiting for uid in self.binding)
         assert sum(counts.values()) <= len(waiting) + in_flight_and_gone

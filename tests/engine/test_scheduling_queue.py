@@ -219,7 +219,9 @@ def test_counts_name_every_place() -> None:
     queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
     queue.fail(popped(queue, 0.0), 0.0)
     assert queue.counts() == {"active": 1, "backoff": 1, "unschedulable": 1, "gated": 1, "inFlight": 0}
-    assert queue.counts("another-scheduler")["active"] == 0
+    assert queue.counts_by_profile() == {
+        SCHEDULER: {"active": 1, "backoff": 1, "unschedulable": 1, "gated": 1},
+    }
 
 
 def test_change_of_the_profile_brings_all_its_pods_back_at_once() -> None:

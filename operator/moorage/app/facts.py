@@ -16,19 +16,19 @@ FAILURES_IN_A_ROW = 3
 
 
 class EngineFacts:
-    """Reads the engine between two cycles."""
+    """What the engine and the tally know at one moment, between two cycles."""
 
     def __init__(
         self, scheduler: Scheduler, tally: Tally, extender_troubles: Callable[[Profile], Sequence[Trouble]]
     ) -> None:
         """`extender_troubles` says which of a profile's extenders fail."""
-        self._scheduler = scheduler
+        self._pending = scheduler.pending_pods_by_profile()
         self._tally = tally
         self._extender_troubles = extender_troubles
 
     def numbers(self, verdict: Verdict) -> Numbers:
         """Count the pods of the policy's schedulerName."""
-        waiting = self._scheduler.pending_pods_of(verdict.scheduler_name) if _holds_name(verdict) else {}
+        waiting = self._pending.get(verdict.scheduler_name, {}) if _holds_name(verdict) else {}
         unschedulable = waiting.get("unschedulable", 0)
         pending = sum(waiting.values()) - unschedulable
         if verdict.profile is None:

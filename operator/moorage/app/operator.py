@@ -162,7 +162,7 @@ async def _drain(parts: Parts) -> None:
             while parts.unfinished:  # noqa: ASYNC110 - many owners, once in a life
                 await asyncio.sleep(DRAIN_POLL_SECONDS)
         async with asyncio.timeout(TELL_SECONDS):
-            parts.keeper.report(parts.facts)
+            parts.keeper.report(parts.facts())
             await parts.policy_statuses.flush()
             while parts.untold:  # noqa: ASYNC110 - the same
                 await asyncio.sleep(DRAIN_POLL_SECONDS)

@@ -11,9 +11,11 @@ from random import Random, SystemRandom
 from typing import Any
 
 from moorage.api.v1alpha1 import SchedulingPolicy
+from moorage.app import gauges
 from moorage.app.extender_desk import ClusterView, ExtendedWriter, ExtenderDesk
 from moorage.app.facts import EngineFacts
 from moorage.app.policy_keeper import PolicyKeeper
+from moorage.app.watchdog import Watchdog
 from moorage.controller.compile import compile_policy
 from moorage.controller.configuration import ProcessConfiguration
 from moorage.controller.policies import PolicyStore
@@ -53,8 +55,6 @@ from moorage.settings import Settings
 logger = logging.getLogger(__name__)
 
 SEED_BITS = 32
-QUEUES = frozenset({"active", "backoff", "unschedulable", "gated"})
-"""What kube-scheduler calls queues; pods in flight are in none."""
 KEPT_RAW = frozenset({"Pod", "Node"})
 """Kinds whose bytes extenders may ask for."""
 
@@ -89,7 +89,8 @@ class Parts:
     evictor: Evictor = field(init=False)
     extenders: ExtenderDesk = field(init=False)
     keeper: PolicyKeeper = field(init=False)
-    facts: EngineFacts = field(init=False)
+    facts: Callable[[], EngineFacts] = field(init=False)
+    watchdog: Watchdog = field(init=False)
     loop: SchedulingLoop = field(init=False)
 
     def __post_init__(self) -> None:
@@ -116,13 +117,7 @@ class Parts:
         self.claim_repair = SelectedNodeRepair(volumes, stores, self.recorder)
         surroundings = VictimWatch(last_look.exists, self.inbox.post)
         self.evictor = Evictor(client, self.recorder, world.metrics.scheduling, clock, surroundings)
-        world.metrics.read_at_scrape(
-            "scheduler_pending_pods",
-            "Number of pending pods, by the queue type.",
-            ("queue",),
-            lambda: {(queue,): count for queue, count in self.scheduler.pending_pods().items() if queue in QUEUES},
-        )
-        self.facts = EngineFacts(self.scheduler, tally, self.extenders.troubles)
+        self.facts = partial(EngineFacts, self.scheduler, tally, self.extenders.troubles)
         self.keeper = self._keeper()
         carriers = Carriers(
             binder=self.volume_binder,
@@ -133,6 +128,9 @@ class Parts:
         )
         router = OutcomeRouter(carriers, self.may_schedule)
         self.loop = SchedulingLoop(self.scheduler, self.inbox, router, clock, world.metrics.scheduling)
+        self.watchdog = Watchdog(self.scheduler, self.may_schedule, clock)
+        gauges.register(world.metrics, self.scheduler, self.informers.values(), clock)
+        gauges.register_watchdog(world.metrics, self.watchdog)
 
     def may_schedule(self) -> bool:
         """Whether a pod may be tried: this replica leads, and all that decisions need is known."""
@@ -166,6 +164,7 @@ class Parts:
             "pod-statuses": self.pod_statuses.run,
             "policy-statuses": self.policy_statuses.run,
             "policy-reports": partial(self.keeper.keep_reporting, self.facts),
+            "watchdog": self.watchdog.run,
             "preemption": self.evictor.run,
             "extenders": self.extenders.run,
             "claim-repair": self.claim_repair.run,

@@ -102,10 +102,10 @@ class PolicyKeeper:
                     first_listed()
             await self._clock.sleep(LIST_AGAIN_SECONDS if failure else resync_seconds)
 
-    async def keep_reporting(self, facts: Facts) -> None:
+    async def keep_reporting(self, facts: Callable[[], Facts]) -> None:
         """Say how the policies fare, until cancelled."""
         while True:
-            self.report(facts)
+            self.report(facts())
             await self._clock.sleep(STATUS_SECONDS)
 
     def report(self, facts: Facts) -> None:

@@ -31,3 +31,7 @@ class HeldPods:
     def of(self, scheduler_name: str) -> tuple[Pod, ...]:
         """Return the pods of a name."""
         return tuple(self._by_name.get(scheduler_name, {}).values())
+
+    def counts(self) -> dict[str, int]:
+        """Count the pods by schedulerName."""
+        return {name: len(pods) for name, pods in self._by_name.items()}

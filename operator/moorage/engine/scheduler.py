@@ -313,9 +313,28 @@ class Scheduler:
         """Return the number of waiting pods by queue: active, backoff, unschedulable, gated; and those in flight."""
         return self._queue.counts()
 
-    def pending_pods_of(self, scheduler_name: str) -> Mapping[str, int]:
-        """Return the same for the pods of one profile, and `held` for those that nobody tries."""
-        return {**self._queue.counts(scheduler_name), "held": len(self._handlers.held.of(scheduler_name))}
+    def pending_pods_by_profile(self) -> Mapping[str, Mapping[str, int]]:
+        """Return the same by schedulerName, and `held` for those that nobody tries."""
+        counts: dict[str, dict[str, int]] = {
+            name: dict(places) for name, places in self._queue.counts_by_profile().items()
+        }
+        for name, held in self._handlers.held.counts().items():
+            counts.setdefault(name, {})["held"] = held
+        return counts
+
+    def unschedulable_pods(self) -> Mapping[tuple[str, str], int]:
+        """Return the number of rejected pods by plugin and schedulerName; a pod counts for each of its rejectors."""
+        return self._queue.rejections()
+
+    def stuck_pods(self, now: float, seconds: float) -> Mapping[str, float]:
+        """Return the pods that have been ready for longer than `seconds` without an attempt, and for how long."""
+        stuck = self._queue.ready_since_before(now - seconds)
+        return {queued.pod.key: now - queued.queued_at for queued in stuck}
+
+    def cache_size(self) -> Mapping[str, int]:
+        """Return the numbers of nodes, pods and assumed_pods that decisions are made with."""
+        cache = self._cache
+        return {"nodes": cache.snapshot.size, "pods": cache.pod_count, "assumed_pods": cache.assumed_count}
 
     def held_pods(self, scheduler_name: str) -> tuple[Pod, ...]:
         """Return the pods that wait because their profile is gone, paused, or has never been there."""

@@ -162,14 +162,26 @@ class SchedulingQueue:
         """Whether `pop` would find a pod, were no time to pass."""
         return len(self._active) > 0 or self._backoff.may_pop_early
 
-    def counts(self, scheduler_name: str | None = None) -> dict[str, int]:
-        """Count the waiting pods by place, of all profiles or of one."""
-        places = Counter(
-            queued.place
-            for queued in self._pods.values()
-            if scheduler_name is None or queued.pod.scheduler_name == scheduler_name
-        )
+    def counts(self) -> dict[str, int]:
+        """Count the waiting pods by place."""
+        places = Counter(queued.place for queued in self._pods.values())
         return {place.value: places[place] for place in Place}
+
+    def counts_by_profile(self) -> dict[str, Counter[str]]:
+        """Count the waiting pods by schedulerName, and by place below it."""
+        counts: dict[str, Counter[str]] = {}
+        for queued in self._pods.values():
+            counts.setdefault(queued.pod.scheduler_name, Counter())[queued.place.value] += 1
+        return counts
+
+    def rejections(self) -> Counter[tuple[str, str]]:
+        """Count the rejected pods that wait for an event, by plugin and schedulerName."""
+        rejected = (queued for queued in self._pods.values() if queued.place is Place.UNSCHEDULABLE)
+        return Counter((plugin, queued.pod.scheduler_name) for queued in rejected for plugin in queued.rejectors)
+
+    def ready_since_before(self, time: float) -> list[QueuedPod]:
+        """Return the pods that have been ready for an attempt since before a time; there should be none for long."""
+        return [queued for queued in self._pods.values() if queued.place is Place.ACTIVE and queued.queued_at < time]
 
     def _of_profile(self, scheduler_name: str) -> list[QueuedPod]:
         return [queued for queued in self._pods.values() if queued.pod.scheduler_name == scheduler_name]
