@@ -43,7 +43,7 @@ CLAIMED = {
     "rest_client_request_duration_seconds",
     "rest_client_rate_limiter_duration_seconds",
 }
-"""kube-scheduler's metrics that moorage has, without `_total`."""
+"""kube-scheduler's metrics that moorage certainly has, without `_total`; all that bear its prefixes are compared."""
 
 
 class Family(NamedTuple):
@@ -153,9 +153,8 @@ def test_metrics_are_kube_schedulers_by_name_type_labels_and_buckets(
     found = families(text)
 
     assert CLAIMED - found.keys() == set()
-    assert {name: found[name] for name in CLAIMED} == {name: wanted[name] for name in CLAIMED}
     like_theirs = {name for name in found if name.startswith(("scheduler_", "rest_client_"))}
-    assert like_theirs == CLAIMED, "a name of kube-scheduler's that is not compared here"
+    assert {name: found[name] for name in like_theirs} == {name: wanted.get(name) for name in like_theirs}
     for result in ("scheduled", "unschedulable"):
         assert f'scheduler_schedule_attempts_total{{profile="{case.name}",result="{result}"}} ' in text
     eventually(lambda: 'scheduler_pending_pods{queue="unschedulable"} 1.0' in endpoint.read("/metrics"))
