@@ -39,10 +39,6 @@ class Watchdog:
         stuck = self._scheduler.stuck_pods(now, STUCK_SECONDS) if self._may_schedule() else {}
         self.stuck_pods = len(stuck)
         for key, seconds in list(stuck.items())[:NAMED]:
-            logger.warning(
-                "Pod %s is ready to be scheduled and was not tried for %.0f s; /debug/cache shows the queues",
-                key,
-                seconds,
-            )
+            logger.warning("Pod %s is ready and was not tried for %.0f s; /debug/cache shows the queues", key, seconds)
         if len(stuck) > NAMED:
             logger.warning("%d more pods were not tried either", len(stuck) - NAMED)
