@@ -11,6 +11,7 @@ from controlplane.component import Component
 from e2e.audited import REPLICAS, Audited
 from e2e.case import Case
 from e2e.clusters import Manifest, eventually
+from extenders.server import FakeExtender, threaded
 
 pytestmark = [pytest.mark.controlplane, pytest.mark.slow]
 
@@ -73,6 +74,28 @@ def test_it_keeps_victims_on_nodes_that_it_likes(case: Case, extender: Component
 
     assert case.bound("urgent", SOON) == f"{case.name}-good"
     assert case.node_of("on-unfit")
+
+
+@pytest.mark.parametrize("names_only", [True, False])
+def test_one_in_python_is_sent_what_upstreams_types_say(case: Case, *, names_only: bool) -> None:
+    """Victims with their node names or their uids; it lets nobody be preempted on the node with the fewest."""
+    with threaded(FakeExtender(spared={f"{case.name}-unfit"})) as extender:
+        verbs = {"filterVerb": "filter", "preemptVerb": "preempt"}
+        case.live(extenders=[{"urlPrefix": extender.url, "nodeCacheCapable": names_only, **verbs}])
+        full = [case.pod("one", requests={"cpu": "3"}, nodeName=f"{case.name}-unfit")]
+        full += [case.pod(f"two-{n}", requests={"cpu": "1900m"}, nodeName=f"{case.name}-good") for n in range(2)]
+        full += [case.pod("best", requests={"cpu": "3"}, nodeName=f"{case.name}-best")]
+        full[-1]["spec"]["priorityClassName"] = "system-node-critical"
+        case.cluster.apply(*full)
+        case.cluster.apply(here(case, "urgent", requests={"cpu": "3"}, priorityClassName="system-cluster-critical"))
+
+        assert case.bound("urgent", SOON) == f"{case.name}-good"
+        assert case.node_of("one")
+        asked = next(each.body for each in extender.asked if each.path.endswith("/preempt"))
+        assert (asked["NodeNameToVictims"] is None, asked["NodeNameToMetaVictims"] is None) == (
+            names_only,
+            not names_only,
+        )
 
 
 def test_a_dead_one_degrades_its_policy_alone_until_it_is_back(case: Case, extender: Component) -> None:

@@ -123,9 +123,10 @@ def test_when_the_leader_crashes_the_standby_binds_within_the_lease_and_two_seco
 
 
 def test_when_the_leader_stops_the_standby_binds_within_two_seconds(replicas: Replicas) -> None:
-    """With the guide's timings, not the short ones of the other tests."""
+    """With the guide's timings, not the short ones of the other tests, and a pod that waits for its volume."""
     with replicas.leading(FIRST, "--leader-elect") as leader, replicas.start(SECOND, "--leader-elect"):
         holder = replicas.holder()
+        with_unprovisioned_volume(replicas.case)
         with replicas.load("stop", 300):
             stopped = time.time()
             leader.stop()
@@ -183,6 +184,26 @@ def test_while_the_api_server_is_frozen_nobody_leads_and_afterwards_one_does(rep
                 apiserver.resume()
         assert sum(master_status(leader, standby)) == 1
         assert "Traceback" not in log_of(leader) + log_of(standby)
+
+
+def with_unprovisioned_volume(case: Case) -> None:
+    """Make a pod whose volume is waited for, for ever, once a node is chosen."""
+    metadata = {"name": case.name, "labels": case.here()}
+    late = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": metadata}
+    spec = {
+        "storageClassName": case.name,
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": "1Gi"}},
+    }
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": case.name}}]
+    case.cluster.apply(
+        {**late, "provisioner": "example.com/nobody", "volumeBindingMode": "WaitForFirstConsumer"},
+        {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec},
+        case.pod("waits", volumes=volumes),
+    )
+    claim = f"/api/v1/namespaces/default/persistentvolumeclaims/{case.name}"
+    selected = "volume.kubernetes.io/selected-node"
+    eventually(lambda: bool(case.reader.read(claim)["metadata"]["annotations"][selected]))
 
 
 def log_of(replica: Component) -> str:
