@@ -74,14 +74,18 @@ def add_part(case: Case, pools: CasePools, random: Random) -> None:
         if missing:
             key = random.choice(missing)
             body[key] = pools.sample((*place, key), random)
-    elif isinstance(body, list):
+    elif isinstance(body, list) and pools.has((*place, ELEMENT)):
         body.append(pools.sample((*place, ELEMENT), random))
 
 
 def drop_part(case: Case, _pools: CasePools, random: Random) -> None:
-    """Leave a key or an element out; not an operator, which not all objects are refused without."""
+    """Leave a key or an element out.
+
+    An operator stays, as not all objects are refused without, and so does a list's last element: the API server does
+    not keep empty lists apart from absent ones.
+    """
     spot = _random_spot(case, random, lambda spot: spot.key != "operator")
-    if spot is not None:
+    if spot is not None and not (isinstance(spot.holder, list) and len(spot.holder) == 1):
         del spot.holder[spot.key]
 
 

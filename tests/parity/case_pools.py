@@ -51,6 +51,10 @@ class CasePools:
         """Return a copy of something that stands at this place in a vector."""
         return json.loads(random.choice(self._samples[place]))
 
+    def has(self, place: Place) -> bool:
+        """Whether something stands at this place in a vector."""
+        return place in self._samples
+
     def _add(self, spot: Spot, random: Random) -> None:
         text = json.dumps(spot.part, sort_keys=True)
         samples, seen = self._samples[spot.place], self._seen[spot.place]
