@@ -5,6 +5,7 @@ Upstream: pkg/scheduler/framework/runtime/framework.go (RunPostFilterPlugins), p
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -55,6 +56,8 @@ def run_post_filter(profile: Profile, refusal: Refusal, chance: int) -> PostFilt
     reasons: list[str] = []
     last = PostFiltered(Code.UNSCHEDULABLE)
     for plugin in profile.post_filter:
+        if isinstance(plugin, PreFilterPlugin) and not _is_prepared(plugin, profile, refusal):
+            return PostFiltered(Code.ERROR, STATE_NOT_FOUND)
         answer = _ask(plugin, refusal, chance)
         if answer.code is not Code.UNSCHEDULABLE:
             return answer
@@ -64,9 +67,12 @@ def run_post_filter(profile: Profile, refusal: Refusal, chance: int) -> PostFilt
     return PostFiltered(Code.UNSCHEDULABLE, ", ".join(reasons), last.nominated_node_name, search=last.search)
 
 
+def _is_prepared(plugin: PreFilterPlugin[Any], profile: Profile, refusal: Refusal) -> bool:
+    """Whether the plugin's PreFilter has run: it is not disabled, and no earlier one has ended the cycle."""
+    return plugin in profile.pre_filter and plugin not in refusal.found.unreached
+
+
 def _ask(plugin: PostFilterPlugin, refusal: Refusal, chance: int) -> PostFiltered:
-    if isinstance(plugin, PreFilterPlugin) and plugin in refusal.found.unreached:
-        return PostFiltered(Code.ERROR, STATE_NOT_FOUND)
     if isinstance(plugin, PreemptionPlugin):
         return preempt(plugin, refusal, chance)
     status = plugin.post_filter(refusal.found.states.get(plugin), refusal.found.pod)
