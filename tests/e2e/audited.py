@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -48,12 +48,14 @@ class Write:
     """When it arrived, since the epoch."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Audited:
     """A cluster, and what was written to it."""
 
     cluster: Cluster
     log: Path
+    _read: list[Write] = field(default_factory=list)
+    _position: int = 0
 
     @property
     def control_plane(self) -> ControlPlane:
@@ -67,13 +69,21 @@ class Audited:
 
     def answers(self, resource: str, prefix: str = "") -> list[Write]:
         """Return the same with those that were refused."""
-        found = [_write(json.loads(line)) for line in self.log.read_text(encoding="utf-8").splitlines()]
-        about = (one for one in found if one.resource == resource and one.name.startswith(prefix))
+        self._read_on()
+        about = (one for one in self._read if one.resource == resource and one.name.startswith(prefix))
         return sorted(about, key=lambda one: one.seconds)
 
     def bindings(self, prefix: str, user: str = "") -> list[Write]:
         """Return the bindings of pods whose names begin with `prefix`."""
         return [one for one in self.writes("pods/binding", prefix) if user in {one.user, ""}]
+
+    def _read_on(self) -> None:
+        """Read what was added to the log, up to the last whole line."""
+        with self.log.open("rb") as log:
+            log.seek(self._position)
+            whole, newline, _ = log.read().rpartition(b"\n")
+        self._position += len(whole) + len(newline)
+        self._read += (_write(json.loads(line)) for line in whole.splitlines())
 
 
 @contextmanager
