@@ -99,6 +99,15 @@ async def test_the_first_list_is_what_scheduling_waits_for() -> None:
         assert made.take_posted() == [("changed", "gold")]
 
 
+async def test_without_the_kind_there_are_no_policies_to_wait_for_and_it_is_looked_for_again() -> None:
+    async with listing(NotFound(404, "NotFound", "no such resource")) as made:
+        assert (made.first_listed, made.keeper.has_synced) == (0, True)
+        made.answer = [policy("gold")]
+        await made.clock.advance(1)
+        assert made.first_listed == 1
+        assert made.take_posted() == [("changed", "gold")]
+
+
 async def test_a_deletion_that_nobody_watched_is_found_by_the_next_list() -> None:
     async with listing([policy("gold"), policy("silver")]) as made:
         made.take_posted()

@@ -87,6 +87,7 @@ class PolicyKeeper:
     ) -> None:
         """List until cancelled, every `resync_seconds`; `first_listed` is called once, when the policies are known."""
         failure: type[Exception] | None = None
+        watched = False
         while True:
             try:
                 self._tell_engine(self._store.resync(await list_policies()))
@@ -94,11 +95,14 @@ class PolicyKeeper:
                 if failure is not type(error):
                     _tell_failure(error)
                 failure = type(error)
+                # Where the kind is not installed there are no policies, and the file's profiles need none.
+                self.has_synced = self.has_synced or isinstance(error, NotFound)
             else:
                 failure = None
                 self._tell_people()
-                if not self.has_synced:
-                    self.has_synced = True
+                self.has_synced = True
+                if not watched:
+                    watched = True
                     first_listed()
             await self._clock.sleep(LIST_AGAIN_SECONDS if failure else resync_seconds)
 
