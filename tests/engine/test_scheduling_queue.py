@@ -249,3 +249,15 @@ def test_many_pods_of_one_template_are_judged_once_an_event() -> None:
     assert len(asked) == 1
     queue.move_on_event(SERVICE_ADDED, 20.0)
     assert len(names(queue, 20.0)) == 10
+
+
+def test_a_pod_that_waited_long_for_an_event_has_not_been_ready_for_long() -> None:
+    waiting = pod("a")
+    queue = queue_of(waiting)
+    queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
+    queue.move_on_event(NODE_ADDED, 200.0)
+    assert place_of(queue, waiting) is Place.ACTIVE
+    assert queue.ready_since_before(200.0) == []
+    newer = pod("a", labels={"v": "2"})
+    queue.update(updated("Pod", waiting, newer), 300.0)
+    assert [each.pod for each in queue.ready_since_before(201.0)] == [newer]

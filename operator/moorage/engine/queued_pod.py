@@ -24,6 +24,8 @@ class QueuedPod:
     queued_at: float
     """When it last entered the queue, in seconds."""
     place: Place = Place.UNSCHEDULABLE
+    ready_at: float = 0.0
+    """When it last became ready to be tried."""
     first_attempt_at: float | None = None
     """When it first was ready to be tried; time behind gates does not count."""
     attempts: int = 0

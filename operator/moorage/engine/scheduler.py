@@ -329,7 +329,7 @@ class Scheduler:
     def stuck_pods(self, now: float, seconds: float) -> Mapping[str, float]:
         """Return the pods that have been ready for longer than `seconds` without an attempt, and for how long."""
         stuck = self._queue.ready_since_before(now - seconds)
-        return {queued.pod.key: now - queued.queued_at for queued in stuck}
+        return {queued.pod.key: now - queued.ready_at for queued in stuck}
 
     def cache_size(self) -> Mapping[str, int]:
         """Return the numbers of nodes, pods and assumed_pods that decisions are made with."""

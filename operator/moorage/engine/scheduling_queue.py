@@ -181,7 +181,7 @@ class SchedulingQueue:
 
     def ready_since_before(self, time: float) -> list[QueuedPod]:
         """Return the pods that have been ready for an attempt since before a time; there should be none for long."""
-        return [queued for queued in self._pods.values() if queued.place is Place.ACTIVE and queued.queued_at < time]
+        return [queued for queued in self._pods.values() if queued.place is Place.ACTIVE and queued.ready_at < time]
 
     def _of_profile(self, scheduler_name: str) -> list[QueuedPod]:
         return [queued for queued in self._pods.values() if queued.pod.scheduler_name == scheduler_name]
@@ -211,6 +211,8 @@ class SchedulingQueue:
         """Make a pod ready, if its PreEnqueue plugins let it."""
         if self._hold_back(queued):
             return
+        if queued.place is not Place.ACTIVE:
+            queued.ready_at = now
         queued.place = Place.ACTIVE
         if queued.first_attempt_at is None:
             queued.first_attempt_at = now
