@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import snapshot_of
+from moorage.api.plugins import Plugin, Plugins, PluginSet
 from moorage.engine.plan import plan_for
 from moorage.framework.profile import Profile, ProfileSpec
 from moorage.framework.registry import Registry
@@ -17,9 +18,13 @@ from strategies import clusters, pods
 EVENS = slice(0, None, 2)
 
 
+OURS = tuple(Plugin(name=name) for name in ("Gpu", "InstanceType", "Lifecycle", "ServerlessNodes", "ZoneSpread"))
+
+
 @pytest.fixture(scope="module")
 def profile() -> Profile:
-    return Registry.discover().build_profile(ProfileSpec(scheduler_name="s"))
+    plugins = Plugins(multi_point=PluginSet(enabled=OURS))
+    return Registry.discover().build_profile(ProfileSpec(scheduler_name="s", plugins=plugins))
 
 
 def cluster_of(data: st.DataObject) -> Snapshot:
