@@ -19,7 +19,7 @@ from moorage.errors import ExtenderError
 from moorage.framework.profile import Profile, ProfileSettings
 from moorage.model.pod import Pod
 from moorage.plugins.priority_sort import PrioritySort
-from moorage.runtime.extender_ports import ExtenderLimits
+from moorage.runtime.extenders.ports import ExtenderLimits
 
 
 def profile(name: str, extender: FakeExtender, **fields: Any) -> Profile:

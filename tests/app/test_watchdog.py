@@ -14,7 +14,7 @@ from moorage.engine.scheduler import Scheduler
 from moorage.framework.events import added
 from moorage.framework.profile import ProfileSpec
 from moorage.framework.registry import Registry
-from moorage.runtime.metrics import Metrics
+from moorage.runtime.metrics.registry import Metrics
 
 PROFILE = Registry.discover().build_profile(ProfileSpec(scheduler_name="default-scheduler"))
 

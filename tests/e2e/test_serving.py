@@ -18,7 +18,7 @@ from controlplane.component import Component, Endpoint
 from e2e.audited import REPLICAS, Audited
 from e2e.case import Case, case_of
 from e2e.clusters import eventually
-from moorage.runtime.serving_certificate import self_signed
+from moorage.runtime.serving.certificate import self_signed
 from processes import started
 
 pytestmark = [pytest.mark.controlplane, pytest.mark.slow]

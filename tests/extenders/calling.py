@@ -14,8 +14,8 @@ from moorage.api.extender import Extender
 from moorage.errors import NotFound
 from moorage.model.node import Node
 from moorage.model.pod import Pod
-from moorage.runtime.extender import ExtenderCaller
-from moorage.runtime.extender_ports import ExtenderLimits, ExtenderPorts, open_extender_session
+from moorage.runtime.extenders.caller import ExtenderCaller
+from moorage.runtime.extenders.ports import ExtenderLimits, ExtenderPorts, open_extender_session
 
 
 @dataclass

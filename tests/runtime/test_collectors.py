@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
 from prometheus_client.exposition import generate_latest
 
-from moorage.runtime.collectors import Counts, Distributions
+from moorage.runtime.metrics.collectors import Counts, Distributions
 
 BOUNDS = (0.001, 0.01, 1.0, 16.0)
 

@@ -8,8 +8,8 @@ import yaml
 
 from fakes import FakeClock
 from moorage.errors import CredentialsError
-from moorage.runtime import credentials
-from moorage.runtime.credentials import Credentials, FileToken, load_credentials
+from moorage.runtime.client import credentials
+from moorage.runtime.client.credentials import Credentials, FileToken, load_credentials
 
 
 def kubeconfig(folder: Path, user: dict[str, Any], cluster: dict[str, Any] | None = None, **context: str) -> str:

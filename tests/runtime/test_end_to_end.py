@@ -22,22 +22,22 @@ from moorage.model.decode import Decoder
 from moorage.runtime.binder import Binder
 from moorage.runtime.binding import BindingWriter
 from moorage.runtime.clock import SystemClock
-from moorage.runtime.event_recorder import EventRecorder
+from moorage.runtime.events.recorder import EventRecorder
 from moorage.runtime.inbox import Inbox
-from moorage.runtime.informer import Informer
+from moorage.runtime.informers.informer import Informer
+from moorage.runtime.informers.list_watch import ListWatch
 from moorage.runtime.last_look import LastLook
-from moorage.runtime.list_watch import ListWatch
 from moorage.runtime.loop import SchedulingLoop
 from moorage.runtime.outcome_router import Carriers, OutcomeRouter
 from moorage.runtime.pod_status import PodStatusWriter
-from moorage.runtime.preemption import Evictor
+from moorage.runtime.preemption.evictor import Evictor
 from moorage.runtime.reporter import Reporter
 from moorage.runtime.resources import EVENT, INFORMED, NODE, POD
 from moorage.runtime.tally import Tally
-from moorage.runtime.volume_binding import Handover, VolumeBinder
-from moorage.runtime.volume_binding_repair import SelectedNodeRepair
-from moorage.runtime.volume_binding_stores import VolumeStores
-from moorage.runtime.volume_binding_writes import VolumeWriter
+from moorage.runtime.volumes.binder import Handover, VolumeBinder
+from moorage.runtime.volumes.repair import SelectedNodeRepair
+from moorage.runtime.volumes.stores import VolumeStores
+from moorage.runtime.volumes.writes import VolumeWriter
 from moorage.sandbox.faults import Fail, Reset
 
 PROFILE = "tested"

@@ -6,8 +6,8 @@ import pytest
 from builders import pod
 from fakes import FakeApi, FakeClock, FakeObserver, Sent, running, settle
 from moorage.errors import ApiUnreachable, Forbidden, NotFound
-from moorage.runtime import event_recorder
-from moorage.runtime.event import (
+from moorage.runtime.events import recorder as event_recorder
+from moorage.runtime.events.event import (
     NOTE_BYTES,
     Event,
     ObjectReference,
@@ -17,7 +17,7 @@ from moorage.runtime.event import (
     preempted,
     scheduled,
 )
-from moorage.runtime.event_recorder import EventRecorder
+from moorage.runtime.events.recorder import EventRecorder
 
 
 class Recording:

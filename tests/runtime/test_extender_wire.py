@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from extenders.calling import whole_nodes, whole_pod
 from moorage.engine.preemption import Candidate
-from moorage.runtime.extender_wire import (
+from moorage.runtime.extenders.wire import (
     binding_arguments,
     nodes_arguments,
     preemption_arguments,

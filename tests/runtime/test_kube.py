@@ -11,12 +11,12 @@ from aiohttp.test_utils import TestServer
 
 from fakes import FakeApi, FakeClock, FakeObserver, Sent
 from moorage.errors import ApiUnreachable, Conflict, NotFound, NotLeader, TooManyRequests
-from moorage.runtime.credentials import Credentials, StaticToken, Tokens
-from moorage.runtime.kube import STRATEGIC_MERGE_PATCH, KubeClient, Transport
-from moorage.runtime.pooled_transport import open_transport
-from moorage.runtime.rate_limiter import RateLimiter
-from moorage.runtime.tls import TlsContexts
-from moorage.runtime.transport import HttpTransport, open_session
+from moorage.runtime.client.credentials import Credentials, StaticToken, Tokens
+from moorage.runtime.client.kube import STRATEGIC_MERGE_PATCH, KubeClient, Transport
+from moorage.runtime.client.pooled_transport import open_transport
+from moorage.runtime.client.rate_limiter import RateLimiter
+from moorage.runtime.client.tls import TlsContexts
+from moorage.runtime.client.transport import HttpTransport, open_session
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 OpenTransport = Callable[..., AbstractAsyncContextManager[Transport]]

@@ -8,8 +8,8 @@ from typing import Any
 
 from fakes import FakeApi, FakeClock, Sent, running, settle
 from moorage.errors import ApiUnreachable, Conflict, NotFound
-from moorage.runtime.event import Event
-from moorage.runtime.leader_election import LeaderElector
+from moorage.runtime.events.event import Event
+from moorage.runtime.leadership.elector import LeaderElector
 from moorage.settings import LeaderElectionSettings
 
 SETTINGS = LeaderElectionSettings()

@@ -5,7 +5,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from builders import pod
 from moorage.engine.inbox import BindingFinished
 from moorage.framework.events import added, deleted
-from moorage.runtime.metrics import Metrics
+from moorage.runtime.metrics.registry import Metrics
 
 LABELS = {
     "scheduler_schedule_attempts": {"result", "profile"},

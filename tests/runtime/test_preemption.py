@@ -15,8 +15,8 @@ from moorage.errors import ApiError, Conflict, Forbidden, NotFound, TooManyReque
 from moorage.framework.profile import Profile, ProfileSettings
 from moorage.model.pod import Pod
 from moorage.plugins.priority_sort import PrioritySort
-from moorage.runtime.preemption import TRIES, Evictor
-from moorage.runtime.preemption_watch import SPARE_SECONDS
+from moorage.runtime.preemption.evictor import TRIES, Evictor
+from moorage.runtime.preemption.watch import SPARE_SECONDS
 
 PREEMPTOR = pod("high", priority=100, metadata={"uid": "uid-of-high"})
 BUSY = ApiError.of(500, "InternalError", "etcd is slow")

@@ -19,13 +19,13 @@ from moorage.engine.outcomes import Unschedulable
 from moorage.framework.profile import Profile, ProfileSettings
 from moorage.model.pod import Pod
 from moorage.plugins.priority_sort import PrioritySort
+from moorage.runtime.client.credentials import Credentials, StaticToken, TlsFiles
+from moorage.runtime.client.kube import KubeClient
+from moorage.runtime.client.pooled_transport import open_transport
+from moorage.runtime.client.rate_limiter import RateLimiter
+from moorage.runtime.client.tls import TlsContexts
 from moorage.runtime.clock import SystemClock
-from moorage.runtime.credentials import Credentials, StaticToken, TlsFiles
-from moorage.runtime.kube import KubeClient
-from moorage.runtime.pooled_transport import open_transport
-from moorage.runtime.preemption import Evictor
-from moorage.runtime.rate_limiter import RateLimiter
-from moorage.runtime.tls import TlsContexts
+from moorage.runtime.preemption.evictor import Evictor
 
 pytestmark = pytest.mark.controlplane
 

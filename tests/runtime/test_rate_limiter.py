@@ -3,7 +3,7 @@ import logging
 import pytest
 
 from fakes import FakeClock
-from moorage.runtime.rate_limiter import RateLimiter
+from moorage.runtime.client.rate_limiter import RateLimiter
 
 
 async def test_burst_passes_at_once_and_the_rest_at_the_rate() -> None:

@@ -4,8 +4,8 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from moorage.errors import ApiUnreachable
-from moorage.runtime.kube import Answer
-from moorage.runtime.reachability import Reachability, TellingTransport
+from moorage.runtime.client.kube import Answer
+from moorage.runtime.client.reachability import Reachability, TellingTransport
 
 SERVER = "https://10.0.0.1:6443"
 

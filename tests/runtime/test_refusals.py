@@ -1,7 +1,7 @@
 import pytest
 
 from moorage.errors import ApiError, Conflict, Forbidden, Gone, NotFound, TooManyRequests, Unauthorized
-from moorage.runtime.refusals import refusal
+from moorage.runtime.client.refusals import refusal
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import pytest
 from aiohttp import ClientSession
 
 from moorage.errors import MoorageError
-from moorage.runtime.metrics import Metrics
-from moorage.runtime.server import Endpoints, HealthServer
+from moorage.runtime.metrics.registry import Metrics
+from moorage.runtime.serving.server import Endpoints, HealthServer
 
 
 class State:

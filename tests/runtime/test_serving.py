@@ -14,9 +14,9 @@ import pytest
 
 from fakes import FakeClock
 from moorage.errors import ApiUnreachable, CredentialsError
-from moorage.runtime.delegated_auth import ACCESS_REVIEWS, TOKEN_REVIEWS, DelegatedAuth
-from moorage.runtime.server import OPEN_PATHS, Endpoints, HealthServer, Security
-from moorage.runtime.serving_certificate import self_signed, serving_context
+from moorage.runtime.serving.certificate import self_signed, serving_context
+from moorage.runtime.serving.delegated_auth import ACCESS_REVIEWS, TOKEN_REVIEWS, DelegatedAuth
+from moorage.runtime.serving.server import OPEN_PATHS, Endpoints, HealthServer, Security
 
 ANSWERS = Endpoints(metrics=lambda: b"metrics", configz=dict, debug_cache=dict)
 

@@ -19,9 +19,9 @@ from moorage.framework.profile import Profile
 from moorage.model.volumes import PersistentVolume, PersistentVolumeClaim
 from moorage.plugins.priority_sort import PrioritySort
 from moorage.plugins.volume_binding import VolumeBinding
-from moorage.runtime.volume_binding import Handover, VolumeBinder
-from moorage.runtime.volume_binding_stores import VolumeStores
-from moorage.runtime.volume_binding_writes import VolumeWriter
+from moorage.runtime.volumes.binder import Handover, VolumeBinder
+from moorage.runtime.volumes.stores import VolumeStores
+from moorage.runtime.volumes.writes import VolumeWriter
 
 TIMEOUT_SECONDS = 60
 BOUND = {"pv.kubernetes.io/bind-completed": "yes"}

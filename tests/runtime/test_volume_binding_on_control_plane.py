@@ -21,19 +21,19 @@ from moorage.engine.outcomes import Bind
 from moorage.framework.intents import BindVolume, Intent, SelectNode
 from moorage.framework.profile import Profile
 from moorage.plugins.priority_sort import PrioritySort
+from moorage.runtime.client.credentials import Credentials, StaticToken, TlsFiles
+from moorage.runtime.client.kube import KubeClient
+from moorage.runtime.client.pooled_transport import open_transport
+from moorage.runtime.client.rate_limiter import RateLimiter
+from moorage.runtime.client.tls import TlsContexts
 from moorage.runtime.clock import SystemClock
-from moorage.runtime.credentials import Credentials, StaticToken, TlsFiles
-from moorage.runtime.informer import Informer
-from moorage.runtime.kube import KubeClient
-from moorage.runtime.list_watch import ListWatch
-from moorage.runtime.pooled_transport import open_transport
-from moorage.runtime.rate_limiter import RateLimiter
+from moorage.runtime.informers.informer import Informer
+from moorage.runtime.informers.list_watch import ListWatch
 from moorage.runtime.resources import NODE, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM, POD, Resource
-from moorage.runtime.tls import TlsContexts
-from moorage.runtime.volume_binding import Handover, VolumeBinder
-from moorage.runtime.volume_binding_repair import SelectedNodeRepair
-from moorage.runtime.volume_binding_stores import VolumeStores
-from moorage.runtime.volume_binding_writes import VolumeWriter
+from moorage.runtime.volumes.binder import Handover, VolumeBinder
+from moorage.runtime.volumes.repair import SelectedNodeRepair
+from moorage.runtime.volumes.stores import VolumeStores
+from moorage.runtime.volumes.writes import VolumeWriter
 
 pytestmark = [pytest.mark.controlplane, pytest.mark.slow]
 

@@ -12,9 +12,9 @@ from fakes import FakeApi, FakeRecorder, Sent, settle
 from moorage.errors import ApiError, Conflict, NotFound
 from moorage.model.pod import Pod
 from moorage.model.volumes import PersistentVolumeClaim
-from moorage.runtime.volume_binding_repair import SelectedNodeRepair
-from moorage.runtime.volume_binding_stores import VolumeStores
-from moorage.runtime.volume_binding_writes import VolumeWriter
+from moorage.runtime.volumes.repair import SelectedNodeRepair
+from moorage.runtime.volumes.stores import VolumeStores
+from moorage.runtime.volumes.writes import VolumeWriter
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 

@@ -3,7 +3,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moorage.runtime.watch_lines import LineSplitter
+from moorage.runtime.informers.watch_lines import LineSplitter
 
 
 @given(st.lists(st.binary().map(lambda line: line.replace(b"\n", b""))), st.lists(st.integers(0, 400)))

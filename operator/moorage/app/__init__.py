@@ -27,7 +27,7 @@ def load_process_configuration(flags: Settings, file: Path | None) -> ProcessCon
 
 def load_configuration(file: Path, *, allow_default_scheduler: bool) -> LoadedConfiguration:
     """Read a configuration file and check it with all plugins; raises as `load_process_configuration`."""
-    from moorage.runtime.extender_tls import check_tls
+    from moorage.runtime.extenders.tls import check_tls
 
     registry = Registry.discover()
     return load(

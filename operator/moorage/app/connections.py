@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from ssl import SSLContext
 from typing import Any
 
+from moorage.runtime.client.credentials import Credentials, load_credentials
+from moorage.runtime.client.kube import KubeClient, RequestObserver, Transport
+from moorage.runtime.client.pooled_transport import open_transport
+from moorage.runtime.client.rate_limiter import RateLimiter
+from moorage.runtime.client.reachability import Reachability, TellingTransport
+from moorage.runtime.client.tls import TlsContexts
+from moorage.runtime.client.transport import open_session
 from moorage.runtime.clock import Clock, SystemClock
-from moorage.runtime.credentials import Credentials, load_credentials
-from moorage.runtime.extender_ports import ExtenderObserver, ExtenderPorts, open_extender_session
-from moorage.runtime.kube import KubeClient, RequestObserver, Transport
-from moorage.runtime.pooled_transport import open_transport
-from moorage.runtime.rate_limiter import RateLimiter
-from moorage.runtime.reachability import Reachability, TellingTransport
+from moorage.runtime.extenders.ports import ExtenderObserver, ExtenderPorts, open_extender_session
 from moorage.runtime.resources import POD
-from moorage.runtime.tls import TlsContexts
-from moorage.runtime.transport import open_session
 from moorage.settings import Settings
 
 WATCHES = 20
@@ -99,7 +99,7 @@ def kopf_session(settings: Settings) -> Callable[[], Awaitable[tuple[Any, str]]]
 
 def serving_tls(settings: Settings) -> SSLContext:
     """Make the context that the endpoints are served with, self-signed where no certificate is given."""
-    from moorage.runtime.serving_certificate import serving_context
+    from moorage.runtime.serving.certificate import serving_context
 
     names = [socket.gethostname(), "localhost", "127.0.0.1"]
     if settings.bind_address not in {"0.0.0.0", "::"}:  # noqa: S104 - compared, not bound

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from moorage.runtime.event import Event
-from moorage.runtime.event_recorder import EventRecorder
-from moorage.runtime.leader_election import LeaderElector
+from moorage.runtime.events.event import Event
+from moorage.runtime.events.recorder import EventRecorder
+from moorage.runtime.leadership.elector import LeaderElector
 from moorage.settings import LeaderElectionSettings
 
 UNRENEWED_SECONDS = 20.0

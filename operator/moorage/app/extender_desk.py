@@ -19,9 +19,9 @@ from moorage.framework.profile import Profile
 from moorage.model.node import Node
 from moorage.model.pod import Pod
 from moorage.runtime.binder import Writer
-from moorage.runtime.extender import ExtenderCaller
-from moorage.runtime.extender_breaker import BreakerState
-from moorage.runtime.extender_ports import ExtenderLimits, ExtenderPorts
+from moorage.runtime.extenders.breaker import BreakerState
+from moorage.runtime.extenders.caller import ExtenderCaller
+from moorage.runtime.extenders.ports import ExtenderLimits, ExtenderPorts
 
 logger = logging.getLogger(__name__)
 

@@ -7,8 +7,8 @@ from typing import Protocol
 
 from moorage.engine.scheduler import Scheduler
 from moorage.runtime.clock import Clock
-from moorage.runtime.informer import Informer
-from moorage.runtime.metrics import Metrics
+from moorage.runtime.informers.informer import Informer
+from moorage.runtime.metrics.registry import Metrics
 
 QUEUES = frozenset({"active", "backoff", "unschedulable", "gated"})
 """kube-scheduler's queues; what is in flight or held is in none of them."""

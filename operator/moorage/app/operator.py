@@ -30,13 +30,13 @@ from moorage.controller.configuration import ProcessConfiguration
 from moorage.controller.handlers import PolicyWatch
 from moorage.errors import MoorageError
 from moorage.runtime.clock import SystemClock
-from moorage.runtime.delegated_auth import DelegatedAuth
-from moorage.runtime.event_recorder import EventRecorder
-from moorage.runtime.leader_election import LeaderElector
-from moorage.runtime.list_watch import ListWatch
-from moorage.runtime.metrics import Metrics
+from moorage.runtime.events.recorder import EventRecorder
+from moorage.runtime.informers.list_watch import ListWatch
+from moorage.runtime.leadership.elector import LeaderElector
+from moorage.runtime.metrics.registry import Metrics
 from moorage.runtime.resources import SCHEDULING_POLICY
-from moorage.runtime.server import OPEN_PATHS, HealthServer, Security, is_loopback
+from moorage.runtime.serving.delegated_auth import DelegatedAuth
+from moorage.runtime.serving.server import OPEN_PATHS, HealthServer, Security, is_loopback
 
 logger = logging.getLogger(__name__)
 

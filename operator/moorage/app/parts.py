@@ -28,28 +28,28 @@ from moorage.model.decode import Decoder
 from moorage.model.pod import Pod
 from moorage.runtime.binder import Binder
 from moorage.runtime.binding import BindingWriter
+from moorage.runtime.client.kube import REQUEST_SECONDS, KubeClient
 from moorage.runtime.clock import Clock
-from moorage.runtime.event_recorder import EventRecorder
-from moorage.runtime.extender_ports import ExtenderLimits, ExtenderPorts
-from moorage.runtime.extender_tls import check_tls
+from moorage.runtime.events.recorder import EventRecorder
+from moorage.runtime.extenders.ports import ExtenderLimits, ExtenderPorts
+from moorage.runtime.extenders.tls import check_tls
 from moorage.runtime.inbox import Inbox
-from moorage.runtime.informer import Informer
-from moorage.runtime.kube import REQUEST_SECONDS, KubeClient
+from moorage.runtime.informers.informer import Informer
+from moorage.runtime.informers.list_watch import ListWatch
 from moorage.runtime.last_look import LastLook
-from moorage.runtime.list_watch import ListWatch
 from moorage.runtime.loop import SchedulingLoop
-from moorage.runtime.metrics import Metrics
+from moorage.runtime.metrics.registry import Metrics
 from moorage.runtime.outcome_router import Carriers, OutcomeRouter
 from moorage.runtime.pod_status import PodStatusWriter
 from moorage.runtime.policy_status import PolicyStatusWriter
-from moorage.runtime.preemption import Evictor
+from moorage.runtime.preemption.evictor import Evictor
 from moorage.runtime.reporter import Reporter
 from moorage.runtime.resources import INFORMED
 from moorage.runtime.tally import Tally
-from moorage.runtime.volume_binding import Handover, VolumeBinder
-from moorage.runtime.volume_binding_repair import SelectedNodeRepair
-from moorage.runtime.volume_binding_stores import VolumeStores
-from moorage.runtime.volume_binding_writes import VolumeWriter
+from moorage.runtime.volumes.binder import Handover, VolumeBinder
+from moorage.runtime.volumes.repair import SelectedNodeRepair
+from moorage.runtime.volumes.stores import VolumeStores
+from moorage.runtime.volumes.writes import VolumeWriter
 from moorage.settings import Settings
 
 logger = logging.getLogger(__name__)

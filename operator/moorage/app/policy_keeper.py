@@ -20,9 +20,9 @@ from moorage.app.policy_report import Numbers, Trouble, status_of
 from moorage.controller.policies import Changes, PolicyStore, Verdict
 from moorage.engine.inbox import Message, ProfileChanged, ProfileRemoved
 from moorage.errors import ApiError, ApiUnreachable, NotFound
+from moorage.runtime.client.reachability import level_of
 from moorage.runtime.clock import Clock
-from moorage.runtime.event import Event, ObjectReference
-from moorage.runtime.reachability import level_of
+from moorage.runtime.events.event import Event, ObjectReference
 
 logger = logging.getLogger(__name__)
 

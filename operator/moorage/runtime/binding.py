@@ -15,15 +15,15 @@ import msgspec
 
 from moorage.errors import ApiError, ApiUnreachable, Conflict, NotFound
 from moorage.runtime.backoff import Backoff
-from moorage.runtime.kube import REQUEST_SECONDS
+from moorage.runtime.client.kube import REQUEST_SECONDS
 from moorage.runtime.resources import POD
 
 if TYPE_CHECKING:
     from random import Random
 
     from moorage.model.pod import Pod
+    from moorage.runtime.client.kube import KubeClient
     from moorage.runtime.clock import Clock
-    from moorage.runtime.kube import KubeClient
 
 READ_BACK_SECONDS = 0.2
 MAX_READ_BACK_SECONDS = 10.0

@@ -15,8 +15,8 @@ import msgspec
 
 from moorage.errors import ApiError, ApiUnreachable, Conflict, NotFound, NotLeader
 from moorage.runtime.backoff import Backoff
-from moorage.runtime.kube import STRATEGIC_MERGE_PATCH
-from moorage.runtime.reachability import level_of
+from moorage.runtime.client.kube import STRATEGIC_MERGE_PATCH
+from moorage.runtime.client.reachability import level_of
 from moorage.runtime.resources import POD
 from moorage.runtime.timestamps import whole_time
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from random import Random
 
     from moorage.model.pod import Pod
+    from moorage.runtime.client.kube import KubeClient
     from moorage.runtime.clock import Clock
-    from moorage.runtime.kube import KubeClient
 
 logger = logging.getLogger(__name__)
 

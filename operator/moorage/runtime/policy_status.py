@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from moorage.errors import ApiError, ApiUnreachable, Conflict, NotFound, NotLeader
-from moorage.runtime.reachability import level_of
+from moorage.runtime.client.reachability import level_of
 from moorage.runtime.resources import SCHEDULING_POLICY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from moorage.runtime.client.kube import KubeClient
     from moorage.runtime.clock import Clock
-    from moorage.runtime.kube import KubeClient
 
 logger = logging.getLogger(__name__)
 

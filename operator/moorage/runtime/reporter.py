@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from moorage.engine.outcomes import WaitReason
-from moorage.runtime.event import Event, failed_scheduling, pod_reference, scheduled
+from moorage.runtime.events.event import Event, failed_scheduling, pod_reference, scheduled
 from moorage.runtime.pod_status import SCHEDULER_ERROR, UNSCHEDULABLE, PodScheduled
 
 if TYPE_CHECKING:

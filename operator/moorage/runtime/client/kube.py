@@ -1,0 +1,188 @@
+"""The REST client: bytes in, bytes out, refusals as the exceptions of `moorage.errors`.
+
+What the bytes mean is the caller's business; the paths come from `moorage.runtime.resources`. Nothing is retried here
+but a request that the API server turned away unread (429 with Retry-After): whether a lost write may be repeated, only
+its caller knows. Writes raise NotLeader once this replica cannot be sure of its lease.
+"""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+from urllib.parse import urlencode
+
+from moorage.errors import ApiUnreachable, NotLeader, TooManyRequests
+from moorage.runtime.client.refusals import refusal
+from moorage.runtime.informers.watch_lines import LineSplitter
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Mapping
+
+    from moorage.runtime.client.rate_limiter import RateLimiter
+    from moorage.runtime.clock import Clock
+
+JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+
+REQUEST_SECONDS = 30.0
+LIST_SECONDS = 120.0
+"""A page of large objects from a busy API server takes long to come."""
+THROTTLED_TRIES = 10
+"""How often a request answered with 429 is sent in all; client-go's limit."""
+DEFAULT_RETRY_AFTER_SECONDS = 1.0
+FIRST_REFUSAL = 400
+NO_ANSWER = 0
+
+
+class Answer(NamedTuple):
+    """What came back, or a part of it."""
+
+    status: int
+    body: bytes
+    retry_after: str | None = None
+    """The header, in seconds."""
+
+
+class Transport(Protocol):
+    """Carries requests to one API server. Raises ApiUnreachable where no answer comes; refusals are answers."""
+
+    async def exchange(self, method: str, path: str, body: bytes, content_type: str, timeout_seconds: float) -> Answer:
+        """Send a request and read the whole answer."""
+
+    def stream(self, path: str, inactivity_seconds: float) -> AsyncGenerator[Answer, None]:
+        """GET something that has no end, a read at a time; each bears the answer's status."""
+
+
+class RequestObserver(Protocol):
+    """Is told of every request, for metrics."""
+
+    def observe_request(self, verb: str, status: int, seconds: float) -> None:
+        """Count an answer; `status` is NO_ANSWER where none came."""
+
+    def observe_throttling(self, verb: str, seconds: float) -> None:
+        """Count what a write waited for the client's own limit."""
+
+
+def always() -> bool:
+    """Answer for a client that needs no leadership."""
+    return True
+
+
+class KubeClient:
+    """A client of one API server. Safe to use from any number of tasks of one event loop."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        clock: Clock,
+        limiter: RateLimiter,
+        observer: RequestObserver,
+        may_write: Callable[[], bool] = always,
+    ) -> None:
+        """Send through `transport`. All writes pass `limiter`; `may_write` is asked right before each is sent."""
+        self._transport = transport
+        self._clock = clock
+        self._limiter = limiter
+        self._observer = observer
+        self._may_write = may_write
+
+    async def get(self, path: str, *, timeout_seconds: float = REQUEST_SECONDS) -> bytes:
+        """Read one object."""
+        return await self._request("GET", path, timeout_seconds=timeout_seconds)
+
+    async def list_page(self, path: str, query: Mapping[str, str]) -> bytes:
+        """Read one page of a list."""
+        return await self._request("GET", f"{path}?{urlencode(query)}", timeout_seconds=LIST_SECONDS)
+
+    async def create(self, path: str, body: bytes, *, timeout_seconds: float = REQUEST_SECONDS) -> bytes:
+        """POST an object to a collection or a subresource."""
+        return await self._write("POST", path, body, timeout_seconds=timeout_seconds)
+
+    async def replace(self, path: str, body: bytes, *, timeout_seconds: float = REQUEST_SECONDS) -> bytes:
+        """PUT an object in place of the one that is there."""
+        return await self._write("PUT", path, body, timeout_seconds=timeout_seconds)
+
+    async def patch(self, path: str, body: bytes, content_type: str) -> bytes:
+        """PATCH an object, in the manner that `content_type` names."""
+        return await self._write("PATCH", path, body, content_type=content_type)
+
+    async def apply(self, path: str, body: bytes, field_manager: str) -> bytes:
+        """Server-side apply; what others own of the fields is taken over."""
+        query = urlencode({"fieldManager": field_manager, "force": "true"})
+        return await self._write("PATCH", f"{path}?{query}", body, content_type=APPLY_PATCH)
+
+    async def delete(self, path: str, body: bytes = b"") -> bytes:
+        """DELETE an object; `body` holds DeleteOptions."""
+        return await self._write("DELETE", path, body)
+
+    async def watch(
+        self, path: str, query: Mapping[str, str], inactivity_seconds: float
+    ) -> AsyncGenerator[list[bytes]]:
+        """Watch a collection: yield the lines of each read together. Ends when the API server ends it.
+
+        Raises ApiUnreachable when nothing came for `inactivity_seconds`, or when the stream broke.
+        """
+        started, is_open = self._clock.monotonic(), False
+        splitter = LineSplitter()
+        reads = self._transport.stream(f"{path}?{urlencode(query)}", inactivity_seconds)
+        async with aclosing(reads):
+            async for read in reads:
+                if not is_open:
+                    self._observe("WATCH", read.status, started)
+                    is_open = True
+                if read.status >= FIRST_REFUSAL:
+                    raise refusal(*read)
+                lines = splitter.feed(read.body)
+                if lines:
+                    yield lines
+
+    async def _write(
+        self,
+        method: str,
+        path: str,
+        body: bytes,
+        *,
+        content_type: str = JSON,
+        timeout_seconds: float = REQUEST_SECONDS,
+    ) -> bytes:
+        waited = await self._limiter.acquire()
+        if self._limiter.is_on:
+            self._observer.observe_throttling(method, waited)
+        return await self._request(method, path, body, content_type=content_type, timeout_seconds=timeout_seconds)
+
+    async def _request(
+        self,
+        method: str,
+        path: str,
+        body: bytes = b"",
+        *,
+        content_type: str = JSON,
+        timeout_seconds: float,
+    ) -> bytes:
+        for _ in range(THROTTLED_TRIES - 1):
+            try:
+                return await self._send(method, path, body, content_type, timeout_seconds)
+            except TooManyRequests as error:
+                if error.retry_after_seconds is None:
+                    raise
+                await self._clock.sleep(error.retry_after_seconds or DEFAULT_RETRY_AFTER_SECONDS)
+        return await self._send(method, path, body, content_type, timeout_seconds)
+
+    async def _send(self, method: str, path: str, body: bytes, content_type: str, timeout_seconds: float) -> bytes:
+        if method != "GET" and not self._may_write():
+            raise NotLeader(f"{method} {path.partition('?')[0]} was not sent: this replica is not the leader any more")
+        started = self._clock.monotonic()
+        try:
+            answer = await self._transport.exchange(method, path, body, content_type, timeout_seconds)
+        except ApiUnreachable:
+            self._observe(method, NO_ANSWER, started)
+            raise
+        self._observe(method, answer.status, started)
+        if answer.status >= FIRST_REFUSAL:
+            raise refusal(*answer)
+        return answer.body
+
+    def _observe(self, verb: str, status: int, started: float) -> None:
+        self._observer.observe_request(verb, status, self._clock.monotonic() - started)

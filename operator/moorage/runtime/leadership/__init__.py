@@ -1,0 +1,1 @@
+"""Which replica may write: a Lease, and the fence behind it."""

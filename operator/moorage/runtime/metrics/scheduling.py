@@ -1,0 +1,128 @@
+"""kube-scheduler's metrics of attempts, queues and preemption (upstream pkg/scheduler/metrics/metrics.go)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from moorage.framework.events import ClusterEvent
+from moorage.runtime.metrics.collectors import Counts, Distributions
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+    from moorage.engine.inbox import Message
+    from moorage.runtime.metrics.collectors import Count, Distribution
+
+MOST_ATTEMPTS = 15
+"""From here on the label `attempts` says `15+`."""
+
+
+def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
+    """Return bucket bounds as Go's `prometheus.ExponentialBuckets` makes them."""
+    return tuple(start * factor**step for step in range(count))
+
+
+class SchedulingMetrics:
+    """Attempts, bound pods, preemptions, messages of the inbox."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        """Register in `registry`."""
+        self._attempts = Counts(
+            "scheduler_schedule_attempts",
+            "Number of attempts to schedule pods, by result.",
+            ("result", "profile"),
+            registry,
+        )
+        self._attempt_seconds = Distributions(
+            "scheduler_scheduling_attempt_duration_seconds",
+            "Scheduling attempt latency (algorithm + binding).",
+            ("result", "profile"),
+            exponential(0.001, 2, 15),
+            registry,
+        )
+        self._algorithm_seconds = Distributions(
+            "scheduler_scheduling_algorithm_duration_seconds",
+            "Scheduling algorithm latency.",
+            (),
+            exponential(0.001, 2, 15),
+            registry,
+        ).labels()
+        self._sli_seconds = Distributions(
+            "scheduler_pod_scheduling_sli_duration_seconds",
+            "Latency of a pod from when it could first be tried until it is bound, all attempts included.",
+            ("attempts",),
+            exponential(0.01, 2, 20),
+            registry,
+        )
+        self._pod_attempts = Distributions(
+            "scheduler_pod_scheduling_attempts",
+            "Number of attempts to successfully schedule a pod.",
+            (),
+            exponential(1, 2, 5),
+            registry,
+        ).labels()
+        self._preemptions = Counts(
+            "scheduler_preemption_attempts", "Total preemption attempts in the cluster till now.", (), registry
+        ).labels()
+        self._victims = Distributions(
+            "scheduler_preemption_victims",
+            "Number of selected preemption victims.",
+            (),
+            exponential(1, 2, 7),
+            registry,
+        ).labels()
+        self._message_seconds = Distributions(
+            "scheduler_event_handling_duration_seconds",
+            "Event handling latency.",
+            ("event",),
+            exponential(0.0001, 2, 12),
+            registry,
+        )
+        self._faults = Counts(
+            "moorage_loop_faults", "Errors in the scheduling loop that should not happen.", (), registry
+        ).labels()
+        self._by_result: dict[tuple[str, str], tuple[Count, Distribution]] = {}
+        self._by_attempts: dict[int, Distribution] = {}
+        self._by_message: dict[object, Distribution] = {}
+
+    def observe_attempt(self, result: str, profile: str, seconds: float) -> None:
+        """Count an attempt: `scheduled`, `unschedulable` or `error`."""
+        key = result, profile
+        children = self._by_result.get(key)
+        if children is None:
+            children = self._attempts.labels(*key), self._attempt_seconds.labels(*key)
+            self._by_result[key] = children
+        children[0].inc()
+        children[1].observe(seconds)
+
+    def observe_decision(self, seconds: float) -> None:
+        """Count what the engine took for one pod."""
+        self._algorithm_seconds.observe(seconds)
+
+    def observe_bound(self, attempts: int, seconds: float) -> None:
+        """Count a bound pod: how many attempts, and how long since the first could have begun."""
+        self._pod_attempts.observe(attempts)
+        attempts = min(attempts, MOST_ATTEMPTS)
+        child = self._by_attempts.get(attempts)
+        if child is None:
+            label = str(attempts) if attempts < MOST_ATTEMPTS else f"{MOST_ATTEMPTS}+"
+            child = self._by_attempts[attempts] = self._sli_seconds.labels(label)
+        child.observe(seconds)
+
+    def observe_preemption(self, victims: int) -> None:
+        """Count a preemption of that many victims."""
+        self._preemptions.inc()
+        self._victims.observe(victims)
+
+    def observe_message(self, message: Message, seconds: float) -> None:
+        """Count a message that the engine took in."""
+        key = (message.kind, message.action) if isinstance(message, ClusterEvent) else type(message)
+        child = self._by_message.get(key)
+        if child is None:
+            label = message.label if isinstance(message, ClusterEvent) else type(message).__name__
+            child = self._by_message[key] = self._message_seconds.labels(label)
+        child.observe(seconds)
+
+    def observe_fault(self) -> None:
+        """Count an error that should not have happened."""
+        self._faults.inc()

@@ -1,0 +1,1 @@
+"""Making room: victims are marked, evicted and watched until they are gone."""

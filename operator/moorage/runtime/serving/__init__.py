@@ -1,0 +1,1 @@
+"""What the process answers about itself, and to whom."""

@@ -1,0 +1,123 @@
+"""The HTTP endpoints that kube-scheduler has too: health, metrics, configuration, and a look into the cache."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from aiohttp import web
+
+from moorage.errors import MoorageError
+from moorage.runtime.metrics.registry import CONTENT_TYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from ssl import SSLContext
+
+    from aiohttp.typedefs import Middleware
+
+SHUTDOWN_SECONDS = 1.0
+"""How long open connections may hold up a stop."""
+UNHEALTHY = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoints:
+    """What the endpoints answer from. A check returns why it fails, or nothing."""
+
+    livez: Mapping[str, Callable[[], str]] = field(default_factory=dict)
+    readyz: Mapping[str, Callable[[], str]] = field(default_factory=dict)
+    metrics: Callable[[], bytes]
+    configz: Callable[[], Any]
+    debug_cache: Callable[[], Any]
+
+
+OPEN_PATHS = frozenset({"/healthz", "/livez", "/readyz"})
+"""What anybody may ask: kubelets have no token."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Security:
+    """HTTPS, and who may read what."""
+
+    context: SSLContext
+    middleware: Middleware
+
+
+class HealthServer:
+    """Serves the endpoints."""
+
+    def __init__(self, endpoints: Endpoints, security: Security | None = None) -> None:
+        """Nothing is served before `start`; without `security` it is served as plain HTTP, to everybody."""
+        self._endpoints = endpoints
+        self._security = security
+        self._runner: web.AppRunner | None = None
+
+    async def start(self, address: str, port: int) -> int:
+        """Listen, and return the port: the one that was asked for, or a free one for 0.
+
+        Raises MoorageError where the port is taken.
+        """
+        context = self._security.context if self._security else None
+        runner = web.AppRunner(self._application(), access_log=None, shutdown_timeout=SHUTDOWN_SECONDS)
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, address, port, ssl_context=context).start()
+        except OSError as error:
+            await runner.cleanup()
+            raise MoorageError(f"cannot listen on {address}:{port}: {error.strerror}; choose another --port") from error
+        self._runner = runner
+        return int(runner.addresses[0][1])
+
+    async def stop(self) -> None:
+        """Stop listening."""
+        if self._runner:
+            await self._runner.cleanup()
+            self._runner = None
+
+    def _application(self) -> web.Application:
+        application = web.Application(middlewares=[self._security.middleware] if self._security else [])
+        live, ready = self._endpoints.livez, self._endpoints.readyz
+        application.router.add_get("/healthz", _probe("healthz", live))
+        application.router.add_get("/livez", _probe("livez", live))
+        application.router.add_get("/readyz", _probe("readyz", {**live, **ready}))
+        application.router.add_get("/metrics", self._metrics)
+        application.router.add_get("/configz", _json(self._endpoints.configz))
+        application.router.add_get("/debug/cache", _json(self._endpoints.debug_cache))
+        return application
+
+    async def _metrics(self, request: web.Request) -> web.Response:
+        del request
+        return web.Response(body=self._endpoints.metrics(), headers={"Content-Type": CONTENT_TYPE})
+
+
+def _probe(name: str, checks: Mapping[str, Callable[[], str]]) -> Callable[[web.Request], Any]:
+    """Answer as Kubernetes' components do: `ok`, or each check on a line of its own."""
+
+    async def answer(request: web.Request) -> web.Response:
+        faults = {check: fault for check, test in checks.items() if (fault := test())}
+        if not faults and "verbose" not in request.query:
+            return web.Response(text="ok")
+        lines = [f"[-]{check} failed: {faults[check]}" if check in faults else f"[+]{check} ok" for check in checks]
+        lines.append(f"{name} check {'failed' if faults else 'passed'}")
+        return web.Response(text="\n".join(lines) + "\n", status=UNHEALTHY if faults else web.HTTPOk.status_code)
+
+    return answer
+
+
+def _json(read: Callable[[], Any]) -> Callable[[web.Request], Any]:
+    async def answer(request: web.Request) -> web.Response:
+        del request
+        return web.json_response(read(), dumps=lambda value: json.dumps(value, default=str))
+
+    return answer
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address is reached from this machine alone."""
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return address == "localhost"

@@ -1,0 +1,1 @@
+"""Volumes that are bound with their pods, before the binding."""
