@@ -93,4 +93,5 @@ class Filters(ApiModel):
     ] = ()
     """Lifecycle classes that are allowed, told by the labels that `spec.lifecycle.sources` names. Empty: all."""
     serverless_nodes: Literal["Exclude", "Allow"] = "Exclude"
-    """Whether Fargate and virtual-kubelet nodes may be chosen; a bind to them rarely works."""
+    """Whether Fargate and virtual-kubelet nodes may be chosen; a bind to them rarely works. Exclude by default, which
+    is where an empty policy differs from kube-scheduler's default profile."""

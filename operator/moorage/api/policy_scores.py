@@ -91,9 +91,9 @@ class InstanceTypes(ApiModel):
         InstanceTypeScore(match="m5*", score=5),
         InstanceTypeScore(match="r5*", score=3),
     )
-    """The table; the first row that matches decides."""
+    """The table; the first row that matches decides. Absent: `c5*` 10, `m5*` 5, `r5*` 3."""
     default: Score = 1
-    """The score of nodes that no row matches, or that have no instance type."""
+    """The score of nodes that no row matches, or that have no instance type; 1 by default."""
 
 
 class LifecycleSource(ApiModel):
@@ -131,9 +131,11 @@ class Lifecycle(ApiModel):
     """Ranks nodes by whether they are spot, on-demand or reserved."""
 
     prefer: Literal["spot", "on-demand", "none"] = "spot"
-    """The class that pods which do not ask for one prefer: its nodes score 8, others 5. none: all score 5."""
+    """The class that pods which do not ask for one prefer: its nodes score 8, others 5. none: all score 5. spot by
+    default."""
     pod_label: QualifiedName = "lifecycle-preference"
-    """The pod label that asks for a class (spot, on-demand, reserved): its nodes score 10, others 1."""
+    """The pod label that asks for a class (spot, on-demand, reserved): its nodes score 10, others 1.
+    lifecycle-preference by default."""
     sources: Annotated[
         tuple[LifecycleSource, ...], ListOf, Field(max_length=LIFECYCLE_SOURCES, json_schema_extra=list_type("atomic"))
     ] = ()
@@ -145,11 +147,13 @@ class Zones(ApiModel):
     """Spreads pods over zones, and prefers some zones."""
 
     spread: Literal["Ignore", "Prefer", "Require"] = "Prefer"
-    """Prefer ranks zones with fewer pods higher, Require refuses those beyond maxSkew, Ignore does neither."""
+    """Prefer ranks zones with fewer pods higher, Require refuses those beyond maxSkew as well, Ignore does neither.
+    Prefer by default."""
     scope: Literal["Workload", "Namespace"] = "Workload"
-    """Which pods count: those of the same owner and revision, or all of the namespace."""
+    """Which pods count: those of the same owner and revision (a pod without an owner is not spread), or all of the
+    namespace. Workload by default."""
     max_skew: Annotated[int, Field(ge=1, le=MAX_SKEW)] = 1
-    """How many more pods a zone may have than the emptiest one, with Require."""
+    """How many more pods a zone may have than the emptiest one, with Require; 1 by default."""
     prefer: Annotated[dict[str, Score], WithoutNulls] = Field(default_factory=dict, max_length=TABLE_ROWS)
     """Scores of zones, 0 to 10, by `topology.kubernetes.io/zone`; added to the score of the spreading."""
 
@@ -162,10 +166,11 @@ class Gpu(ApiModel):
         ListOf,
         Field(min_length=1, max_length=GPU_RESOURCES, json_schema_extra=list_type("set")),
     ] = ("nvidia.com/gpu", "amd.com/gpu")
-    """The resources that are GPUs."""
+    """The resources that are GPUs; nvidia.com/gpu and amd.com/gpu by default."""
     pods_without_gpu: Literal["Avoid", "Forbid", "Ignore"] = "Avoid"
-    """How pods that ask for no GPU treat GPU nodes: Avoid scores them 1 and others 5, Forbid refuses them."""
+    """How pods that ask for no GPU treat GPU nodes: Avoid scores them 1 and others 5, Forbid refuses them, Ignore does
+    neither. Avoid by default."""
     pods_with_gpu: Literal["Pack", "Spread", "Ignore"] = "Pack"
-    """Whether pods that ask for GPUs prefer the fuller nodes, the emptier ones, or neither."""
+    """Whether pods that ask for GPUs prefer the fuller nodes, the emptier ones, or neither. Pack by default."""
     models: Annotated[dict[str, Score], WithoutNulls] = Field(default_factory=dict, max_length=TABLE_ROWS)
     """Scores of GPU models, 0 to 10, by the node label nvidia.com/gpu.product; they decide first."""

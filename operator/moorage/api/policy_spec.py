@@ -26,10 +26,10 @@ class Preemption(ApiModel):
     """Whether and how pods of lower priority make room."""
 
     enabled: bool = True
-    """False: pods of this policy never evict others."""
+    """False: pods of this policy never evict others. True by default."""
     pdb_policy: Literal["BestEffort", "Strict"] = "BestEffort"
-    """BestEffort, as kube-scheduler, avoids breaking disruption budgets where it can. Strict never breaks one: victims
-    go through the eviction subresource."""
+    """BestEffort, the default, avoids breaking disruption budgets where it can, as kube-scheduler does. Strict never
+    breaks one: victims go through the eviction subresource."""
 
 
 class Backoff(ApiModel):
@@ -55,7 +55,10 @@ class Backoff(ApiModel):
 
 
 class SchedulingPolicySpec(ApiModel):
-    """How the pods that name this policy are scheduled; {} schedules as kube-scheduler's default profile does."""
+    """How the pods that name this policy are scheduled.
+
+    {} schedules as kube-scheduler's default profile does, but never on serverless nodes (`filters.serverlessNodes`).
+    """
 
     rules = (
         Rule(
@@ -80,26 +83,35 @@ class SchedulingPolicySpec(ApiModel):
     scheduler_name: LabelValue | None = None
     """What pods write as their schedulerName. Absent: the policy's own name. Immutable."""
     allow_default_scheduler: bool = False
-    """True: the policy may take the name default-scheduler, where no kube-scheduler serves it any more."""
+    """True: the policy may take the name default-scheduler, where no kube-scheduler serves it any more. False by
+    default."""
     paused: bool = False
-    """True: pods wait, nothing is bound."""
+    """True: pods wait, nothing is bound. False by default."""
     preset: Preset = "Default"
-    """A named starting point; fields that are set here win over it, one by one."""
+    """A named starting point; what is set in this spec wins over it, field by field. Default sets nothing.
+    BinPack: resources.strategy MostAllocated; weights NodeResourcesFit 5, NodeResourcesBalancedAllocation 0.
+    Spread: resources.strategy LeastAllocated; zones.spread Prefer; weight ZoneSpread 5.
+    SpotFirst: lifecycle.prefer spot; weight Lifecycle 10.
+    GpuPack: gpu with its defaults; resources.strategy MostAllocated, resources.weights nvidia.com/gpu 5, cpu 1,
+    memory 1."""
     filters: Filters = Filters()
     """Hard rules for nodes; all must hold."""
     weights: Annotated[dict[str, Weight], WithoutNulls] = Field(default_factory=dict, max_length=WEIGHTS)
-    """The weight of each score by plugin name, 0 to 100; 0 switches the score off. A name that is absent has its
-    default weight."""
+    """The weight of each score by plugin name, 0 to 100; 0 switches the score off, any other weight switches it on. A
+    name that is absent has the preset's weight, else its default one."""
     resources: Resources = Resources()
     """How much of a node's resources should be in use."""
     instance_types: InstanceTypes | None = None
-    """Ranks nodes by instance type. Absent: not ranked; {}: the default table."""
+    """Ranks nodes by instance type. Absent: as the preset says, else not ranked; {}: the default table."""
     lifecycle: Lifecycle | None = None
-    """Ranks nodes by whether they are spot, on-demand or reserved. Absent: not ranked; {}: spot is preferred."""
+    """Ranks nodes by whether they are spot, on-demand or reserved. Absent: as the preset says, else not
+    ranked; {}: spot is preferred."""
     zones: Zones | None = None
-    """Spreads pods over zones. Absent: not spread; {}: spread by workload, as a preference."""
+    """Spreads pods over zones. Absent: as the preset says, else only as kube-scheduler does by default; {}: by
+    workload, as a preference."""
     gpu: Gpu | None = None
-    """Keeps GPU nodes for pods that ask for GPUs, and packs them. Absent: GPUs are a resource like any other."""
+    """Keeps GPU nodes for pods that ask for GPUs, and packs them. Absent: as the preset says, else
+    GPUs are a resource like any other."""
     extenders: Annotated[
         tuple[Extender, ...], ListOf, Field(max_length=EXTENDERS, json_schema_extra=list_type("atomic"))
     ] = ()

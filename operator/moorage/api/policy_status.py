@@ -31,7 +31,7 @@ class Condition(ApiModel):
     type: Annotated[
         str, Field(max_length=CONDITION_TYPE_LENGTH, pattern=r"^[A-Za-z0-9]([-A-Za-z0-9_./]*[A-Za-z0-9])?$")
     ]
-    """Accepted, Programmed, Ready or Degraded."""
+    """Accepted, Programmed, Ready, Degraded or Stalled."""
     status: Literal["True", "False", "Unknown"]
     """Whether it is so."""
     observed_generation: Count | None = None
@@ -45,18 +45,21 @@ class Condition(ApiModel):
 
 
 class PodCounts(ApiModel):
-    """How many pods of the policy are where."""
+    """How many pods of the policy wait now, and how many were bound.
+
+    Binds are counted since this generation went live, or since this leader took over if that was later.
+    """
 
     model_config = ConfigDict(extra="ignore")
 
     pending: Count = 0
-    """Pods that wait for an attempt now."""
+    """Pods that wait for an attempt now, those in backoff and held by scheduling gates among them."""
     unschedulable: Count = 0
     """Pods that no node fits now."""
     bound: Count = 0
-    """Pods bound since this generation became active."""
+    """Pods bound since this generation went live, or since this leader took over if that was later."""
     failed: Count = 0
-    """Binds that failed since this generation became active."""
+    """Binds that failed since this generation went live, or since this leader took over if that was later."""
 
 
 class SchedulingPolicyStatus(ApiModel):
@@ -73,11 +76,12 @@ class SchedulingPolicyStatus(ApiModel):
     conditions: Annotated[
         tuple[Condition, ...], ListOf, Field(max_length=CONDITIONS, json_schema_extra=map_list("type"))
     ] = ()
-    """Accepted, Programmed, Ready (both of them) and Degraded."""
+    """Accepted, Programmed, Ready (both of them), Degraded, and Stalled (nothing changes until the policy does)."""
     pods: PodCounts | None = None
-    """How many pods of the policy wait, do not fit, were bound, or failed to bind."""
+    """How many pods of the policy wait or do not fit now, and how many were bound, or failed to bind, since this
+    generation went live, or since this leader took over if that was later."""
     last_bound_time: Timestamp | None = None
-    """When a pod of the policy was last bound."""
+    """When a pod of the policy was last bound, as far back as `pods.bound` counts."""
     top_rejections: Annotated[
         tuple[Annotated[str, Field(max_length=REASON_LENGTH)], ...],
         ListOf,

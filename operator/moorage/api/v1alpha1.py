@@ -133,7 +133,7 @@ class SchedulingPolicy(ApiModel):
     metadata: ObjectMeta
     """Standard object metadata."""
     spec: SchedulingPolicySpec
-    """How pods are scheduled; {} is kube-scheduler's default profile."""
+    """How pods are scheduled; {} is kube-scheduler's default profile, less serverless nodes."""
     status: SchedulingPolicyStatus | None = None
     """What the operator made of the policy; written by the operator only."""
 
