@@ -14,7 +14,7 @@ from fakes import FakeClock, FakeRecorder
 from moorage.app.policy_keeper import PolicyKeeper
 from moorage.controller.compile import compile_policy
 from moorage.controller.policies import PolicyStore
-from moorage.engine.inbox import Message, ProfileChanged, ProfileRemoved
+from moorage.engine.inbox import Message, ProfileChanged, ProfileRefused, ProfileRemoved
 from moorage.errors import ApiError, ApiUnreachable, MoorageError, NotFound
 from moorage.framework.profile import ProfileSettings
 from moorage.framework.registry import Registry
@@ -167,3 +167,36 @@ async def test_each_verdict_is_told_once_by_an_event() -> None:
         made.keeper.receive("MODIFIED", policy("gold", 2, weights={"NodeResourceFit": 1}))
         made.keeper.receive("MODIFIED", policy("gold", 2, weights={"NodeResourceFit": 1}))
         assert [event.reason for event in made.recorder.events] == ["Programmed", "UnknownPlugin"]
+
+
+async def test_the_engine_is_told_of_a_policy_that_is_refused_from_the_start() -> None:
+    async with listing([policy("gold", weights={"NodeResourceFit": 1})]) as made:
+        (message,) = made.posted
+        assert isinstance(message, ProfileRefused)
+        assert message.scheduler_name == "gold"
+        assert message.message.startswith("SchedulingPolicy gold is refused: there is no plugin 'NodeResourceFit'")
+
+
+async def test_the_log_says_which_policies_are_live_refused_and_removed(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    async with listing([policy("gold", schedulerName="shiny"), policy("idle", paused=True)]) as made:
+        made.keeper.receive("MODIFIED", policy("gold", 2, schedulerName="shiny", weights={"NodeResourceFit": 1}))
+        made.keeper.receive("MODIFIED", policy("gold", 2, schedulerName="shiny", weights={"NodeResourceFit": 1}))
+        made.keeper.receive("DELETED", policy("gold", 2))
+    assert caplog.messages == [
+        "SchedulingPolicy gold is live: generation 1, schedulerName shiny",
+        "SchedulingPolicy idle is paused: generation 1, schedulerName idle",
+        (
+            "SchedulingPolicy gold is refused, its last good generation stays live: generation 2, schedulerName shiny: "
+            "UnknownPlugin: there is no plugin 'NodeResourceFit'; did you mean NodeResourcesFit?"
+        ),
+        "SchedulingPolicy gold is removed",
+    ]
+
+
+async def test_the_log_says_when_the_missing_kind_has_arrived(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    async with listing(NotFound(404, "NotFound", "no such resource")) as made:
+        made.answer = []
+        await made.clock.advance(1)
+    assert caplog.messages[1:] == ["SchedulingPolicy is installed now, and policies are read"]

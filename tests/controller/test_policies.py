@@ -61,6 +61,25 @@ def test_a_refused_edit_keeps_the_last_good_profile_live() -> None:
     assert said.observed_generation == 2
 
 
+def test_a_policy_refused_from_the_start_is_told_with_its_reason_until_it_is_mended_or_deleted() -> None:
+    store = PolicyStore(build)
+    refused = store.replace(manifest("gold", weights={"Nonsense": 1}, schedulerName="shiny"))
+    words = "SchedulingPolicy gold is refused: there is no plugin 'Nonsense'; `moorage plugins` lists those there are"
+    assert refused == Changes(refused={"shiny": words})
+    assert store.replace(manifest("gold", generation=2, weights={"Nonsense": 2}, schedulerName="shiny")) == Changes()
+    again = store.replace(manifest("gold", generation=3, weights={"NodePorts": 1}, schedulerName="shiny"))
+    assert again.refused == {"shiny": "SchedulingPolicy gold is refused: weights.NodePorts: is no score"}
+    assert store.remove(manifest("gold")) == Changes(removed=("shiny",))
+
+
+def test_a_refused_policy_that_takes_a_name_over_ends_what_was_live_for_it() -> None:
+    store = PolicyStore(build)
+    store.replace(manifest("old", age=9, schedulerName="shared"))
+    store.replace(manifest("young", age=1, schedulerName="shared", weights={"NodePorts": 1}))
+    changes = store.remove(manifest("old"))
+    assert (changes.changed, changes.removed, list(changes.refused)) == ((), (), ["shared"])
+
+
 def test_an_unknown_plugin_and_a_wrong_field_have_reasons_of_their_own() -> None:
     store = PolicyStore(build)
     store.replace(manifest("a", weights={"Nonsense": 1}))

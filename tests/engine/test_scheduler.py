@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 from builders import make_node, node, node_object, pod
 from engine.doubles import SCHEDULER, BrokenFilter, NameFilter, NameScore, Narrower, profile
 from moorage.api.extender import Extender
-from moorage.engine.inbox import BindingFinished, CandidatesAnswered, ExtendersAnswered, ProfileChanged, ProfileRemoved
+from moorage.engine.inbox import (
+    BindingFinished,
+    CandidatesAnswered,
+    ExtendersAnswered,
+    ProfileChanged,
+    ProfileRefused,
+    ProfileRemoved,
+)
 from moorage.engine.outcomes import (
     AskAboutVictims,
     Bind,
@@ -292,6 +299,43 @@ def test_pods_of_a_paused_profile_wait_until_it_goes_on() -> None:
     assert run(scheduler) == []
     scheduler.apply(ProfileChanged(kube_profile()), 1.0)
     assert one(scheduler, Bind, 1.0).pod.name == "a"
+
+
+def test_pods_of_a_refused_policy_say_why_they_wait_once_for_each_refusal() -> None:
+    scheduler = scheduler_of(
+        node("n1"), pod("a", spec={"schedulerName": "gold"}), pod("b", spec={"schedulerName": "x"})
+    )
+    for refusal in ("it is nonsense", "it is nonsense", "it is still nonsense"):
+        scheduler.apply(ProfileRefused("gold", refusal), 0.0)
+        told = run(scheduler)
+        assert all(isinstance(waiting, Waiting) and waiting.reason is WaitReason.REFUSED for waiting in told)
+        if told:
+            assert [(waiting.pod.name, waiting.message) for waiting in told] == [("a", refusal)]
+    scheduler.apply(ProfileChanged(kube_profile("gold")), 1.0)
+    assert one(scheduler, Bind, 1.0).pod.name == "a"
+
+
+def test_held_pods_are_told_when_they_are_held_for_another_reason() -> None:
+    scheduler = scheduler_of(node("n1"), pod("a"), profiles=(kube_profile(),))
+    reasons = []
+    for message in (
+        ProfileChanged(kube_profile(paused=True)),
+        ProfileRemoved(SCHEDULER),
+        ProfileRefused(SCHEDULER, "it is nonsense"),
+        ProfileChanged(kube_profile(paused=True)),
+        ProfileChanged(kube_profile(paused=True)),
+    ):
+        scheduler.apply(message, 0.0)
+        reasons += [outcome.reason.name for outcome in run(scheduler) if isinstance(outcome, Waiting)]
+    assert reasons == ["PAUSED", "NO_PROFILE", "REFUSED", "PAUSED"]
+
+
+def test_nothing_is_said_of_pods_that_are_tried_again_or_gone_by_then() -> None:
+    gone = pod("b")
+    scheduler = scheduler_of(node("n1"), pod("a"), gone, profiles=(kube_profile(paused=True),))
+    scheduler.apply(deleted("Pod", gone), 0.0)
+    scheduler.apply(ProfileChanged(kube_profile()), 0.0)
+    assert [type(outcome) for outcome in run(scheduler)] == [Bind]
 
 
 def test_pod_whose_profile_goes_during_its_binding_is_held_when_the_binding_fails() -> None:

@@ -157,6 +157,16 @@ def test_a_pod_without_a_policy_is_told_in_an_event_and_has_no_condition() -> No
     assert not bench.statuses
 
 
+def test_a_pod_of_a_refused_policy_is_told_why_it_waits() -> None:
+    bench = Bench()
+    refusal = "SchedulingPolicy shiny is refused: there is no plugin 'Nope'"
+    bench.carry_out(Waiting(pod=pod("p"), reason=WaitReason.REFUSED, message=refusal))
+    (event,) = bench.recorder.events
+    assert (event.reason, event.warning) == ("SchedulingPolicyRefused", True)
+    assert event.note.startswith(refusal + "; the pod waits until it is mended (`kubectl get schedulingpolicies`")
+    assert not bench.statuses
+
+
 def test_a_pod_of_a_paused_policy_is_told_without_alarm() -> None:
     bench = Bench()
     bench.carry_out(Waiting(pod=pod("p", spec={"schedulerName": "gold"}), reason=WaitReason.PAUSED))

@@ -62,6 +62,8 @@ class Operator:
         """Run until SIGTERM or SIGINT; return the exit status. A part that fails ends it with status 1."""
         for fault in self._configuration.warnings:
             logger.warning("configuration: %s", fault)
+        if names := ", ".join(profile.name for profile in self._configuration.profiles):
+            logger.info("profiles of the configuration file are live: schedulerName %s", names)
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self._stopping.set)
         status = 0

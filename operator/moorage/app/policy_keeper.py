@@ -18,7 +18,7 @@ from moorage.api.policy_status import Condition
 from moorage.api.v1alpha1 import API_VERSION, KIND
 from moorage.app.policy_report import Numbers, Trouble, status_of
 from moorage.controller.policies import Changes, PolicyStore, Verdict
-from moorage.engine.inbox import Message, ProfileChanged, ProfileRemoved
+from moorage.engine.inbox import Message, ProfileChanged, ProfileRefused, ProfileRemoved
 from moorage.errors import ApiError, ApiUnreachable, NotFound
 from moorage.runtime.client.reachability import level_of
 from moorage.runtime.clock import Clock
@@ -98,6 +98,8 @@ class PolicyKeeper:
                 # Where the kind is not installed there are no policies, and the file's profiles need none.
                 self.has_synced = self.has_synced or isinstance(error, NotFound)
             else:
+                if failure is not None:
+                    _tell_recovery(failure)
                 failure = None
                 self._tell_people()
                 self.has_synced = True
@@ -114,36 +116,37 @@ class PolicyKeeper:
 
     def report(self, facts: Facts) -> None:
         """Publish every policy's status; what has not changed is not written."""
-        verdicts = self._store.verdicts()
         now = datetime.fromtimestamp(self._clock.time(), UTC)
-        for verdict in verdicts:
+        conditions = {}
+        for verdict in self._store.verdicts():
             before = self._conditions.get(verdict.uid) or tuple(map(Condition.model_validate, verdict.conditions))
             status = status_of(verdict, facts.numbers(verdict), facts.troubles(verdict), before, now)
-            self._conditions[verdict.uid] = tuple(map(Condition.model_validate, status["conditions"]))
+            conditions[verdict.uid] = tuple(map(Condition.model_validate, status["conditions"]))
             self._statuses.publish(verdict.name, verdict.uid, status)
-        self._forget_others(verdicts)
-
-    def _forget_others(self, verdicts: Sequence[Verdict]) -> None:
-        uids, names = {verdict.uid for verdict in verdicts}, {verdict.name for verdict in verdicts}
-        self._conditions = {uid: said for uid, said in self._conditions.items() if uid in uids}
-        for name in self._told.keys() - names:
-            self._statuses.forget(name)
-            del self._told[name]
+        self._conditions = conditions
 
     def _tell_engine(self, changes: Changes) -> None:
         for profile in changes.changed:
             self._post(ProfileChanged(profile))
         for name in changes.removed:
             self._post(ProfileRemoved(name))
+        for name, words in changes.refused.items():
+            self._post(ProfileRefused(name, words))
 
     def _tell_people(self) -> None:
-        """Record an event for each policy whose verdict is new."""
-        for verdict in self._store.verdicts():
+        """Record an event, and log a line, for each policy whose verdict is new; log a line for each that is gone."""
+        verdicts = self._store.verdicts()
+        for verdict in verdicts:
             active = verdict.profile.policy.generation if verdict.profile and verdict.profile.policy else None
             said = (verdict.uid, verdict.refusal, active)
             if self._told.get(verdict.name) != said:
                 self._told[verdict.name] = said
                 self._record(_event(verdict))
+                _log(verdict)
+        for name in self._told.keys() - {verdict.name for verdict in verdicts}:
+            self._statuses.forget(name)
+            del self._told[name]
+            logger.info("SchedulingPolicy %s is removed", name)
 
 
 def _tell_failure(error: ApiError | ApiUnreachable) -> None:
@@ -151,6 +154,25 @@ def _tell_failure(error: ApiError | ApiUnreachable) -> None:
         logger.warning("SchedulingPolicy is not installed; `moorage crd | kubectl apply -f -` does it")
     else:
         logger.log(level_of(error), "schedulingpolicies cannot be listed, trying again: %s", error)
+
+
+def _tell_recovery(failure: type[Exception]) -> None:
+    if issubclass(failure, NotFound):
+        logger.info("SchedulingPolicy is installed now, and policies are read")
+    elif not issubclass(failure, ApiUnreachable):  # what the transport tells itself
+        logger.info("schedulingpolicies can be listed again")
+
+
+def _log(verdict: Verdict) -> None:
+    refusal, profile = verdict.refusal, verdict.profile
+    generation, name = verdict.observed_generation, verdict.scheduler_name
+    if refusal is None:
+        state = "is paused" if profile and profile.settings.paused else "is live"
+        logger.info("SchedulingPolicy %s %s: generation %d, schedulerName %s", verdict.name, state, generation, name)
+        return
+    kept = ", its last good generation stays live" if profile else ""
+    words = "SchedulingPolicy %s is refused%s: generation %d, schedulerName %s: %s: %s"
+    logger.warning(words, verdict.name, kept, generation, name, refusal.reason, refusal.message)
 
 
 def _event(verdict: Verdict) -> Event:

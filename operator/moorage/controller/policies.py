@@ -1,7 +1,8 @@
 """All policies of the cluster, which of them are live, and what is to be said of each.
 
     seen, compiles           -> live, unless an older policy (or the configuration file) has the schedulerName
-    seen, does not compile   -> the last good profile stays live and the conditions say so; none: nothing is live
+    seen, does not compile   -> the last good profile stays live and the conditions say so; none: nothing is live,
+                                and the pods of the name are told why
     deleted                  -> its profile goes; a younger policy of the same schedulerName takes over
 
 Two policies with one schedulerName: the older one keeps it (creationTimestamp, then name), the other is refused with
@@ -53,6 +54,8 @@ class Changes:
     changed: tuple[Profile, ...] = ()
     removed: tuple[str, ...] = ()
     """schedulerNames that nobody has any more."""
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """schedulerNames whose policy is refused and has no last good profile, and which one that is, and why."""
 
 
 @dataclass(slots=True)
@@ -69,6 +72,11 @@ class _Known:
     conditions: tuple[Mapping[str, Any], ...] = ()
 
     @property
+    def words(self) -> str:
+        """Say that the policy is refused, and why."""
+        return f"SchedulingPolicy {self.name} is refused: {self.refusal.message}" if self.refusal else ""
+
+    @property
     def age_order(self) -> tuple[datetime, str]:
         """The oldest first."""
         return self.created, self.name
@@ -83,6 +91,7 @@ class PolicyStore:
     """schedulerNames that the configuration file has, and no policy may take."""
     _known: dict[str, _Known] = field(default_factory=dict)
     _live: dict[str, Profile] = field(default_factory=dict)
+    _refused: dict[str, str] = field(default_factory=dict)
 
     def replace(self, manifest: Manifest) -> Changes:
         """Take in a policy as it is now."""
@@ -132,11 +141,16 @@ class PolicyStore:
 
     def _settle(self) -> Changes:
         """Decide anew who has which name, and tell what that changes."""
-        live = {name: known.profile for name, known in self._owners().items() if known.profile}
-        changed = tuple(profile for name, profile in live.items() if self._live.get(name) is not profile)
-        removed = tuple(self._live.keys() - live.keys())
-        self._live = live
-        return Changes(changed, removed)
+        owners = self._owners()
+        live = {name: known.profile for name, known in owners.items() if known.profile}
+        refused = {name: known.words for name, known in owners.items() if not known.profile}
+        changes = Changes(
+            changed=tuple(profile for name, profile in live.items() if self._live.get(name) is not profile),
+            removed=tuple((self._live.keys() | self._refused.keys()) - owners.keys()),
+            refused={name: words for name, words in refused.items() if self._refused.get(name) != words},
+        )
+        self._live, self._refused = live, refused
+        return changes
 
     def _owners(self) -> dict[str, _Known]:
         owners: dict[str, _Known] = {}

@@ -3,14 +3,12 @@
 Upstream: pkg/scheduler/eventhandlers.go.
 """
 
-from collections import deque
 from collections.abc import Mapping
 
 from msgspec.structs import replace
 
 from moorage.engine.cache import Cache
-from moorage.engine.held_pods import HeldPods
-from moorage.engine.outcomes import Waiting, WaitReason
+from moorage.engine.held_pods import Cause, HeldPods
 from moorage.engine.queued_pod import Place
 from moorage.engine.scheduling_queue import SchedulingQueue
 from moorage.framework.events import Action, ClusterEvent, added, deleted, updated
@@ -30,10 +28,7 @@ class EventHandlers:
         self._cache = cache
         self._queue = queue
         self._profiles = profiles
-        self._removed: set[str] = set()
         self.held = HeldPods()
-        self.notices: deque[Waiting] = deque()
-        """What has to be said of pods that are held."""
 
     def apply(self, event: ClusterEvent, now: float) -> None:
         """Take in an event."""
@@ -47,15 +42,13 @@ class EventHandlers:
 
     def start_profile(self, scheduler_name: str, now: float) -> None:
         """Take the pods of a profile that is new, has changed or goes on into the queue, and try them at once."""
-        self._removed.discard(scheduler_name)
         self._queue.retry_profile(scheduler_name, now)
         for pod in self.held.release(scheduler_name):
             self._enqueue(pod, now)
 
-    def stop_profile(self, scheduler_name: str) -> None:
-        """Hold the pods of a profile that is paused or gone."""
-        if scheduler_name not in self._profiles:
-            self._removed.add(scheduler_name)
+    def stop_profile(self, scheduler_name: str, cause: Cause) -> None:
+        """Hold the pods of a profile that is paused, refused or gone."""
+        self.held.explain(scheduler_name, cause)
         for pod in self._queue.withdraw_profile(scheduler_name):
             self.hold(pod)
 
@@ -65,16 +58,9 @@ class EventHandlers:
         return profile is not None and not profile.settings.paused
 
     def hold(self, pod: Pod) -> None:
-        """Keep a pod that nobody tries; say so if its profile is paused, or was there once.
-
-        Pods of a name that no profile ever had are most likely another scheduler's.
-        """
+        """Keep a pod that nobody tries."""
         self._cache.nominator.remove(pod.uid)
-        is_new = self.held.hold(pod)
-        if is_new and pod.scheduler_name in self._profiles:
-            self.notices.append(Waiting(pod=pod, reason=WaitReason.PAUSED))
-        elif is_new and pod.scheduler_name in self._removed:
-            self.notices.append(Waiting(pod=pod, reason=WaitReason.NO_PROFILE))
+        self.held.hold(pod)
 
     def _node(self, event: ClusterEvent, now: float) -> None:
         if event.action is Action.DELETE:

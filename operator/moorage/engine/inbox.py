@@ -22,6 +22,14 @@ class ProfileRemoved(Struct, frozen=True):
     scheduler_name: str
 
 
+class ProfileRefused(Struct, frozen=True):
+    """A policy has this schedulerName, but none that could ever be live; the name's pods wait."""
+
+    scheduler_name: str
+    message: str
+    """Which policy is refused, and why."""
+
+
 class BindingFinished(Struct, frozen=True):
     """A binder task has come to its end."""
 
@@ -65,5 +73,12 @@ class TryAgain(Struct, frozen=True):
 
 
 Message = (
-    ClusterEvent | ProfileChanged | ProfileRemoved | BindingFinished | ExtendersAnswered | CandidatesAnswered | TryAgain
+    ClusterEvent
+    | ProfileChanged
+    | ProfileRemoved
+    | ProfileRefused
+    | BindingFinished
+    | ExtendersAnswered
+    | CandidatesAnswered
+    | TryAgain
 )

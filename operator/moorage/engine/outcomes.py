@@ -80,14 +80,17 @@ class WaitReason(Enum):
     """Why a pod waits although nothing has rejected it."""
 
     NO_PROFILE = "NoProfile"  # the profile of its schedulerName is gone
+    REFUSED = "Refused"  # the policy of its schedulerName is refused, and no older version of it is live
     PAUSED = "Paused"
 
 
 class Waiting(Struct, frozen=True, kw_only=True):
-    """The pod is held, and nobody tries it: say so by an event. Comes once for each time that it is held."""
+    """The pod is held, and nobody tries it: say so by an event. Comes once for each reason that it is held for."""
 
     pod: Pod
     reason: WaitReason
+    message: str = ""
+    """Which policy is refused, and why; empty for other reasons."""
 
 
 class Skipped(Struct, frozen=True, kw_only=True):

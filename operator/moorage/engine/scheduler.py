@@ -17,12 +17,14 @@ from moorage.engine.cycle import AskExtenders, Attempt, Chosen, run_cycle
 from moorage.engine.decision import CycleError
 from moorage.engine.event_handlers import POD, EventHandlers
 from moorage.engine.fit_error import fit_error
+from moorage.engine.held_pods import Cause
 from moorage.engine.inbox import (
     BindingFinished,
     CandidatesAnswered,
     ExtendersAnswered,
     Message,
     ProfileChanged,
+    ProfileRefused,
     ProfileRemoved,
     TryAgain,
 )
@@ -34,6 +36,7 @@ from moorage.engine.outcomes import (
     SchedulingFailed,
     Skipped,
     Unschedulable,
+    WaitReason,
 )
 from moorage.engine.post_filter import PostFiltered, choose_among, run_post_filter
 from moorage.engine.queued_pod import Place, QueuedPod
@@ -77,6 +80,9 @@ class Scheduler:
         self._cache = Cache()
         self._queue = SchedulingQueue(self._profiles)
         self._handlers = EventHandlers(self._cache, self._queue, self._profiles)
+        for profile in self._profiles.values():
+            if profile.settings.paused:
+                self._handlers.held.explain(profile.name, Cause(WaitReason.PAUSED))
         self._asked: dict[str, _Turn] = {}
         self._answered: deque[_Turn] = deque()
         self._cycle = 0
@@ -101,12 +107,15 @@ class Scheduler:
             case ProfileChanged(profile):
                 self._profiles[profile.name] = profile
                 if profile.settings.paused:
-                    self._handlers.stop_profile(profile.name)
+                    self._handlers.stop_profile(profile.name, Cause(WaitReason.PAUSED))
                 else:
                     self._handlers.start_profile(profile.name, now)
             case ProfileRemoved(scheduler_name):
-                if self._profiles.pop(scheduler_name, None) is not None:
-                    self._handlers.stop_profile(scheduler_name)
+                self._profiles.pop(scheduler_name, None)
+                self._handlers.stop_profile(scheduler_name, Cause(WaitReason.NO_PROFILE))
+            case ProfileRefused(scheduler_name, reason):
+                self._profiles.pop(scheduler_name, None)
+                self._handlers.stop_profile(scheduler_name, Cause(WaitReason.REFUSED, reason))
 
     def tick(self, now: float) -> None:
         """Bring back pods whose backoff is over, and those that have waited too long for an event."""
@@ -147,8 +156,8 @@ class Scheduler:
 
     def schedule_one(self, now: float) -> Outcome | None:
         """Try the pod that is due; None where no pod is. Never raises: a fault becomes `SchedulingFailed`."""
-        if self._handlers.notices:
-            return self._handlers.notices.popleft()
+        if notice := self._handlers.held.next_notice():
+            return notice
         turn = self._next_turn(now)
         if turn is None:
             return None
@@ -302,7 +311,7 @@ class Scheduler:
 
     def next_wakeup(self, now: float) -> float | None:
         """Return when `tick` next has something to do, None for never; `now` where a pod is due already."""
-        if self._handlers.notices or self._answered or self._queue.is_due():
+        if self._handlers.held.has_notices or self._answered or self._queue.is_due():
             return now
         times = [self._queue.next_backoff_expiry()]
         if self._queue.has_parked():
@@ -337,7 +346,7 @@ class Scheduler:
         return {"nodes": cache.snapshot.size, "pods": cache.pod_count, "assumed_pods": cache.assumed_count}
 
     def held_pods(self, scheduler_name: str) -> tuple[Pod, ...]:
-        """Return the pods that wait because their profile is gone, paused, or has never been there."""
+        """Return the pods that wait because their profile is gone, paused, refused, or has never been there."""
         return self._handlers.held.of(scheduler_name)
 
     @property

@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from moorage.runtime.clock import Clock
     from moorage.runtime.tally import Tally
 
+WAIT_REASONS = {
+    WaitReason.PAUSED: "SchedulingPaused",
+    WaitReason.REFUSED: "SchedulingPolicyRefused",
+    WaitReason.NO_PROFILE: "NoSchedulingPolicy",
+}
+"""Reasons of the events that say why nobody tries a pod."""
+POLICIES_SHOWN = "(`kubectl get schedulingpolicies` lists those there are)"
+
 
 class Recorder(Protocol):
     """Takes events."""
@@ -119,19 +127,18 @@ class Reporter:
 
 def _waiting(outcome: Waiting) -> Event:
     name = outcome.pod.scheduler_name
-    paused = outcome.reason is WaitReason.PAUSED
-    if paused:
-        note = f"The SchedulingPolicy with schedulerName {name} is paused; the pod waits until it goes on"
-    else:
-        note = (
-            f"No SchedulingPolicy has the schedulerName {name} any more; the pod waits until one has "
-            "(`kubectl get schedulingpolicies` lists those there are)"
-        )
+    notes = {
+        WaitReason.PAUSED: f"The SchedulingPolicy with schedulerName {name} is paused; the pod waits until it goes on",
+        WaitReason.REFUSED: f"{outcome.message}; the pod waits until it is mended {POLICIES_SHOWN}",
+        WaitReason.NO_PROFILE: (
+            f"No SchedulingPolicy has the schedulerName {name} any more; the pod waits until one has {POLICIES_SHOWN}"
+        ),
+    }
     return Event(
         regarding=pod_reference(outcome.pod),
-        reason="SchedulingPaused" if paused else "NoSchedulingPolicy",
+        reason=WAIT_REASONS[outcome.reason],
         action="Scheduling",
-        note=note,
+        note=notes[outcome.reason],
         reporter=name,
-        warning=not paused,
+        warning=outcome.reason is not WaitReason.PAUSED,
     )
