@@ -59,6 +59,11 @@ async def test_pod_that_does_not_fit_is_refused_with_the_resource(api: KubeApi) 
     )
 
 
+async def test_extended_resource_that_the_node_does_not_report_is_not_the_kubelets_business(api: KubeApi) -> None:
+    licensed = {"requests": {"example.com/licence": "1"}, "limits": {"example.com/licence": "1"}}
+    assert (await run(api, "p", resources=licensed))["status"]["phase"] == "Running"
+
+
 async def test_full_node_is_out_of_pods(api: KubeApi) -> None:
     for name in ("p", "q"):
         await run(api, name)

@@ -83,7 +83,9 @@ class Kubelet:
     def _lacking(self, node: Record, requests: dict[str, int]) -> str:
         """Name the first resource of which the node has too little, empty if it has enough of all."""
         allocatable = _allocatable(node)
-        order = sorted(requests, key=lambda name: (name not in {"pods", "cpu", "memory"}, name))
+        # An extended resource that no device plugin reports is somebody else's business, such as an extender's.
+        own = (name for name in requests if "/" not in name or name in allocatable)
+        order = sorted(own, key=lambda name: (name not in {"pods", "cpu", "memory"}, name))
         used = self._used(node)
         return next((name for name in order if used[name] + requests[name] > allocatable.get(name, 0)), "")
 
