@@ -11,24 +11,34 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from moorage import __version__
 from moorage.errors import FaultsError, MoorageError
 
+if TYPE_CHECKING:
+    from moorage.app import PluginRow
+
+# Plain help: rich's tables cut the names of flags on a terminal of 80 columns.
 app = typer.Typer(
     name="moorage",
-    help="A policy-driven scheduler for Kubernetes.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-config_app = typer.Typer(name="config", help="Look at a KubeSchedulerConfiguration.", no_args_is_help=True)
+config_app = typer.Typer(
+    name="config", help="Look at a KubeSchedulerConfiguration.", no_args_is_help=True, rich_markup_mode=None
+)
 app.add_typer(config_app)
 
 INTERRUPTED = 130
 """The exit status of a command that Ctrl-C ended."""
+YAML_WIDTH = 100
+DESCRIPTIONS_FIT = 150
+"""The columns of a terminal from which on `moorage plugins` has room for descriptions."""
 
 
 class Output(StrEnum):
@@ -44,6 +54,11 @@ class ConfigOutput(StrEnum):
     YAML = "yaml"
     JSON = "json"
 
+
+DEFAULT_REFUSED = (
+    "the API server will refuse the policy default-scheduler, which is kube-scheduler's name; "
+    "--allow-default-scheduler takes it over, another name leaves it to kube-scheduler"
+)
 
 AllowDefaultOption = Annotated[
     bool, typer.Option("--allow-default-scheduler", help="Let a profile take the name default-scheduler.")
@@ -63,14 +78,35 @@ def main() -> None:
         for fault in error.faults:
             print(f"error: {fault}", file=sys.stderr)
         sys.exit(1)
-    except (MoorageError, OSError) as error:
-        if isinstance(error, BrokenPipeError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(1)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror}" if error.filename else error
+        print(f"error: {what}", file=sys.stderr)
+        sys.exit(1)
+    except MoorageError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+
+
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 - click's callback
+    if wanted:
+        print(f"moorage {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def moorage(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """A policy-driven scheduler for Kubernetes."""  # noqa: D401 - says what it is
+    del version
 
 
 @app.command()
@@ -130,7 +166,24 @@ def sandbox(
     nodes: Annotated[Path | None, typer.Option(help="A file of node groups. Default: about 40 mixed nodes.")] = None,
     kubeconfig: Annotated[Path, typer.Option(help="Where the kubeconfig is written.")] = Path("sandbox.kubeconfig"),
 ) -> None:
-    """Run the embedded API server with simulated nodes, until stopped."""
+    """Run the embedded API server with simulated nodes, until stopped.
+
+    It holds objects and starts the pods that are bound; it has no scheduler of its own, no controllers for Deployments
+    or Jobs, and none that binds PersistentVolumes.
+
+    --nodes takes a file of node groups, such as:
+
+    \b
+    nodeGroups:
+      - name: spot            # its nodes: spot-0, spot-1, ...
+        count: 6
+        instanceType: m5.xlarge
+        lifecycle: spot       # or on-demand, capacity-block
+        cpu: "4"
+        memory: 16Gi
+
+    zones, pods, gpus, labels, taints and images may be said too.
+    """  # noqa: D301 - click's mark for what is not to be wrapped anew
     import asyncio
 
     from moorage.api.crd import crd as policy_crd
@@ -156,32 +209,32 @@ def plugins(*, output: OutputOption = Output.TABLE) -> None:
 
     rows = list_plugins()
     if output is Output.JSON:
-        print(json.dumps([row._asdict() for row in rows], indent=2))
+        print(json.dumps([row.as_json() for row in rows], indent=2))
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("plugin", "extension points", "weight", "default", box=None, header_style="bold")
-    for row in rows:
-        points = ", ".join(row.extension_points)
-        table.add_row(row.name, points, str(row.weight) if row.weight else "", "yes" if row.default else "")
-    Console(highlight=False).print(table)
+    _print_plugins(rows)
 
 
 @config_app.command("view")
 def config_view(
+    file: Annotated[Path | None, typer.Argument(help="A KubeSchedulerConfiguration (v1).", show_default=False)] = None,
     *,
-    config: Annotated[Path, typer.Option(help="A KubeSchedulerConfiguration (v1).")],
+    config: Annotated[Path | None, typer.Option(help="The same, as `moorage run` has it.")] = None,
     allow_default_scheduler: AllowDefaultOption = False,
     output: Annotated[ConfigOutput, typer.Option("--output", "-o", help="yaml or json.")] = ConfigOutput.YAML,
 ) -> None:
-    """Check a configuration file and print what is in force; every fault is named where it is refused."""
-    from moorage.app import load_configuration
+    """Check a configuration file and print what is in force.
 
-    loaded = load_configuration(config, allow_default_scheduler=allow_default_scheduler)
+    Every fault is named where it is refused. Plugins are printed as they run in each profile, with their weights;
+    fields that do nothing are left out.
+    """
+    from moorage.app import configuration_in_force, load_configuration
+
+    if (file is None) is (config is None):
+        raise typer.BadParameter("name one configuration file: moorage config view FILE")
+    loaded = load_configuration(file or config or Path(), allow_default_scheduler=allow_default_scheduler)
     for warning in loaded.warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    _print_documents([loaded.configuration.model_dump(mode="json", by_alias=True)], output)
+    _print_documents([configuration_in_force(loaded)], output)
 
 
 @app.command("import")
@@ -189,19 +242,23 @@ def import_(
     file: Annotated[Path, typer.Argument(help="A KubeSchedulerConfiguration (v1).")],
     *,
     values: Annotated[bool, typer.Option("--values", help="Print the Helm chart's values instead.")] = False,
+    allow_default_scheduler: AllowDefaultOption = False,
     output: Annotated[ConfigOutput, typer.Option("--output", "-o", help="yaml or json.")] = ConfigOutput.YAML,
 ) -> None:
     """Print a configuration file's profiles as SchedulingPolicy objects, and the rest as the chart's values."""
     from moorage.app import load_configuration
-    from moorage.controller.importing import chart_values_of, policies_of
+    from moorage.controller.importing import chart_values_of, names_default_scheduler, policies_of
 
     loaded = load_configuration(file, allow_default_scheduler=True)
     for warning in loaded.warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    chosen = [chart_values_of(loaded.configuration)] if values else policies_of(loaded.configuration)
-    _print_documents(chosen, output)
-    if not values:
-        print("the chart's values for the rest of the file: moorage import --values", file=sys.stderr)
+    if values:
+        _print_documents([chart_values_of(loaded.configuration)], output)
+        return
+    if names_default_scheduler(loaded.configuration) and not allow_default_scheduler:
+        print(f"warning: {DEFAULT_REFUSED}", file=sys.stderr)
+    _print_documents(policies_of(loaded.configuration, allow_default_scheduler=allow_default_scheduler), output)
+    print("the chart's values for the rest of the file: moorage import --values", file=sys.stderr)
 
 
 @app.command()
@@ -228,6 +285,22 @@ def version(*, output: OutputOption = Output.TABLE) -> None:
     print(json.dumps({"version": __version__}) if output is Output.JSON else f"moorage {__version__}")
 
 
+def _print_plugins(rows: list[PluginRow]) -> None:
+    """Print a line a plugin; only a terminal that is too narrow folds extension points, and names never."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else sys.maxsize)
+    descriptions = console.width >= DESCRIPTIONS_FIT
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in ("plugin", "weight", "default", "extension points", *(["description"] if descriptions else [])):
+        table.add_column(heading, no_wrap=heading == "plugin")
+    for row in rows:
+        cells = [row.name, str(row.weight or ""), "yes" if row.default else "", ", ".join(row.extension_points)]
+        table.add_row(*cells, *([row.description] if descriptions else []))
+    console.print(table)
+
+
 def _print_documents(documents: list[dict[str, Any]], output: ConfigOutput) -> None:
     """Print objects: one after the other as YAML, or a list as JSON where there are several."""
     if output is ConfigOutput.JSON:
@@ -235,4 +308,5 @@ def _print_documents(documents: list[dict[str, Any]], output: ConfigOutput) -> N
         return
     import yaml
 
-    print(yaml.safe_dump_all(documents, sort_keys=False), end="")
+    # None: mappings and lists of plain values stand on one line each.
+    print(yaml.safe_dump_all(documents, sort_keys=False, default_flow_style=None, width=YAML_WIDTH), end="")

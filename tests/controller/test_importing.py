@@ -11,6 +11,7 @@ from moorage.api.v1alpha1 import parse_policy
 from moorage.controller.compile import compile_policy
 from moorage.controller.configuration import configure
 from moorage.controller.importing import chart_values_of, policies_of
+from moorage.errors import InvalidPolicy
 from moorage.framework.profile import Profile, ProfileSettings
 from moorage.framework.registry import Registry
 from moorage.settings import Settings
@@ -40,9 +41,16 @@ def test_a_policy_compiles_to_the_profile_that_it_was_imported_from(configuratio
     from_file = configure(Settings(), loaded, REGISTRY).profiles
     from_policies = [
         REGISTRY.build_profile(compile_policy(parse_policy(policy), ProfileSettings()))
-        for policy in policies_of(configuration)
+        for policy in policies_of(configuration, allow_default_scheduler=True)
     ]
     assert [described(profile) for profile in from_policies] == [described(profile) for profile in from_file]
+
+
+def test_kube_schedulers_name_is_not_taken_over_unasked(configuration: KubeSchedulerConfiguration) -> None:
+    of_default, *others = policies_of(configuration)
+    with pytest.raises(InvalidPolicy, match="allowDefaultScheduler: true takes it over"):
+        parse_policy(of_default)
+    assert [parse_policy(policy).scheduler_name for policy in others] == ["low-latency-profile", "cost-saver-profile"]
 
 
 def test_the_chart_gets_what_is_no_policys_business(configuration: KubeSchedulerConfiguration) -> None:

@@ -159,7 +159,7 @@ def test_a_bad_file_is_refused_with_all_its_faults_before_anything_is_read_or_wr
 
 @pytest.mark.controlplane
 def test_what_import_prints_becomes_policies_that_schedule(attended: Audited, case: Case) -> None:
-    imported = run_moorage("import", EXAMPLE)
+    imported = run_moorage("import", EXAMPLE, "--allow-default-scheduler")
     assert imported.returncode == 0, imported.stderr
     try:
         attended.cluster.apply(imported.stdout)

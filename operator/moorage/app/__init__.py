@@ -5,18 +5,26 @@ from __future__ import annotations
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from moorage.api.component_config import LoadedConfiguration, load
+from moorage.app.plugin_rows import PluginRow, list_plugins
 from moorage.controller.configuration import ProcessConfiguration, check_profile, configure
-from moorage.framework.defaults import DEFAULT_PLUGINS
+from moorage.controller.configuration_view import view_of
 from moorage.framework.registry import Registry
 from moorage.settings import Settings
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
-__all__ = ["PluginRow", "list_plugins", "load_configuration", "load_process_configuration", "run_operator"]
+__all__ = [
+    "PluginRow",
+    "configuration_in_force",
+    "list_plugins",
+    "load_configuration",
+    "load_process_configuration",
+    "run_operator",
+]
 
 
 def load_process_configuration(flags: Settings, file: Path | None) -> ProcessConfiguration:
@@ -39,6 +47,12 @@ def load_configuration(file: Path, *, allow_default_scheduler: bool) -> LoadedCo
     )
 
 
+def configuration_in_force(loaded: LoadedConfiguration) -> dict[str, Any]:
+    """Return a file's configuration with each profile's plugins as they run."""
+    registry = Registry.discover()
+    return view_of(loaded.configuration, configure(Settings(), loaded, registry).profiles, registry)
+
+
 def run_operator(configuration: ProcessConfiguration, log_level: str, log_format: str) -> int:
     """Run the operator until a signal ends it; return the process's exit status."""
     import asyncio
@@ -59,29 +73,3 @@ def _event_loop() -> AbstractEventLoop:
         module = import_module("asyncio")
     loop: AbstractEventLoop = module.new_event_loop()
     return loop
-
-
-class PluginRow(NamedTuple):
-    """A plugin, as `moorage plugins` lists it."""
-
-    name: str
-    extension_points: tuple[str, ...]
-    weight: int
-    """The default weight of its score; 0 for a plugin that has none."""
-    default: bool
-    """Whether it runs where nothing else is said."""
-    description: str
-
-
-def list_plugins() -> list[PluginRow]:
-    """List all plugins by name."""
-    from moorage.framework import plugin_sets
-
-    registry = Registry.discover()
-    rows = []
-    for name, found in sorted(registry.classes.items()):
-        points = tuple(point for point in plugin_sets.POINT_CLASSES if plugin_sets.implements(found, point))
-        weight = (DEFAULT_PLUGINS.get(name) or found.default_weight) if "score" in points else 0
-        description = (found.__doc__ or "").strip().partition("\n")[0]
-        rows.append(PluginRow(name, points, weight, name in DEFAULT_PLUGINS, description))
-    return rows

@@ -20,9 +20,22 @@ _FROM_RELEASE = {"leader_election": {"resource_name", "resource_namespace"}, "cl
 """What the chart says by itself, from the release's name and namespace."""
 
 
-def policies_of(configuration: KubeSchedulerConfiguration) -> list[Manifest]:
-    """Return a policy for each profile, with what the process says for all of them."""
-    return [_policy(profile, configuration) for profile in configuration.profiles]
+def policies_of(configuration: KubeSchedulerConfiguration, *, allow_default_scheduler: bool = False) -> list[Manifest]:
+    """Return a policy for each profile, with what the process says for all of them.
+
+    Taking over the name default-scheduler stays the user's decision: without `allow_default_scheduler` the API server
+    refuses the policy of that name, and says what would allow it.
+    """
+    policies = [_policy(profile, configuration) for profile in configuration.profiles]
+    for policy in policies:
+        if allow_default_scheduler and policy["metadata"]["name"] == DEFAULT_SCHEDULER_NAME:
+            policy["spec"]["allowDefaultScheduler"] = True
+    return policies
+
+
+def names_default_scheduler(configuration: KubeSchedulerConfiguration) -> bool:
+    """Whether one of the profiles has kube-scheduler's name."""
+    return any(_name_of(profile) == DEFAULT_SCHEDULER_NAME for profile in configuration.profiles)
 
 
 def chart_values_of(configuration: KubeSchedulerConfiguration) -> Manifest:
@@ -39,11 +52,8 @@ def chart_values_of(configuration: KubeSchedulerConfiguration) -> Manifest:
 
 
 def _policy(profile: KubeSchedulerProfile, configuration: KubeSchedulerConfiguration) -> Manifest:
-    name = profile.scheduler_name or DEFAULT_SCHEDULER_NAME
     written = profile.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude={"scheduler_name"})
     spec: Manifest = {"filters": {"serverlessNodes": "Allow"}, **written}
-    if name == DEFAULT_SCHEDULER_NAME:
-        spec["allowDefaultScheduler"] = True
     shared = configuration.model_dump(mode="json", by_alias=True, exclude_unset=True, include=_IN_POLICIES)
     if "percentageOfNodesToScore" in shared:
         spec.setdefault("percentageOfNodesToScore", shared["percentageOfNodesToScore"])
@@ -53,4 +63,8 @@ def _policy(profile: KubeSchedulerProfile, configuration: KubeSchedulerConfigura
     }
     if shared.get("extenders"):
         spec["extenders"] = shared["extenders"]
-    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": spec}
+    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": _name_of(profile)}, "spec": spec}
+
+
+def _name_of(profile: KubeSchedulerProfile) -> str:
+    return profile.scheduler_name or DEFAULT_SCHEDULER_NAME

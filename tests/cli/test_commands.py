@@ -1,0 +1,131 @@
+"""What the commands print, where, and how they end; run as users run them, in this process."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from moorage import __version__, cli
+from moorage.api.component_config import load
+from moorage.controller.configuration import configure
+from moorage.framework.registry import Registry
+from moorage.settings import Settings
+
+FILE = Path(__file__).parents[2] / "examples" / "07-scheduler-config" / "config.yaml"
+COMMANDS = ("run", "demo", "sandbox", "crd", "plugins", "config view", "import", "parity", "version")
+REGISTRY = Registry.discover()
+
+
+class Ended(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ended]
+
+
+@pytest.fixture
+def moorage(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command line, and give back what the shell would see, errors included."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*arguments: str | Path) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["moorage", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        return Ended(int(ended.value.code or 0), *capsys.readouterr())
+
+    return run
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_help_fits_80_columns_and_cuts_nothing(command: str, flag: str) -> None:
+    shown = CliRunner().invoke(cli.app, [*command.split(), flag], terminal_width=80, prog_name="moorage").output
+    assert shown.startswith(f"Usage: moorage {command}")
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "…" not in shown
+    assert "--help" in shown
+
+
+def test_version_is_a_flag_and_a_command(moorage: Run) -> None:
+    assert moorage("--version") == moorage("version") == Ended(0, f"moorage {__version__}\n", "")
+
+
+def test_plugins_are_listed_by_their_whole_names(moorage: Run) -> None:
+    lines = moorage("plugins").out.splitlines()
+    assert {line.split()[0] for line in lines[1:]} == set(REGISTRY.classes)
+    assert lines[0].split()[:3] == ["plugin", "weight", "default"]
+
+
+def test_plugins_tell_their_arguments_to_machines(moorage: Run) -> None:
+    listed = {row["name"]: row for row in json.loads(moorage("plugins", "-o", "json").out)}
+    assert listed["TaintToleration"]["arguments"] == []
+    spread = {argument["name"]: argument for argument in listed["ZoneSpread"]["arguments"]}
+    assert spread["maxSkew"] == {"name": "maxSkew", "type": "integer", "default": 1}
+    assert spread["scope"] == {"name": "scope", "type": "Workload | Namespace", "default": "Workload"}
+    assert listed["NodeResourcesFit"]["extensionPoints"] == ["preFilter", "filter", "preScore", "score"]
+
+
+@pytest.mark.parametrize("named", [(FILE,), ("--config", FILE)])
+def test_view_is_a_file_that_means_the_same(moorage: Run, named: tuple[str | Path, ...]) -> None:
+    viewed = moorage("config", "view", *named, "--allow-default-scheduler")
+    assert viewed.status == 0
+
+    def profiles(text: str) -> list[dict[str, object]]:
+        loaded = load(text, known_plugins=REGISTRY.classes, allow_default_scheduler=True)
+        return [
+            {
+                "name": profile.name,
+                "settings": profile.settings,
+                "filters": [plugin.name for plugin in profile.filter],
+                "plugins": {plugin.name: plugin.model_dump() for plugin in profile.plugins},
+                "weights": {score.plugin.name: score.weight for score in profile.score},
+            }
+            for profile in configure(Settings(), loaded, REGISTRY).profiles
+        ]
+
+    assert profiles(viewed.out) == profiles(FILE.read_text(encoding="utf-8"))
+
+
+def test_view_leaves_out_what_does_nothing(moorage: Run) -> None:
+    viewed = moorage("config", "view", FILE, "--allow-default-scheduler")
+    view = yaml.safe_load(viewed.out)
+    assert {"healthzBindAddress", "metricsBindAddress", "enableProfiling"}.isdisjoint(view)
+    assert "healthzBindAddress" in viewed.err
+    assert "null" not in viewed.out
+    assert "[]" not in viewed.out
+    assert "&" not in viewed.out
+    first, _, last = view["profiles"]
+    assert {"name": "NodeResourcesFit", "weight": 5} in first["plugins"]["score"]["enabled"]
+    assert {"name": "TaintToleration", "weight": 3} in last["plugins"]["score"]["enabled"]
+    assert "InterPodAffinity" not in {entry["name"] for entry in last["plugins"]["score"]["enabled"]}
+
+
+def test_view_wants_one_file(moorage: Run) -> None:
+    assert moorage("config", "view").status == 2
+    assert moorage("config", "view", FILE, "--config", FILE).status == 2
+
+
+def test_import_takes_kube_schedulers_name_only_where_told_to(moorage: Run) -> None:
+    by_itself, told_to = moorage("import", FILE), moorage("import", FILE, "--allow-default-scheduler")
+    warning = "warning: the API server will refuse the policy default-scheduler"
+    assert (warning in by_itself.err, warning in told_to.err) == (True, False)
+    assert "allowDefaultScheduler" not in by_itself.out
+    [allowed] = [each for each in yaml.safe_load_all(told_to.out) if each["spec"].get("allowDefaultScheduler")]
+    assert allowed["metadata"]["name"] == "default-scheduler"
+
+
+@pytest.mark.parametrize(
+    "arguments", [("config", "view", "nofile"), ("import", "nofile"), ("sandbox", "--nodes", "nofile")]
+)
+def test_a_file_that_is_not_there_is_named(moorage: Run, arguments: tuple[str, ...]) -> None:
+    assert moorage(*arguments) == Ended(1, "", "error: nofile: No such file or directory\n")
