@@ -15,7 +15,7 @@ LABEL = "case"
 PODS = "/api/v1/namespaces/default/pods"
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 POLICIES = f"/apis/{API_VERSION}/{PLURAL}"
-SOON_SECONDS = 5.0
+SOON_SECONDS = 30.0
 """For what is promised at once, or within a second: the machine may be busy, but no backoff or resync is over yet."""
 
 

@@ -25,7 +25,7 @@ from moorage.api.crd import render
 from moorage.sandbox.nodes import load_node_groups
 from processes import sandbox
 
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 60.0
 POLL_SECONDS = 0.1
 KUBECTL = Path(sysconfig.get_path("scripts")) / "kubectl"
 

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.controlplane, pytest.mark.slow]
 FITS, SCORE = "extender.moorage.dev/fits", "extender.moorage.dev/score"
 SPECIAL = "example.com/special-gpu"
 ROOM = {"cpu": "4", "memory": "16Gi", "pods": "110"}
-SOON = 20.0
+SOON = 60.0
 """Seconds for what takes a backoff or two, and a circuit breaker's pause."""
 
 

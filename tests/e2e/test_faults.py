@@ -23,7 +23,7 @@ from processes import operator, started
 pytestmark = pytest.mark.slow
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/moorage"
-SLOW = 15.0
+SLOW = 60.0
 """Seconds for what takes a backoff or two."""
 QUICK_LEASE = """
 apiVersion: kubescheduler.config.k8s.io/v1

@@ -14,7 +14,7 @@ from e2e.clusters import Manifest, eventually
 pytestmark = [pytest.mark.controlplane, pytest.mark.slow]
 
 ROOM = {"cpu": "4", "memory": "16Gi", "pods": "110"}
-SOON = 15.0
+SOON = 60.0
 """Seconds for what takes a backoff or two."""
 
 

@@ -146,7 +146,7 @@ def test_metrics_are_kube_schedulers_by_name_type_labels_and_buckets(
     with audited.control_plane.start_scheduler() as scheduler:
         for number in range(2):
             assert case.bound(f"fits-{number}")
-            case.told(f"big-{number}", "FailedScheduling", seconds=15)
+            case.told(f"big-{number}", "FailedScheduling")
         wanted = families(scheduler.endpoint.read("/metrics"))
     endpoint = replace(secured.endpoint, token=audited.control_plane.token)
     text = endpoint.read("/metrics")

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.controlplane, pytest.mark.slow]
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 ROOM = {"cpu": "4", "memory": "16Gi", "pods": "110"}
-SOON = 15.0
+SOON = 60.0
 """Seconds for what the volume controller does, and for a backoff."""
 CONTROLLERS = (
     "persistentvolume-binder-controller",
