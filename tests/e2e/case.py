@@ -16,7 +16,7 @@ PODS = "/api/v1/namespaces/default/pods"
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 POLICIES = f"/apis/{API_VERSION}/{PLURAL}"
 SOON_SECONDS = 30.0
-"""For what is promised at once, or within a second: the machine may be busy, but no backoff or resync is over yet."""
+"""For what is promised at once: the machine may be busy, but no resync (60 s) and no flush (5 minutes) is over yet."""
 
 
 @dataclass(frozen=True, slots=True)
