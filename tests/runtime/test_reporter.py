@@ -1,8 +1,10 @@
 """What becomes of each outcome."""
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from builders import pod
@@ -136,6 +138,20 @@ def test_a_fault_has_a_reason_of_its_own_so_that_autoscalers_do_not_buy_nodes() 
     assert bench.statuses[0][1] == PodScheduled("SchedulerError", "oops")
     assert bench.recorder.notes == ["oops"]
     assert bench.observer.named("attempt") == [("error", "gold", 0.5)]
+
+
+def test_the_first_error_of_a_row_and_the_end_of_the_row_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    bench = Bench()
+    failed = SchedulingFailed(pod=pod("p"), profile=PROFILE, message="oops", attempts=1, unchanged=False)
+    for outcome in (failed, replace(failed, message="worse"), unschedulable(), unschedulable(), failed):
+        bench.carry_out(outcome)
+    first = "an attempt to schedule pod default/p ended in an error, profile gold: oops"
+    assert caplog.messages == [first, "profile gold schedules again, after 2 errors", first]
+    tally = bench.tally.of(PROFILE)
+    assert (tally.errors_in_a_row, tally.last_error) == (1, "oops")
+    bench.reporter.bound(BIND, bench.clock.now)
+    assert tally.errors_in_a_row == 0
 
 
 def test_extenders_are_asked() -> None:

@@ -12,7 +12,7 @@ from moorage.framework.profile import Profile
 from moorage.runtime.tally import Tally
 
 FAILURES_IN_A_ROW = 3
-"""Binds that fail one after the other before a policy counts as degraded; one may be a race."""
+"""Binds, or attempts, that fail one after the other before a policy counts as degraded; one may be a race."""
 
 
 class EngineFacts:
@@ -45,14 +45,17 @@ class EngineFacts:
         )
 
     def troubles(self, verdict: Verdict) -> Sequence[Trouble]:
-        """Say what the policy relies on and fails: extenders, and binds."""
+        """Say what the policy relies on and fails: extenders first, then attempts, and binds."""
         profile = verdict.profile
         if profile is None:
             return ()
-        failures = self._tally.of(profile).failures_in_a_row
+        tally = self._tally.of(profile)
         troubles = list(self._extender_troubles(profile))
-        if failures >= FAILURES_IN_A_ROW:
-            message = f"the last {failures} binds failed; the events of the pods say why"
+        if tally.errors_in_a_row >= FAILURES_IN_A_ROW:
+            message = f"attempts to schedule end in errors, the last one: {tally.last_error}"
+            troubles.append(Trouble("SchedulingFailing", message))
+        if tally.failures_in_a_row >= FAILURES_IN_A_ROW:
+            message = f"the last {tally.failures_in_a_row} binds failed; the events of the pods say why"
             troubles.append(Trouble("BindFailing", message))
         return troubles
 

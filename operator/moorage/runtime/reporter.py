@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Protocol
 
 from moorage.engine.outcomes import WaitReason
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from moorage.model.pod import Pod
     from moorage.runtime.clock import Clock
     from moorage.runtime.tally import Tally
+
+logger = logging.getLogger(__name__)
 
 WAIT_REASONS = {
     WaitReason.PAUSED: "SchedulingPaused",
@@ -66,6 +69,7 @@ class Reporter:
         self._recorder.record(scheduled(bind.pod, bind.node_name, bind.profile.name))
         if bind.attempts == 1:
             self._remark(bind.pod, bind.profile)
+        self._recovered(bind.profile)
         tally = self._tally.of(bind.profile)
         tally.bound += 1
         tally.failures_in_a_row = 0
@@ -87,11 +91,18 @@ class Reporter:
         self._recorder.record(failed_scheduling(outcome.pod, outcome.message, outcome.profile.name))
         if outcome.attempts == 1:
             self._remark(outcome.pod, outcome.profile)
+        self._recovered(outcome.profile)
         self._tally.of(outcome.profile).rejections = outcome.diagnosis.reasons
         self._observe("unschedulable", outcome.profile, started_at)
 
     def failed(self, outcome: SchedulingFailed, started_at: float) -> None:
-        """Say that an attempt ended in an error."""
+        """Say that an attempt ended in an error; of several in a row the log has the first."""
+        tally = self._tally.of(outcome.profile)
+        if tally.errors_in_a_row == 0:
+            words = "an attempt to schedule pod %s ended in an error, profile %s: %s"
+            logger.warning(words, outcome.pod.key, outcome.profile.name, outcome.message)
+        tally.errors_in_a_row += 1
+        tally.last_error = outcome.message
         self._fault(outcome.pod, outcome.message, outcome.profile)
         self._observe("error", outcome.profile, started_at)
 
@@ -102,6 +113,13 @@ class Reporter:
     def skipped(self, outcome: Skipped) -> None:
         """Say that a pod that is being deleted is not tried."""
         self._recorder.record(failed_scheduling(outcome.pod, outcome.message, outcome.profile.name))
+
+    def _recovered(self, profile: Profile) -> None:
+        """Take in that an attempt ended without an error."""
+        tally = self._tally.of(profile)
+        if tally.errors_in_a_row:
+            logger.info("profile %s schedules again, after %d errors", profile.name, tally.errors_in_a_row)
+            tally.errors_in_a_row = 0
 
     def _remark(self, pod: Pod, profile: Profile) -> None:
         """Pass on what a plugin did not understand in the pod."""

@@ -17,6 +17,9 @@ class ProfileTally:
     """Binds that failed."""
     failures_in_a_row: int = 0
     """Binds that failed since the last one that did not."""
+    errors_in_a_row: int = 0
+    """Attempts that ended in errors since the last one that ended otherwise."""
+    last_error: str = ""
     last_bound_time: float | None = None
     """Seconds since the epoch."""
     rejections: Mapping[str, int] = field(default_factory=dict)
