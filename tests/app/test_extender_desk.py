@@ -33,6 +33,7 @@ class Asking:
 
     def __init__(self, caller: Caller) -> None:
         self.posted: list[Message] = []
+        self.clock = caller.clock
         cluster = ClusterView(whole_nodes("n1", "n2"), lambda _: ())
         self.desk = ExtenderDesk(caller.ports, ExtenderLimits(), cluster, self.posted.append)
 
@@ -109,6 +110,23 @@ async def test_a_failing_extender_is_the_trouble_of_its_profile_until_it_answers
         made.submit(profile("gpu", extender), "p", "n1")
         await until(lambda: len(made.posted) == 2)
         assert made.desk.troubles(profile("gpu", extender)) == []
+
+
+async def test_the_next_step_fits_the_extender_and_says_when_nobody_has_called_it_again() -> None:
+    async with FakeExtender(misbehave=answering("", status=500)) as extender, asking() as made:
+        needed, ignorable = profile("gpu", extender), profile("spare", extender, ignorable=True)
+        for number in range(ExtenderLimits().failures_to_open):
+            for asker in (needed, ignorable):
+                made.submit(asker, "p", "n1")
+            await until(lambda done=2 * (number + 1): len(made.posted) == done)
+        (fault,), (harmless,) = made.desk.troubles(needed), made.desk.troubles(ignorable)
+        assert "set `ignorable: true`" in fault.message
+        assert "pods are scheduled without it until then" in harmless.message
+        assert "ignorable: true" not in harmless.message
+
+        await made.clock.advance(ExtenderLimits().open_seconds)
+        (stale,) = made.desk.troubles(needed)
+        assert "it has not been called again since" in stale.message
 
 
 class DefaultWriter:

@@ -20,12 +20,15 @@ from moorage.model.node import Node
 from moorage.model.pod import Pod
 from moorage.runtime.binder import Writer
 from moorage.runtime.extenders.breaker import BreakerState
-from moorage.runtime.extenders.caller import ExtenderCaller
+from moorage.runtime.extenders.caller import ExtenderCaller, ExtenderHealth
+from moorage.runtime.extenders.connection import without_user
 from moorage.runtime.extenders.ports import ExtenderLimits, ExtenderPorts
 
 logger = logging.getLogger(__name__)
 
 NEXT_STEP = "mend it, or set `ignorable: true` to do without; pods that need it are tried again until then"
+DONE_WITHOUT = "mend it; pods are scheduled without it until then, as it is ignorable"
+NOT_CALLED_SINCE = "it has not been called again since, so it may be back; the next pod that needs it finds out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,7 @@ class ExtenderDesk:
         if not profile.settings.extenders:
             return ()
         return [
-            Trouble("ExtenderFailing", f"extender {name} fails: {health.error}; {NEXT_STEP}")
+            Trouble("ExtenderFailing", _words(name, health, is_ignorable=_is_ignorable(name, profile)))
             for name, health in self.caller(profile).health().items()
             if health.error or health.state is not BreakerState.CLOSED
         ]
@@ -119,6 +122,20 @@ class ExtenderDesk:
         except MoorageError as error:
             return _failed(outcome, str(error))
         return CandidatesAnswered(pod_uid=outcome.pod.uid, candidates=tuple(left))
+
+
+def _words(name: str, health: ExtenderHealth, *, is_ignorable: bool) -> str:
+    """Say how an extender fails. Nobody calls it to see whether it is back: only a pod that needs it does."""
+    step = DONE_WITHOUT if is_ignorable else NEXT_STEP
+    if health.state is BreakerState.HALF_OPEN:
+        step = NOT_CALLED_SINCE
+    return f"extender {name} fails: {health.error}; {step}"
+
+
+def _is_ignorable(name: str, profile: Profile) -> bool:
+    """Whether pods can do without all that is at an address."""
+    extenders = profile.settings.extenders
+    return all(extender.ignorable for extender in extenders if without_user(extender.url_prefix) == name)
 
 
 def _failed(outcome: CallExtenders | AskAboutVictims, error: str) -> Message:
