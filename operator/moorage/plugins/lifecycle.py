@@ -6,7 +6,6 @@ with a value that is known decides; where none is, the class is unknown, which i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -15,14 +14,13 @@ from moorage.api.base import ListOf
 from moorage.api.policy_filters import LifecycleClass
 from moorage.api.policy_scores import Lifecycle as LifecycleSection
 from moorage.api.policy_scores import LifecycleSource
-from moorage.framework.interface import FilterPlugin, Rejection, ScorePlugin, Verdict
-from moorage.framework.status import Code
+from moorage.plugins.node_opinion import NodeOpinion, NodeOpinionPlugin
 from moorage.plugins.tables import TABLE_UNIT, has_new_labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from moorage.framework.arrays import BoolArray, IntArray
+    from moorage.framework.arrays import IntArray
     from moorage.framework.events import ClusterEvent
     from moorage.framework.snapshot import Snapshot
     from moorage.model.pod import Pod, PodShape
@@ -53,35 +51,14 @@ DEFAULT_SOURCES = (
 """The labels of EKS, Karpenter, GKE and AKS, and the convention of self-managed nodes."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Opinion:
-    """What policy and shape make of the cluster's nodes."""
-
-    allowed: BoolArray
-    scores: IntArray
-
-
-class Lifecycle(FilterPlugin[None], ScorePlugin[None], LifecycleSection):
+class Lifecycle(NodeOpinionPlugin, LifecycleSection):
     """Filters by allowed classes, scores by what the pod asks for or the policy prefers (its section `lifecycle`)."""
 
     default_weight = 5
-    has_static_verdict = True
-    has_static_score = True
-    interests = frozenset({"Node"})
+    reason = REASON
 
     allow: Annotated[tuple[LifecycleClass, ...], ListOf] = ()
     """The classes that nodes may have. Empty: all."""
-
-    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> Verdict:
-        """Pass nodes whose class is allowed."""
-        del state
-        passed = nodes.gather(self._opinion(pod, nodes).allowed)
-        return Verdict(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
-
-    def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Score by class: 10 or 1 for a pod that asks, 8 or 5 for one that does not."""
-        del state
-        return nodes.gather(self._opinion(pod, nodes).scores)
 
     def remarks(self, pod: Pod) -> Sequence[str]:
         """Say that the pod's label names no class; it counts as not asking."""
@@ -96,16 +73,13 @@ class Lifecycle(FilterPlugin[None], ScorePlugin[None], LifecycleSection):
         del pod
         return has_new_labels(event) and self._allows(self._class_of(event.new.labels))
 
-    def _opinion(self, pod: Pod, nodes: Snapshot) -> _Opinion:
-        cluster, shape = nodes.cluster, pod.shape
-        return cluster.memo(self, shape, cluster.generations.nodes, lambda: self._judge(shape, cluster))
-
-    def _judge(self, shape: PodShape, cluster: Snapshot) -> _Opinion:
+    def judge(self, shape: PodShape, cluster: Snapshot) -> NodeOpinion:
+        """Judge each class once: 10 or 1 for a pod that asks for one, 8 or 5 for a pod that does not."""
         classes = self._classes(cluster)
         asked = _asked_for(shape.labels.get(self.pod_label, ""))
         allowed = np.array([self._allows(name) for name in CLASSES], dtype=np.bool_)
         scores = np.array([self._score(name, asked) * TABLE_UNIT for name in CLASSES], dtype=np.int64)
-        return _Opinion(allowed[classes], scores[classes])
+        return NodeOpinion(allowed[classes], scores[classes])
 
     def _classes(self, cluster: Snapshot) -> IntArray:
         """Return each node's class as an index into CLASSES."""
