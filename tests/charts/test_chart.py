@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,8 @@ def render(values: dict[str, Any] | None = None) -> list[dict[str, Any]]:
     ]
 
 
-def one(kind: str, objects: list[dict[str, Any]]) -> dict[str, Any]:
-    (found,) = [object_ for object_ in objects if object_["kind"] == kind]
+def one(kind: str, objects: list[dict[str, Any]], name: str = "") -> dict[str, Any]:
+    (found,) = [object_ for object_ in objects if object_["kind"] == kind and name in {"", object_["metadata"]["name"]}]
     return found
 
 
@@ -42,6 +43,8 @@ def one(kind: str, objects: list[dict[str, Any]]) -> dict[str, Any]:
         {"rbac": {"create": False}, "serviceAccount": {"create": False}, "crds": {"enabled": False}},
         {"allowDefaultScheduler": True, "podLabels": {"a": "b"}, "config": {"parallelism": 4}},
         {"podDisruptionBudget": {"enabled": False}, "image": {"digest": "sha256:00"}},
+        {"leaderElection": {"enabled": False}, "replicaCount": 1, "global": {"anything": 1}},
+        {"metrics": {"service": {"enabled": True, "annotations": {"a": "b"}}}, "fullnameOverride": "m" * 63},
     ],
 )
 def test_every_rendered_object_is_valid(values: dict[str, Any]) -> None:
@@ -66,13 +69,63 @@ def test_the_pod_keeps_the_restricted_standard_and_never_schedules_itself() -> N
 
 
 def test_rights_are_enumerated_and_nothing_beyond_pods_is_deleted() -> None:
-    rules = one("ClusterRole", render())["rules"]
+    rules = one("ClusterRole", render(), "moorage")["rules"]
     assert all("*" not in rule["verbs"] + rule["resources"] + rule["apiGroups"] for rule in rules)
     deletes = [rule["resources"] for rule in rules if "delete" in rule["verbs"]]
     assert deletes == [["pods"]]
     assert not any("secrets" in rule["resources"] for rule in rules)
     writes_to_nodes = [rule for rule in rules if "nodes" in rule["resources"] and set(rule["verbs"]) - READ]
     assert not writes_to_nodes
+
+
+def test_whoever_scrapes_may_be_given_the_right_to_metrics_and_nothing_else() -> None:
+    reader = one("ClusterRole", render(), "moorage-metrics-reader")
+    assert reader["rules"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
+
+
+def test_the_metrics_service_leads_to_the_pods_and_is_there_only_when_asked_for() -> None:
+    objects = render({"metrics": {"service": {"enabled": True}}})
+    service, template = one("Service", objects)["spec"], one("Deployment", objects)["spec"]["template"]
+    (container,) = template["spec"]["containers"]
+    assert service["selector"].items() <= template["metadata"]["labels"].items()
+    assert service["ports"][0]["targetPort"] in {port["name"] for port in container["ports"]}
+    assert not [object_ for object_ in render() if object_["kind"] == "Service"]
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ({"replicas": 3}, "replicas"),
+        ({"image": {"tagg": "1"}}, "tagg"),
+        ({"image": {"tag": 1.2}}, "/image/tag"),
+        ({"leaderElection": {"leaseDuration": 15}}, "/leaderElection/leaseDuration"),
+        ({"config": None}, "config"),
+        ({"config": {"leaderElection": None}}, "/config/leaderElection"),
+        ({"image": None}, "image"),
+        ({"image": {"repository": ""}}, "/image/repository"),
+        ({"podLabels": {"a": 1}}, "/podLabels/a"),
+    ],
+)
+def test_a_value_that_the_schema_does_not_know_is_refused_by_name(values: dict[str, Any], named: str) -> None:
+    with pytest.raises(helm.HelmError, match="schema") as refused:
+        render(values)
+    assert named in str(refused.value)
+
+
+def test_the_schema_names_every_value_that_has_a_default() -> None:
+    schema = json.loads((CHART / "values.schema.json").read_text(encoding="utf-8"))
+    values = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
+    assert schema["properties"].keys() - {"global"} == values.keys() == set(schema["required"])
+
+
+@pytest.mark.parametrize(
+    "values", [{"leaderElection": {"enabled": False}}, {"config": {"leaderElection": {"leaderElect": False}}}]
+)
+def test_several_replicas_without_leader_election_are_refused(values: dict[str, Any]) -> None:
+    with pytest.raises(helm.HelmError, match=r"set leaderElection\.enabled to true, or replicaCount to 1"):
+        render(values)
+    alone = one("Deployment", render({**values, "replicaCount": 1}))["spec"]
+    assert alone["strategy"] == {"type": "Recreate"}
 
 
 def test_the_configuration_file_is_one_that_the_operator_accepts() -> None:

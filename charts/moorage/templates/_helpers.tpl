@@ -33,3 +33,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- $base := dict "apiVersion" "kubescheduler.config.k8s.io/v1" "kind" "KubeSchedulerConfiguration" "leaderElection" $election -}}
 {{- toYaml (mergeOverwrite $base (deepCopy .Values.config)) -}}
 {{- end -}}
+
+{{- /* "true" where replicas elect a leader, else empty. */ -}}
+{{- define "moorage.elects" -}}
+{{- if (include "moorage.config" . | fromYaml).leaderElection.leaderElect }}true{{ end }}
+{{- end -}}
