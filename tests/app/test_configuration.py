@@ -6,12 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from moorage.api.v1alpha1 import parse_policy
 from moorage.app import load_configuration, load_process_configuration
-from moorage.app.parts import build_profile
-from moorage.errors import ConfigurationError, InvalidPolicy
-from moorage.framework.profile import ProfileSettings
-from moorage.framework.registry import Registry
+from moorage.errors import ConfigurationError
 from moorage.settings import Settings
 
 HEADER = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -61,11 +57,3 @@ extenders:
         "profiles[0].pluginConfig[0].args.scoringStrategy.type": 8,
         "extenders[0].tlsConfig.caData": 13,
     }
-
-
-def test_a_policy_whose_extender_has_no_usable_certificate_is_refused_by_path() -> None:
-    tls = {"caData": "bm90IGEgY2VydGlmaWNhdGU="}
-    extender = {"urlPrefix": "https://x.example.com", "filterVerb": "filter", "enableHTTPS": True, "tlsConfig": tls}
-    policy = parse_policy({"metadata": {"name": "p"}, "spec": {"extenders": [extender]}})
-    with pytest.raises(InvalidPolicy, match=r"spec\.extenders\[0\]\.tlsConfig\.caData"):
-        build_profile(Registry.discover(), ProfileSettings(), policy)

@@ -5,24 +5,21 @@ from __future__ import annotations
 import logging
 import socket
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from random import Random, SystemRandom
 from typing import Any
 
-from moorage.api.v1alpha1 import SchedulingPolicy
 from moorage.app import gauges
 from moorage.app.extender_desk import ClusterView, ExtendedWriter, ExtenderDesk
 from moorage.app.facts import EngineFacts
 from moorage.app.policy_keeper import PolicyKeeper
+from moorage.app.profiles import build_profile
 from moorage.app.watchdog import Watchdog
-from moorage.controller.compile import compile_policy
 from moorage.controller.configuration import ProcessConfiguration
 from moorage.controller.policies import PolicyStore
 from moorage.engine.inbox import Message, TryAgain
 from moorage.engine.scheduler import Scheduler
-from moorage.errors import InvalidPolicy
-from moorage.framework.profile import Profile, ProfileSettings
 from moorage.framework.registry import Registry
 from moorage.model.decode import Decoder
 from moorage.model.pod import Pod
@@ -32,7 +29,6 @@ from moorage.runtime.client.kube import REQUEST_SECONDS, KubeClient
 from moorage.runtime.clock import Clock
 from moorage.runtime.events.recorder import EventRecorder
 from moorage.runtime.extenders.ports import ExtenderLimits, ExtenderPorts
-from moorage.runtime.extenders.tls import check_tls
 from moorage.runtime.inbox import Inbox
 from moorage.runtime.informers.informer import Informer
 from moorage.runtime.informers.list_watch import ListWatch
@@ -224,18 +220,6 @@ def _bind_seconds(settings: Settings) -> float:
     if not election.enabled:
         return REQUEST_SECONDS
     return election.lease_duration_seconds - election.renew_deadline_seconds
-
-
-def build_profile(registry: Registry, defaults: ProfileSettings, policy: SchedulingPolicy) -> Profile:
-    """Build the profile that a policy stands for; InvalidPolicy and the like name what it cannot be built of."""
-    faults = [
-        replace(fault, path=f"spec.extenders[{index}].{fault.path}")
-        for index, extender in enumerate(policy.spec.extenders)
-        for fault in check_tls(extender)
-    ]
-    if faults:
-        raise InvalidPolicy(faults)
-    return registry.build_profile(compile_policy(policy, defaults))
 
 
 def _digest(decoder: Decoder, kind: str) -> Callable[[bytes], Any]:

@@ -6,10 +6,14 @@ Upstream: pkg/scheduler/apis/config/scheme and validation, pkg/scheduler/schedul
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from difflib import get_close_matches
+from typing import Any, get_args
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 
+from moorage.api.faults import Location, message_of, path_of
 from moorage.errors import Fault
 from moorage.framework.interface import Plugin
 from moorage.framework.profile import ProfileSpec
@@ -27,11 +31,11 @@ class Arguments:
     paths: dict[str, str] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
 
-    def faults_of(self, name: str, refusal: ValidationError) -> list[Fault]:
+    def faults_of(self, cls: type[Plugin], refusal: ValidationError) -> list[Fault]:
         """Put a plugin's refusal into faults with paths from the profile down."""
-        start = self.paths.get(name, name)
+        start = self.paths.get(cls.__name__, cls.__name__)
         return [
-            Fault(".".join([start, *map(str, error["loc"])]), None, error["msg"])
+            Fault(path_of((start, *error["loc"])), None, _words(cls, error))
             for error in refusal.errors(include_url=False)
         ]
 
@@ -63,6 +67,38 @@ def read_arguments(spec: ProfileSpec) -> Arguments:
 def _resources_left_to_extenders(spec: ProfileSpec) -> list[str]:
     managed = (resource for extender in spec.settings.extenders for resource in extender.managed_resources)
     return sorted({resource.name for resource in managed if resource.ignored_by_scheduler})
+
+
+def _words(cls: type[Plugin], error: ErrorDetails) -> str:
+    """Say what is wrong with an argument, and of which plugin; for one that there is not, which there are."""
+    name, location = cls.__name__, error["loc"]
+    if error["type"] != "extra_forbidden":
+        return f"{message_of(error)} (plugin {name})"
+    known = _fields_at(cls, location[:-1])
+    if near := get_close_matches(str(location[-1]), known, n=1):
+        return f"is no argument of plugin {name}; did you mean {near[0]}?"
+    hint = f"; there are {', '.join(known)}" if known else "; it takes none" if len(location) == 1 else ""
+    return f"is no argument of plugin {name}{hint}"
+
+
+def _fields_at(model: type[BaseModel] | None, location: Location) -> list[str]:
+    """Return the names of the fields at a location below a model; nothing where no model stands there."""
+    for step in location:
+        if isinstance(step, str) and model:
+            found = _named(model).get(step)
+            model = _model_in(found.annotation) if found else None
+    return list(_named(model)) if model else []
+
+
+def _named(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    return {field.alias or name: field for name, field in model.model_fields.items()}
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """Find the model that an annotation speaks of, as `Shape` in `tuple[Shape, ...] | None`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(filter(None, map(_model_in, get_args(annotation))), None)
 
 
 def build_plugin(cls: type[Plugin], args: Mapping[str, Any], gates: Mapping[str, bool]) -> Plugin:

@@ -102,7 +102,7 @@ class Registry:
             try:
                 built[name] = build_plugin(self.classes[name], arguments.values.get(name, {}), self.gates)
             except ValidationError as refusal:
-                faults += arguments.faults_of(name, refusal)
+                faults += arguments.faults_of(self.classes[name], refusal)
         return built, faults
 
 
