@@ -1,3 +1,4 @@
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -6,7 +7,7 @@ from aiohttp import ClientSession
 
 from moorage.errors import MoorageError
 from moorage.runtime.metrics.registry import Metrics
-from moorage.runtime.serving.server import Endpoints, HealthServer
+from moorage.runtime.serving.server import Endpoints, HealthServer, in_url
 
 
 class State:
@@ -83,3 +84,19 @@ async def test_a_port_that_is_taken_is_said_with_the_next_step() -> None:
         port = int(url.rpartition(":")[2])
         with pytest.raises(MoorageError, match=rf"127\.0\.0\.1:{port}.*--port"):
             await HealthServer(State().endpoints()).start("127.0.0.1", port)
+
+
+async def test_an_address_that_cannot_be_listened_on_is_said_with_the_next_step() -> None:
+    with pytest.raises(MoorageError, match=r"cannot listen on 192\.0\.2\.1:0: .*; choose another --bind-address$"):
+        await HealthServer(State().endpoints()).start("192.0.2.1", 0)
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="this machine has no IPv6")
+async def test_every_address_is_listened_on_ipv4_included() -> None:
+    server = HealthServer(State().endpoints())
+    port = await server.start("::", 0)
+    try:
+        for address in ("127.0.0.1", "::1"):
+            assert await get(f"http://{in_url(address)}:{port}/livez") == (200, "ok")
+    finally:
+        await server.stop()

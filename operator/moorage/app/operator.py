@@ -36,7 +36,7 @@ from moorage.runtime.leadership.elector import LeaderElector
 from moorage.runtime.metrics.registry import Metrics
 from moorage.runtime.resources import SCHEDULING_POLICY
 from moorage.runtime.serving.delegated_auth import DelegatedAuth
-from moorage.runtime.serving.server import OPEN_PATHS, HealthServer, Security, is_loopback
+from moorage.runtime.serving.server import OPEN_PATHS, HealthServer, Security, in_url, is_loopback
 
 logger = logging.getLogger(__name__)
 
@@ -125,7 +125,8 @@ class Operator:
         server = HealthServer(endpoints(vitals), None if is_plain else await self._security(connections))
         port = await server.start(address, self._settings.port)
         connections.stack.push_async_callback(server.stop)
-        logger.info("moorage %s, serving on %s://%s:%d", __version__, "http" if is_plain else "https", address, port)
+        scheme = "http" if is_plain else "https"
+        logger.info("moorage %s, serving on %s://%s:%d", __version__, scheme, in_url(address), port)
 
     async def _security(self, connections: Connections) -> Security:
         auth = DelegatedAuth(await connections.unfenced_client(), self._clock, OPEN_PATHS)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import json
+import socket
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 SHUTDOWN_SECONDS = 1.0
 """How long open connections may hold up a stop."""
 UNHEALTHY = 500
+FAULTS_OF_PORTS = frozenset({errno.EADDRINUSE, errno.EACCES})
+"""Errors that another port helps against; the others are the address's."""
+EVERY_ADDRESS = "::"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,16 +63,18 @@ class HealthServer:
     async def start(self, address: str, port: int) -> int:
         """Listen, and return the port: the one that was asked for, or a free one for 0.
 
-        Raises MoorageError where the port is taken.
+        Raises MoorageError where the port is taken, or the address is none of this machine's.
         """
         context = self._security.context if self._security else None
         runner = web.AppRunner(self._application(), access_log=None, shutdown_timeout=SHUTDOWN_SECONDS)
         await runner.setup()
         try:
-            await web.TCPSite(runner, address, port, ssl_context=context).start()
+            await _site(runner, address, port, context).start()
         except OSError as error:
             await runner.cleanup()
-            raise MoorageError(f"cannot listen on {address}:{port}: {error.strerror}; choose another --port") from error
+            flag = "--port" if error.errno in FAULTS_OF_PORTS else "--bind-address"
+            where = f"{in_url(address)}:{port}"
+            raise MoorageError(f"cannot listen on {where}: {error.strerror}; choose another {flag}") from error
         self._runner = runner
         return int(runner.addresses[0][1])
 
@@ -113,6 +120,19 @@ def _json(read: Callable[[], Any]) -> Callable[[web.Request], Any]:
         return web.json_response(read(), dumps=lambda value: json.dumps(value, default=str))
 
     return answer
+
+
+def _site(runner: web.AppRunner, address: str, port: int, context: SSLContext | None) -> web.BaseSite:
+    """Listen for IPv4 too where the address is all of IPv6's, as Go's servers do; asyncio would not."""
+    if address == EVERY_ADDRESS and socket.has_dualstack_ipv6():
+        listening = socket.create_server((address, port), family=socket.AF_INET6, dualstack_ipv6=True)
+        return web.SockSite(runner, listening, ssl_context=context)
+    return web.TCPSite(runner, address, port, ssl_context=context)
+
+
+def in_url(address: str) -> str:
+    """Return an address as URLs have it: IPv6 in brackets."""
+    return f"[{address}]" if ":" in address else address
 
 
 def is_loopback(address: str) -> bool:
