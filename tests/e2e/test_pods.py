@@ -233,7 +233,7 @@ def told_by_name(case: Case, suffix: str) -> dict[str, dict[str, Any]]:
         notes = [event for event in events if event["regarding"].get("uid") == pod["metadata"]["uid"]]
         if name.endswith(f"-{suffix}") and condition and notes:
             told[name.removesuffix(f"-{suffix}")] = {
-                "condition": {key: condition.get(key) for key in ("status", "reason", "message")},
+                "condition": {key: condition.get(key) for key in ("status", "reason", "message", "observedGeneration")},
                 "event": {key: notes[0].get(key) for key in ("type", "reason", "action", "note")},
             }
     return told

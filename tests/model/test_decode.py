@@ -78,6 +78,7 @@ def test_everything_that_scheduling_reads_of_a_pod() -> None:
                 "namespace": "team-a",
                 "uid": "u-1",
                 "resourceVersion": "7",
+                "generation": 4,
                 "creationTimestamp": "1970-01-01T00:01:00Z",
                 "deletionTimestamp": "2026-01-01T00:00:00Z",
                 "labels": {"app": "web"},
@@ -126,6 +127,7 @@ def test_everything_that_scheduling_reads_of_a_pod() -> None:
         }
     )
     assert (made.uid, made.name, made.key, made.resource_version) == ("u-1", "p", "team-a/p", "7")
+    assert made.generation == 4
     assert (made.node_name, made.required_node_name, made.nominated_node_name) == ("n1", "n1", "n9")
     assert (made.scheduler_name, made.priority, made.preemption_policy) == ("gpu", 5, "Never")
     assert (made.creation_timestamp, made.start_time, made.terminating) == (60.0, 120.0, True)

@@ -55,6 +55,11 @@ def test_a_condition_that_stays_false_keeps_its_transition_time() -> None:
     assert b"lastTransitionTime" not in WAITS.patch(waiting, 0)
 
 
+def test_the_condition_names_the_generation_that_was_tried_where_the_api_server_tracks_it() -> None:
+    assert b'"observedGeneration":3' in WAITS.patch(pod("p", metadata={"generation": 3}), 0)
+    assert b"observedGeneration" not in WAITS.patch(pod("p"), 0)
+
+
 async def test_what_the_pod_says_already_is_not_written() -> None:
     writing = Writing(pod("p"))
     writing.writer.submit(pod("p", status=condition()), WAITS)

@@ -61,6 +61,7 @@ class Decoder:
             name=metadata.name,
             shape=shape,
             resource_version=metadata.resource_version,
+            generation=metadata.generation,
             node_name=spec.node_name,
             nominated_node_name=status.nominated_node_name,
             scheduler_name=spec.scheduler_name or "default-scheduler",

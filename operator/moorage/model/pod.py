@@ -90,6 +90,8 @@ class Pod(Struct, frozen=True, eq=False, weakref=True, kw_only=True):
     name: str
     shape: PodShape
     resource_version: str = ""
+    generation: int = 0
+    """Grows with every change of the spec; 0 where the API server does not track it (before 1.33)."""
     node_name: str = ""
     """The node that the pod is bound to; empty while it waits."""
     nominated_node_name: str = ""

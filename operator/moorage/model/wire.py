@@ -33,6 +33,7 @@ class MetadataWire(Struct, frozen=True, rename="camel"):
     namespace: str = ""
     uid: str = ""
     resource_version: str = ""
+    generation: int = 0
     labels: dict[str, str] | None = None
     owner_references: list[OwnerReferenceWire] | None = None
     creation_timestamp: datetime | None = None

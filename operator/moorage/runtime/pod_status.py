@@ -67,6 +67,8 @@ class PodScheduled:
             "reason": self.reason,
             "message": self.message,
         }
+        if pod.generation:
+            condition["observedGeneration"] = pod.generation
         if pod.scheduled_condition is None or pod.scheduled_condition[0] != FALSE:
             condition["lastTransitionTime"] = whole_time(now)
         status: dict[str, Any] = {"conditions": [condition]}
