@@ -73,60 +73,37 @@ class Parts:
 
     configuration: ProcessConfiguration
     world: World
-    scheduler: Scheduler = field(init=False)
     inbox: Inbox[Message] = field(init=False)
+    scheduler: Scheduler = field(init=False)
     informers: dict[str, Informer] = field(init=False)
     recorder: EventRecorder = field(init=False)
     pod_statuses: PodStatusWriter = field(init=False)
     policy_statuses: PolicyStatusWriter = field(init=False)
+    extenders: ExtenderDesk = field(init=False)
     binder: Binder = field(init=False)
     volume_binder: VolumeBinder = field(init=False)
     claim_repair: SelectedNodeRepair = field(init=False)
     evictor: Evictor = field(init=False)
-    extenders: ExtenderDesk = field(init=False)
     keeper: PolicyKeeper = field(init=False)
     facts: Callable[[], EngineFacts] = field(init=False)
-    watchdog: Watchdog = field(init=False)
     loop: SchedulingLoop = field(init=False)
+    watchdog: Watchdog = field(init=False)
+    _last_look: LastLook = field(init=False)
+    _tally: Tally = field(init=False)
+    _reporter: Reporter = field(init=False)
 
     def __post_init__(self) -> None:
-        """Build, from those who are told to those who tell."""
-        world, settings = self.world, self.configuration.settings
-        client, clock = world.client, world.clock
-        self.inbox = Inbox()
-        self.scheduler = Scheduler(self._seed(), self.configuration.profiles)
-        self.informers = self._informers()
-        last_look = LastLook(self.informers["Pod"].objects, self.informers["Node"].objects)
-        self.recorder = EventRecorder(client, socket.gethostname(), clock, world.metrics.recorder)
-        self.pod_statuses = PodStatusWriter(client, last_look, clock, world.random)
-        self.policy_statuses = PolicyStatusWriter(client, clock)
-        tally = Tally()
-        reporter = Reporter(self.recorder, self.pod_statuses, world.metrics.scheduling, tally, clock)
+        """Build, from those who are told to those who tell: every step needs those before it."""
+        self._build_engine()
+        self._build_reporters()
         self.extenders = self._extender_desk()
-        bindings = BindingWriter(client, clock, world.random, _bind_seconds(settings))
-        writer = ExtendedWriter(bindings, self.extenders, lambda: self.scheduler.profiles)
-        self.binder = Binder(writer, last_look, reporter, self.inbox.post, settings.parallelism)
-        stores = self._stores()
-        volumes = VolumeWriter(client, stores)
-        handover = Handover(self.binder, reporter, self.inbox.post)
-        self.volume_binder = VolumeBinder(volumes, stores, clock, handover)
-        self.claim_repair = SelectedNodeRepair(volumes, stores, self.recorder)
-        surroundings = VictimWatch(last_look.exists, self.inbox.post)
-        self.evictor = Evictor(client, self.recorder, world.metrics.scheduling, clock, surroundings)
-        self.facts = partial(EngineFacts, self.scheduler, tally, self.extenders.troubles)
+        self._build_binders()
+        self.evictor = self._evictor()
         self.keeper = self._keeper()
-        carriers = Carriers(
-            binder=self.volume_binder,
-            reporter=reporter,
-            evictor=self.evictor,
-            extenders=self.extenders,
-            claim_repair=self.claim_repair,
-        )
-        router = OutcomeRouter(carriers, self.may_schedule)
-        self.loop = SchedulingLoop(self.scheduler, self.inbox, router, clock, world.metrics.scheduling)
-        self.watchdog = Watchdog(self.scheduler, self.may_schedule, clock)
-        gauges.register(world.metrics, self.scheduler, self.informers.values(), clock)
-        gauges.register_watchdog(world.metrics, self.watchdog)
+        self.facts = partial(EngineFacts, self.scheduler, self._tally, self.extenders.troubles)
+        self.loop = self._loop()
+        self.watchdog = Watchdog(self.scheduler, self.may_schedule, self.world.clock)
+        self._register_gauges()
 
     def may_schedule(self) -> bool:
         """Whether a pod may be tried: this replica leads, and all that decisions need is known."""
@@ -168,6 +145,13 @@ class Parts:
             "binder": self.binder.run,
         }
 
+    def _build_engine(self) -> None:
+        """Build the engine, and what it hears of the cluster."""
+        self.inbox = Inbox()
+        self.scheduler = Scheduler(self._seed(), self.configuration.profiles)
+        self.informers = self._informers()
+        self._last_look = LastLook(self.informers["Pod"].objects, self.informers["Node"].objects)
+
     def _seed(self) -> int:
         seed = self.configuration.settings.seed
         if seed is None:
@@ -188,13 +172,14 @@ class Parts:
             for resource in INFORMED
         }
 
-    def _stores(self) -> VolumeStores:
-        return VolumeStores(
-            pods=self.informers["Pod"].objects,
-            nodes=self.informers["Node"].objects,
-            claims=self.informers["PersistentVolumeClaim"].objects,
-            volumes=self.informers["PersistentVolume"].objects,
-        )
+    def _build_reporters(self) -> None:
+        """Build what tells people and programs."""
+        world = self.world
+        self.recorder = EventRecorder(world.client, socket.gethostname(), world.clock, world.metrics.recorder)
+        self.pod_statuses = PodStatusWriter(world.client, self._last_look, world.clock, world.random)
+        self.policy_statuses = PolicyStatusWriter(world.client, world.clock)
+        self._tally = Tally()
+        self._reporter = Reporter(self.recorder, self.pod_statuses, world.metrics.scheduling, self._tally, world.clock)
 
     def _extender_desk(self) -> ExtenderDesk:
         limits = ExtenderLimits(parallelism=self.configuration.settings.parallelism)
@@ -206,12 +191,57 @@ class Parts:
         position = snapshot.position(node_name)
         return () if position is None else tuple(snapshot.pods_on(position))
 
+    def _build_binders(self) -> None:
+        """Build what binds volumes first and then pods, and what frees claims whose node is gone."""
+        self.binder = self._binder()
+        stores = self._volume_stores()
+        writer = VolumeWriter(self.world.client, stores)
+        handover = Handover(self.binder, self._reporter, self.inbox.post)
+        self.volume_binder = VolumeBinder(writer, stores, self.world.clock, handover)
+        self.claim_repair = SelectedNodeRepair(writer, stores, self.recorder)
+
+    def _binder(self) -> Binder:
+        world, settings = self.world, self.configuration.settings
+        bindings = BindingWriter(world.client, world.clock, world.random, _bind_seconds(settings))
+        writer = ExtendedWriter(bindings, self.extenders, lambda: self.scheduler.profiles)
+        return Binder(writer, self._last_look, self._reporter, self.inbox.post, settings.parallelism)
+
+    def _volume_stores(self) -> VolumeStores:
+        return VolumeStores(
+            pods=self.informers["Pod"].objects,
+            nodes=self.informers["Node"].objects,
+            claims=self.informers["PersistentVolumeClaim"].objects,
+            volumes=self.informers["PersistentVolume"].objects,
+        )
+
+    def _evictor(self) -> Evictor:
+        world = self.world
+        surroundings = VictimWatch(self._last_look.exists, self.inbox.post)
+        return Evictor(world.client, self.recorder, world.metrics.scheduling, world.clock, surroundings)
+
     def _keeper(self) -> PolicyKeeper:
         store = PolicyStore(
             build=partial(build_profile, Registry.discover(), self.configuration.defaults),
             reserved={profile.name for profile in self.configuration.profiles},
         )
         return PolicyKeeper(store, self.inbox.post, self.policy_statuses, self.recorder.record, self.world.clock)
+
+    def _loop(self) -> SchedulingLoop:
+        carriers = Carriers(
+            binder=self.volume_binder,
+            reporter=self._reporter,
+            evictor=self.evictor,
+            extenders=self.extenders,
+            claim_repair=self.claim_repair,
+        )
+        router = OutcomeRouter(carriers, self.may_schedule)
+        world = self.world
+        return SchedulingLoop(self.scheduler, self.inbox, router, world.clock, world.metrics.scheduling)
+
+    def _register_gauges(self) -> None:
+        metrics = self.world.metrics
+        gauges.register(metrics, self.scheduler, self.informers.values(), self.world.clock)
+        gauges.register_watchdog(metrics, self.watchdog)
 
 
 def _bind_seconds(settings: Settings) -> float:
