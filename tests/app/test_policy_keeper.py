@@ -169,6 +169,13 @@ async def test_each_verdict_is_told_once_by_an_event() -> None:
         assert [event.reason for event in made.recorder.events] == ["Programmed", "UnknownPlugin"]
 
 
+async def test_the_event_of_a_paused_policy_does_not_say_that_pods_are_scheduled() -> None:
+    async with listing([policy("gold", paused=True)]) as made:
+        (event,) = made.recorder.events
+        assert (event.reason, event.warning) == ("Paused", False)
+        assert event.note == "Pods with schedulerName gold wait: spec.paused is true"
+
+
 async def test_the_engine_is_told_of_a_policy_that_is_refused_from_the_start() -> None:
     async with listing([policy("gold", weights={"NodeResourceFit": 1})]) as made:
         (message,) = made.posted

@@ -167,7 +167,7 @@ def _log(verdict: Verdict) -> None:
     refusal, profile = verdict.refusal, verdict.profile
     generation, name = verdict.observed_generation, verdict.scheduler_name
     if refusal is None:
-        state = "is paused" if profile and profile.settings.paused else "is live"
+        state = "is paused" if _is_paused(verdict) else "is live"
         logger.info("SchedulingPolicy %s %s: generation %d, schedulerName %s", verdict.name, state, generation, name)
         return
     kept = ", its last good generation stays live" if profile else ""
@@ -176,20 +176,26 @@ def _log(verdict: Verdict) -> None:
 
 
 def _event(verdict: Verdict) -> Event:
-    refusal = verdict.refusal
+    refusal, name = verdict.refusal, verdict.scheduler_name
     if refusal:
-        note = f"SchedulingPolicy {verdict.name} is refused: {refusal.message}"
+        reason, note = refusal.reason, f"SchedulingPolicy {verdict.name} is refused: {refusal.message}"
+    elif _is_paused(verdict):
+        reason, note = "Paused", f"Pods with schedulerName {name} wait: spec.paused is true"
     else:
         generation = verdict.observed_generation
-        note = f"Pods with schedulerName {verdict.scheduler_name} are scheduled by generation {generation}"
+        reason, note = "Programmed", f"Pods with schedulerName {name} are scheduled by generation {generation}"
     return Event(
         regarding=ObjectReference(API_VERSION, KIND, verdict.name, verdict.uid),
-        reason=refusal.reason if refusal else "Programmed",
+        reason=reason,
         action="Compiling",
         note=note,
         reporter="moorage",
         warning=refusal is not None,
     )
+
+
+def _is_paused(verdict: Verdict) -> bool:
+    return verdict.profile is not None and verdict.profile.settings.paused
 
 
 def run_in(loop: asyncio.AbstractEventLoop, keeper: PolicyKeeper) -> Callable[[str, Mapping[str, Any]], None]:
