@@ -30,8 +30,8 @@ from moorage.runtime.reporter import Reporter
 from moorage.runtime.tally import Tally
 
 
-def profile_of(generation: int = 1) -> Profile:
-    reference = PolicyReference("gold-policy", "uid", generation)
+def profile_of(generation: int = 1, uid: str = "uid") -> Profile:
+    reference = PolicyReference("gold-policy", uid, generation)
     return Registry.discover().build_profile(ProfileSpec(scheduler_name="gold", policy=reference))
 
 
@@ -223,6 +223,15 @@ def test_numbers_begin_anew_with_a_new_generation_and_an_old_one_cannot_bring_th
     assert bench.tally.of(profile_of(2)).bound == 0
     bench.reporter.bound(BIND, bench.clock.now)
     assert bench.tally.of(profile_of(2)).bound == 1
+
+
+def test_numbers_begin_anew_with_a_policy_that_was_deleted_and_made_again() -> None:
+    bench = Bench()
+    bench.tally.of(profile_of(3)).bound = 7
+    again = profile_of(1, uid="another")
+    assert bench.tally.of(again).bound == 0
+    bench.tally.of(profile_of(3)).bound += 1
+    assert bench.tally.of(again).bound == 0
 
 
 def test_no_pod_is_tried_while_the_binder_is_full_or_another_replica_leads() -> None:

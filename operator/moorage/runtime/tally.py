@@ -27,20 +27,17 @@ class ProfileTally:
 
 
 class Tally:
-    """The numbers of all profiles, by schedulerName."""
+    """The numbers of all profiles; a policy that was deleted and made anew is another one."""
 
     def __init__(self) -> None:
         """Start with nothing counted."""
-        self._by_profile: dict[str, ProfileTally] = {}
+        self._by_profile: dict[tuple[str, str], ProfileTally] = {}
 
     def of(self, profile: Profile) -> ProfileTally:
         """Return the numbers of the profile's present generation."""
-        generation = profile.policy.generation if profile.policy else 0
-        tally = self._by_profile.get(profile.name)
+        policy = profile.policy
+        key, generation = (profile.name, policy.uid if policy else ""), policy.generation if policy else 0
+        tally = self._by_profile.get(key)
         if tally is None or tally.generation < generation:
-            tally = self._by_profile[profile.name] = ProfileTally(generation)
+            tally = self._by_profile[key] = ProfileTally(generation)
         return tally
-
-    def forget(self, scheduler_name: str) -> None:
-        """Drop the numbers of a profile that is gone."""
-        self._by_profile.pop(scheduler_name, None)
