@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from moorage.sandbox.nodes import DEFAULT_NODES, NodeGroupsError, load_node_groups
+from moorage.sandbox.nodes import DEFAULT_NODES, EXAMPLE, NodeGroupsError, load_node_groups
 
 GPU_GROUP = """
 nodeGroups:
@@ -66,13 +66,24 @@ def test_default_cluster_is_mixed() -> None:
     [
         ("nodeGroups:\n  - {name: a}", "nodeGroups.0.count: Field required"),
         ("nodeGroups: []\ngroups: []", "groups: Extra inputs are not permitted"),
-        ("nodeGroups:\n\t- x", "the node groups are no YAML"),
+        ("nodeGroups:\n\t- x", "the node groups: no YAML"),
+        ("[]\n", "the node groups: there is no `nodeGroups`; a file of node groups looks like this"),
         (GPU_GROUP.replace("spot", "cheap"), "nodeGroups.0.lifecycle"),
     ],
 )
 def test_faulty_file_is_refused_by_its_path(text: str, complaint: str) -> None:
     with pytest.raises(NodeGroupsError, match=complaint):
         load_node_groups(text)
+
+
+def test_a_fault_names_the_file_and_shows_the_format(tmp_path: Path) -> None:
+    file = tmp_path / "nodes.yaml"
+    file.write_text("nodeGroups: [{name: a}]")
+    with pytest.raises(NodeGroupsError) as refused:
+        load_node_groups(file)
+    assert str(refused.value).startswith(f"{file}:\n  nodeGroups.0.count: Field required\n")
+    assert str(refused.value).endswith(EXAMPLE)
+    assert [group.count for group in load_node_groups(EXAMPLE)] == [6]
 
 
 def test_groups_come_from_a_file_too(tmp_path: Path) -> None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import aiohttp
 import pytest
 import yaml
 
-from moorage.sandbox.main import serve
-from moorage.sandbox.nodes import load_node_groups
 from moorage.sandbox.server import SandboxServer
-from sandbox.kube_api import KubeApi, connect, pod, until
+from sandbox.kube_api import KubeApi, pod, until
 
 
 async def test_wrong_token_is_unauthorized(sandbox: SandboxServer) -> None:
@@ -96,24 +93,3 @@ async def test_quiet_watch_is_kept_alive_with_bookmarks(
 
 async def test_oversized_body_is_refused(client: KubeApi) -> None:
     assert (await client.create(client.configmaps, {"data": {"x": "y" * 4_000_000}})).code == 413
-
-
-async def test_serve_writes_a_kubeconfig_and_prints_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    kubeconfig = tmp_path / "config"
-    serving = asyncio.create_task(serve(kubeconfig=kubeconfig))
-    printed: list[str] = []
-
-    async def announced() -> bool:
-        printed.extend(capsys.readouterr().out.splitlines())
-        return len(printed) == 2
-
-    await until(announced)
-    config = yaml.safe_load(kubeconfig.read_text())
-    token = config["users"][0]["user"]["token"]
-    async with connect(config["clusters"][0]["cluster"]["server"], token, "default") as api:
-        nodes = await api.names("/api/v1/nodes")
-    serving.cancel()
-    await asyncio.wait([serving])
-    assert len(nodes) == sum(group.count for group in load_node_groups())
-    assert printed[1] == f"export KUBECONFIG={kubeconfig}"
-    assert kubeconfig.stat().st_mode & 0o077 == 0

@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
 ZONE = "topology.kubernetes.io/zone"
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 LIFECYCLE = "eks.amazonaws.com/capacityType"
+REASON_INDENT = 2
 
 Manifest = dict[str, Any]
 
@@ -28,16 +31,16 @@ class Steps:
         self._console = Console(stderr=True, highlight=False)
 
     @contextmanager
-    def step(self, text: str) -> Iterator[None]:
-        """Say what is under way, and how long it took once it is done."""
+    def step(self, subject: str, outcome: str) -> Iterator[None]:
+        """Say what is under way, and what came of it after how long."""
         started = time.monotonic()
-        with self._console.status(text):
+        with self._console.status(f"{subject} ..."):
             yield
-        self._console.print(f"  [green]done[/] {text} [dim]({time.monotonic() - started:.1f} s)[/]")
+        self._console.print(f"  {subject}: [green]{outcome}[/] [dim]({time.monotonic() - started:.1f} s)[/]")
 
     def fail(self, message: str) -> None:
         """Say what went wrong."""
-        self._console.print(f"[red]error:[/] {message}", markup=True)
+        self._console.print("[red]error:[/]", Text(message))
 
 
 def refusal_of(pod: Manifest) -> str | None:
@@ -57,7 +60,8 @@ def show(policies: str, pods: Sequence[Manifest], nodes: Sequence[Manifest]) -> 
     console.print(_placements(pods, {node["metadata"]["name"]: node for node in nodes}))
     for pod in pods:
         if reason := refusal_of(pod):
-            console.print(f"\n[bold]{pod['metadata']['name']}[/] stays pending:\n  {reason}")
+            console.print(f"\n[bold]{pod['metadata']['name']}[/] stays pending:")
+            console.print(Padding(Text(reason), (0, 0, 0, REASON_INDENT)))
 
 
 def show_how_to_go_on(kubeconfig: Path) -> None:

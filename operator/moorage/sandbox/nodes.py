@@ -19,6 +19,16 @@ from moorage.sandbox.strategies import Strategies
 DEFAULT_NODES = Path(__file__).with_name("default_nodes.yaml")
 """The built-in cluster's node groups."""
 
+EXAMPLE = """\
+nodeGroups:
+  - name: spot
+    count: 6
+    instanceType: m5.xlarge
+    cpu: "4"
+    memory: 16Gi
+"""
+"""The least that a file of node groups says."""
+
 _MIB = 1024**2
 _NODE_NETWORK_MASK = 2**23 - 1  # 10.0.0.0/9
 _CAPACITY_TYPES = {"on-demand": "ON_DEMAND", "spot": "SPOT", "capacity-block": "CAPACITY_BLOCK"}
@@ -145,19 +155,25 @@ def load_node_groups(path_or_text: str | Path | None = None) -> list[NodeGroup]:
 
     Raises NodeGroupsError for what is no such file, OSError for one that cannot be read.
     """
-    if path_or_text is None:
-        text = DEFAULT_NODES.read_text()
-    elif isinstance(path_or_text, str) and "\n" in path_or_text:
-        text = path_or_text
-    else:
-        text = Path(path_or_text).read_text()
+    if isinstance(path_or_text, str) and "\n" in path_or_text:
+        return _read(path_or_text, "the node groups")
+    path = DEFAULT_NODES if path_or_text is None else Path(path_or_text)
+    return _read(path.read_text(encoding="utf-8"), str(path))
+
+
+def _read(text: str, source: str) -> list[NodeGroup]:
+    expected = f"a file of node groups looks like this:\n\n{EXAMPLE}"
     try:
-        return list(_File.model_validate(yaml.safe_load(text)).node_groups)
+        content = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise NodeGroupsError(f"the node groups are no YAML: {error}") from error
+        raise NodeGroupsError(f"{source}: no YAML: {error}") from error
+    if not isinstance(content, dict):
+        raise NodeGroupsError(f"{source}: there is no `nodeGroups`; {expected}")
+    try:
+        return list(_File.model_validate(content).node_groups)
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-        raise NodeGroupsError(f"the node groups are wrong: {faults}") from error
+        faults = "".join(f"\n  {'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        raise NodeGroupsError(f"{source}:{faults}\n{expected}") from error
 
 
 def ready_conditions(strategies: Strategies) -> list[Object]:

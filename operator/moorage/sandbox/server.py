@@ -30,6 +30,8 @@ from moorage.sandbox.registry import Registry
 from moorage.sandbox.seed import seed
 from moorage.sandbox.store import Store
 
+CONTEXT = "moorage-sandbox"
+"""The name of cluster, user and context in the kubeconfigs of sandboxes."""
 _MAX_BODY_BYTES = 3 * 1024 * 1024  # kube-apiserver's limit for one object
 _KEPT_REQUESTS = 100_000
 
@@ -132,17 +134,21 @@ class SandboxServer:
         app.router.add_route("*", "/{path:.*}", endpoints.handle)
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
         await runner.setup()
-        await web.TCPSite(runner, self._host, self._port, reuse_address=True).start()
+        try:
+            await web.TCPSite(runner, self._host, self._port, reuse_address=True).start()
+        except OSError:
+            await runner.cleanup()
+            raise
         self._runner = runner
         self._port = runner.addresses[0][1]
 
     def kubeconfig(self) -> str:
         """YAML that kubectl and clients take to reach this server."""
         config: Object = {
-            "apiVersion": "v1", "kind": "Config", "current-context": "sandbox",
-            "clusters": [{"name": "sandbox", "cluster": {"server": self.url}}],
-            "users": [{"name": "sandbox", "user": {"token": self.token}}],
-            "contexts": [{"name": "sandbox", "context": {"cluster": "sandbox", "user": "sandbox"}}],
+            "apiVersion": "v1", "kind": "Config", "current-context": CONTEXT,
+            "clusters": [{"name": CONTEXT, "cluster": {"server": self.url}}],
+            "users": [{"name": CONTEXT, "user": {"token": self.token}}],
+            "contexts": [{"name": CONTEXT, "context": {"cluster": CONTEXT, "user": CONTEXT}}],
         }  # fmt: skip
         return yaml.safe_dump(config, sort_keys=False)
 

@@ -1,0 +1,24 @@
+"""What is packed: a wheel shows the demo as a checkout does."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from zipfile import ZipFile
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_wheel_holds_what_the_demo_shows(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert built.returncode == 0, built.stderr
+    [wheel] = tmp_path.glob("*.whl")
+    with ZipFile(wheel) as archive:
+        packed = set(archive.namelist())
+    shown = [path.relative_to(ROOT) for path in ROOT.glob("examples/*/p*.yaml")]
+    assert shown
+    assert {f"moorage/sandbox/{path}" for path in shown} <= packed
+    assert {"moorage/cli.py", "moorage/py.typed", "moorage/sandbox/default_nodes.yaml"} <= packed
+    assert {name.partition("/")[0].partition("-")[0] for name in packed} == {"moorage"}

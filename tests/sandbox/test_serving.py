@@ -1,0 +1,110 @@
+"""`moorage sandbox`: its kubeconfig, which is never another's, and how it ends."""
+
+# ruff: noqa: ASYNC240 - small files, and nobody else waits
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from moorage.sandbox.main import SandboxError, serve
+from moorage.sandbox.nodes import load_node_groups
+from moorage.sandbox.server import SandboxServer
+from sandbox.kube_api import connect, until
+
+OTHERS = "clusters: [{name: production}]\ncurrent-context: production\n"
+NODES = 'nodeGroups: [{name: a, count: 1, instanceType: m5.xlarge, cpu: "4", memory: 16Gi}]\n'
+
+
+@pytest.fixture
+def kubeconfig(tmp_path: Path) -> Path:
+    return tmp_path / "config"
+
+
+@asynccontextmanager
+async def serving(kubeconfig: Path, **options: Any) -> AsyncIterator[Callable[[], str]]:
+    """Serve, and stop at the end; what was written to the kubeconfig is what this waits for."""
+    before = kubeconfig.read_text() if kubeconfig.exists() else ""
+    task = asyncio.create_task(serve(kubeconfig=kubeconfig, **options))
+
+    async def written() -> bool:
+        return task.done() or (kubeconfig.exists() and kubeconfig.read_text() not in {"", before})
+
+    await until(written)
+    if task.done():
+        await task
+    yield kubeconfig.read_text
+    task.cancel()
+    await asyncio.wait([task])
+
+
+async def test_kubeconfig_leads_to_the_nodes_and_is_private_and_printed(
+    kubeconfig: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with serving(kubeconfig) as read:
+        config = yaml.safe_load(read())
+        token = config["users"][0]["user"]["token"]
+        async with connect(config["clusters"][0]["cluster"]["server"], token, "default") as api:
+            nodes = await api.names("/api/v1/nodes")
+        assert kubeconfig.stat().st_mode & 0o077 == 0
+    assert len(nodes) == sum(group.count for group in load_node_groups())
+    assert capsys.readouterr().out.splitlines()[1] == f"export KUBECONFIG={kubeconfig}"
+
+
+async def test_kubeconfig_is_gone_at_the_end(kubeconfig: Path) -> None:
+    async with serving(kubeconfig):
+        assert kubeconfig.exists()
+    assert not kubeconfig.exists()
+
+
+async def test_kubeconfig_stays_where_it_became_anothers(kubeconfig: Path) -> None:
+    async with serving(kubeconfig):
+        kubeconfig.write_text(OTHERS)
+    assert kubeconfig.read_text() == OTHERS
+
+
+@pytest.mark.parametrize("text", [OTHERS, "no: kubeconfig\n", "{", "[]", "clusters: 1"])
+async def test_anothers_file_is_never_overwritten(kubeconfig: Path, text: str) -> None:
+    kubeconfig.write_text(text)
+    with pytest.raises(SandboxError, match=r"no sandbox wrote it; name another file with --kubeconfig"):
+        await serve(kubeconfig=kubeconfig)
+    assert kubeconfig.read_text() == text
+
+
+async def test_what_a_killed_sandbox_left_behind_is_overwritten(kubeconfig: Path) -> None:
+    kubeconfig.write_text(SandboxServer(port=1).kubeconfig())
+    async with serving(kubeconfig) as read:
+        assert "http://127.0.0.1:1\n" not in read()
+
+
+async def test_a_port_in_use_is_said_with_the_next_step(kubeconfig: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(SandboxError, match=f"cannot listen on port {port}: .*; choose another --port"):
+            await serve(port=port, kubeconfig=kubeconfig)
+    assert not kubeconfig.exists()
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
+def test_sigterm_ends_it_as_ctrl_c_does(tmp_path: Path, kubeconfig: Path, ending: signal.Signals) -> None:
+    nodes = tmp_path / "nodes.yaml"
+    nodes.write_text(NODES)
+    command = [sys.executable, "-m", "moorage", "sandbox", f"--kubeconfig={kubeconfig}", f"--nodes={nodes}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("1 simulated nodes at ")
+        process.send_signal(ending)
+        assert process.wait(timeout=20) == 130
+    assert not kubeconfig.exists()
