@@ -282,3 +282,16 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
     await kubectl("delete", "pdb", "web")
     assert "node/m5-0 drained" in await kubectl("drain", "m5-0", "--force", "--timeout=20s")
     assert "NotFound" in await kubectl("get", "pod", "web", fails=True)
+
+
+async def test_create_takes_a_list(kubectl: Kubectl) -> None:
+    items = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}} for name in ("a", "b")]
+    listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+    assert await kubectl("create", "-f", "-", stdin=listed) == "configmap/a created\nconfigmap/b created\n"
+
+
+async def test_kinds_that_are_not_read_from_protobuf_are_refused_with_the_way_round(kubectl: Kubectl) -> None:
+    create = ("create", "deployment", "shop", "--image=nginx")
+    assert "--dry-run=client -o yaml | kubectl apply -f -" in await kubectl(*create, fails=True)
+    manifest = await kubectl(*create, "--dry-run=client", "-o", "yaml")
+    assert await kubectl.apply(manifest) == "deployment.apps/shop created\n"

@@ -11,6 +11,7 @@ from moorage.sandbox.status import no_such_resource
 
 OPEN_PATHS = frozenset({"/healthz", "/livez", "/readyz", "/version"})
 """Paths that even a wrong token may read."""
+_OPENAPI_V2 = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
 
 class General:
@@ -28,6 +29,9 @@ class General:
                 return web.Response(text="ok")
             case ["version"]:
                 return json_response(encode(discovery.version()))
+            case ["openapi", "v2"]:
+                # An empty document of the protobuf that kubectl asks for. It falls back on it for a v1 List.
+                return web.Response(body=b"", content_type=_OPENAPI_V2)
             case ["openapi", "v3"]:
                 return json_response(encode(self._openapi.index()))
             case ["openapi", "v3", *rest]:

@@ -124,6 +124,10 @@ async def _body(request: web.Request) -> Any:
             return yaml.safe_load(data)
         return decode(data)
     except protobuf.UnknownMessageError as error:
-        raise unsupported_media_type(["application/json", "application/yaml"]) from error
+        why = (
+            f"the sandbox does not read {error} in protobuf, as `kubectl create` sends it; write "
+            "`kubectl create ... --dry-run=client -o yaml | kubectl apply -f -`"
+        )
+        raise unsupported_media_type(["application/json", "application/yaml"], why) from error
     except (ValueError, yaml.YAMLError) as error:
         raise bad_request(f"the body does not parse: {error}") from error

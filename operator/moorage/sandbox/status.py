@@ -137,9 +137,11 @@ def method_not_allowed(method: str) -> ApiError:
     return ApiError(HTTPStatus.METHOD_NOT_ALLOWED, "MethodNotAllowed", message, {"causes": [{"message": method}]})
 
 
-def unsupported_media_type(accepted: Sequence[str]) -> ApiError:
-    """Say that the body is of a kind that the resource does not take."""
-    message = f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
+def unsupported_media_type(accepted: Sequence[str], why: str = "") -> ApiError:
+    """Say that the body is of a kind that the resource does not take, or `why` not."""
+    message = (
+        why or f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
+    )
     return ApiError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", message)
 
 
