@@ -154,7 +154,7 @@ def demo(
     *, keep: Annotated[bool, typer.Option("--keep", help="Leave it running and print its KUBECONFIG line.")] = False
 ) -> None:
     """Show moorage at work: a simulated cluster, the examples, and where their pods went."""
-    from moorage.sandbox.demo import run_demo
+    from moorage.sandbox.demo.run import run_demo
 
     raise typer.Exit(run_demo(keep=keep))
 

@@ -20,8 +20,8 @@ from controlplane.ports import Ports
 from e2e.clusters import Cluster, Manifest
 from moorage.api.crd import crd
 from moorage.sandbox.faults import Action
-from moorage.sandbox.nodes import NodeGroup
 from moorage.sandbox.server import SandboxServer
+from moorage.sandbox.simulation.nodes import NodeGroup
 
 CALL_SECONDS = 30.0
 MAYBE_BOUND = {0, int(HTTPStatus.CREATED)}

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moorage.sandbox import patches
+from moorage.sandbox.http.tables import Tables
+from moorage.sandbox.http.targets import Target, WriteOptions
+from moorage.sandbox.kinds.pod_verbs import bind, evict
 from moorage.sandbox.objects import copy, key_of
-from moorage.sandbox.podverbs import bind, evict
-from moorage.sandbox.registry import Registry
-from moorage.sandbox.seed import seed
+from moorage.sandbox.patching import patches
 from moorage.sandbox.status import ApiError
-from moorage.sandbox.store import Record, Store
-from moorage.sandbox.tables import Tables
-from moorage.sandbox.targets import Target, WriteOptions
+from moorage.sandbox.storage.initial_objects import seed
+from moorage.sandbox.storage.registry import Registry
+from moorage.sandbox.storage.store import Record, Store
 from sandbox.kube_api import Object, binding, pod, widget_definition
 
 FEW = settings(max_examples=40, deadline=None)

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from moorage.sandbox.demo_promises import GPU, broken_promises
-from moorage.sandbox.demo_report import INSTANCE_TYPE, LIFECYCLE, ZONE
+from moorage.sandbox.demo.promises import GPU, broken_promises
+from moorage.sandbox.demo.report import INSTANCE_TYPE, LIFECYCLE, ZONE
 
 Manifest = dict[str, Any]
 

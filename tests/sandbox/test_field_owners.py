@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moorage.sandbox.apply import server_side_apply
-from moorage.sandbox.fieldset import from_fields_v1, owned_fields, to_fields_v1
-from moorage.sandbox.managed import Manager, Writer, record_update
+from moorage.sandbox.kinds.schemas import Schema
 from moorage.sandbox.objects import Object
-from moorage.sandbox.schemas import Schema
+from moorage.sandbox.patching.apply import server_side_apply
+from moorage.sandbox.patching.fieldset import from_fields_v1, owned_fields, to_fields_v1
+from moorage.sandbox.patching.managed_fields import Manager, Writer, record_update
+from moorage.sandbox.patching.strategic import strategic_merge
 from moorage.sandbox.status import ApiError
-from moorage.sandbox.strategic import strategic_merge
 
 ITEM = {"type": "object", "properties": {"name": {"type": "string"}, "value": {"type": "integer"}}}
 KEYED = {

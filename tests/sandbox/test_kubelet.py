@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from moorage.sandbox.kubelet import pod_requests
-from moorage.sandbox.nodes import load_node_groups
 from moorage.sandbox.server import SandboxServer
+from moorage.sandbox.simulation.kubelet import pod_requests
+from moorage.sandbox.simulation.nodes import load_node_groups
 from sandbox.kube_api import KubeApi, Object, binding, connect, pod, until
 
 NODES = """

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from moorage.sandbox.nodes import DEFAULT_NODES, EXAMPLE, NodeGroupsError, load_node_groups
+from moorage.sandbox.simulation.nodes import DEFAULT_NODES, EXAMPLE, NodeGroupsError, load_node_groups
 
 GPU_GROUP = """
 nodeGroups:

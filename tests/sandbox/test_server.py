@@ -84,7 +84,7 @@ async def test_watchers_share_one_encoding(sandbox: SandboxServer, client: KubeA
 async def test_quiet_watch_is_kept_alive_with_bookmarks(
     sandbox: SandboxServer, client: KubeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("moorage.sandbox.watches.BOOKMARK_SECONDS", 0.05)
+    monkeypatch.setattr("moorage.sandbox.http.watches.BOOKMARK_SECONDS", 0.05)
     await client.create(client.configmaps, {"metadata": {"name": "elsewhere"}})
     [(kind, obj)] = await client.watch(client.pods, 1, resourceVersion="1", allowWatchBookmarks="true")
     assert kind == "BOOKMARK"

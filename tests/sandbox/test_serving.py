@@ -18,8 +18,8 @@ import pytest
 import yaml
 
 from moorage.sandbox.main import SandboxError, serve
-from moorage.sandbox.nodes import load_node_groups
 from moorage.sandbox.server import SandboxServer
+from moorage.sandbox.simulation.nodes import load_node_groups
 from sandbox.kube_api import connect, until
 
 OTHERS = "clusters: [{name: production}]\ncurrent-context: production\n"

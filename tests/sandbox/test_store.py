@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from moorage.sandbox.objects import Object
-from moorage.sandbox.store import Change, Compacted, StaleRevision, Store, Watcher
+from moorage.sandbox.storage.store import Change, Compacted, StaleRevision, Store, Watcher
 
 PLACE = "pods."
 

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moorage.model.quantity import nano_value
-from moorage.sandbox import jsonpath, protobuf
-from moorage.sandbox.cells import duration
-from moorage.sandbox.events import to_core, to_modern
-from moorage.sandbox.quantities import canonical
-from moorage.sandbox.schemas import Schemas
+from moorage.sandbox.http import jsonpath, protobuf
+from moorage.sandbox.http.rows import duration
+from moorage.sandbox.kinds.events import to_core, to_modern
+from moorage.sandbox.kinds.quantities import canonical
+from moorage.sandbox.kinds.schemas import Schemas
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_damaged_protobuf_is_a_value_error(data: bytes) -> None:
 
 
 def test_all_served_kinds_have_a_schema() -> None:
-    from moorage.sandbox.resources import Resources
+    from moorage.sandbox.kinds.resources import Resources
 
     schemas = Schemas()
     assert [kind for kind in Resources() if schemas.builtin(kind.group, kind.version, kind.kind) is None] == []

@@ -9,9 +9,9 @@ from typing import Any
 import yaml
 
 from moorage.errors import MoorageError
-from moorage.sandbox.nodes import load_node_groups
 from moorage.sandbox.server import CONTEXT, SandboxServer
 from moorage.sandbox.signals import sigterm_as_interrupt
+from moorage.sandbox.simulation.nodes import load_node_groups
 
 
 class SandboxError(MoorageError):

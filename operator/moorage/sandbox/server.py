@@ -19,16 +19,16 @@ from typing import Any, NamedTuple, Protocol, Self
 import yaml
 from aiohttp import web
 
-from moorage.sandbox.collector import Collector
-from moorage.sandbox.disruption import DisruptionController
-from moorage.sandbox.endpoints import Endpoints
 from moorage.sandbox.faults import Faults
-from moorage.sandbox.kubelet import Kubelet
-from moorage.sandbox.nodes import NodeGroup
+from moorage.sandbox.http.endpoints import Endpoints
 from moorage.sandbox.objects import Object
-from moorage.sandbox.registry import Registry
-from moorage.sandbox.seed import seed
-from moorage.sandbox.store import Store
+from moorage.sandbox.simulation.collector import Collector
+from moorage.sandbox.simulation.disruption import DisruptionController
+from moorage.sandbox.simulation.kubelet import Kubelet
+from moorage.sandbox.simulation.nodes import NodeGroup
+from moorage.sandbox.storage.initial_objects import seed
+from moorage.sandbox.storage.registry import Registry
+from moorage.sandbox.storage.store import Store
 
 CONTEXT = "moorage-sandbox"
 """The name of cluster, user and context in the kubeconfigs of sandboxes."""

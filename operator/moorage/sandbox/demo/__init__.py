@@ -1,0 +1,1 @@
+"""`moorage demo`: the whole path on one machine, and what it shows."""

@@ -1,0 +1,100 @@
+"""From a request's body to an object in its stored form, as strict or lenient as the client asks."""
+
+from typing import Any
+
+from moorage.sandbox.http.forms import to_stored
+from moorage.sandbox.http.targets import Target, WriteOptions
+from moorage.sandbox.kinds.quantities import canonical
+from moorage.sandbox.kinds.resources import ResourceType
+from moorage.sandbox.kinds.schemas import Schema, Schemas
+from moorage.sandbox.kinds.structural import prune
+from moorage.sandbox.kinds.validation import type_error
+from moorage.sandbox.objects import Object, copy, metadata
+from moorage.sandbox.status import bad_request
+
+
+def decode_body(schemas: Schemas, target: Target, body: Any, options: WriteOptions) -> Object:
+    """Check a body against its kind's schema and bring it to its stored form; raises a 400.
+
+    Unknown fields go; they are refused, warned of or ignored. The result shares nothing with the body.
+    """
+    resource = target.resource
+    if not isinstance(body, dict) or not isinstance(body.get("metadata", {}), dict | None):
+        raise bad_request(f"the body is no {resource.kind}")
+    if resource.custom is not None and not (body.get("apiVersion") and body.get("kind")):
+        missing = "apiVersion" if body.get("kind") else "Kind"
+        raise bad_request(
+            f"the object provided is unrecognized (must be of type {resource.kind}): Object '{missing}' is missing"
+        )
+    obj: Object = {"apiVersion": resource.api_version, "kind": resource.kind, **body}
+    if (obj["apiVersion"], obj["kind"]) != (resource.api_version, resource.kind):
+        raise bad_request(
+            f"{obj['kind']} in version {obj['apiVersion']!r} does not match the endpoint's "
+            f"{resource.kind} in version {resource.api_version!r}"
+        )
+    obj = _decode(schemas, resource, obj, options)
+    obj["metadata"] = {name: value for name, value in metadata(obj).items() if value is not None}
+    if resource.namespaced and target.namespace:
+        _check_same_namespace(target, obj)
+        obj["metadata"]["namespace"] = target.namespace
+    return to_stored(resource, obj)
+
+
+def _decode(schemas: Schemas, resource: ResourceType, body: Object, options: WriteOptions) -> Object:
+    custom = resource.custom
+    schema = custom.schema if custom else schemas.builtin(resource.group, resource.version, resource.kind)
+    assert schema is not None
+    what = f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
+    check_types(body if custom is None else {"metadata": body.get("metadata")}, schema, what)
+    unknown: list[str] = []
+    pruned = prune(body, schema, unknown)
+    if unknown and options.field_validation == "Strict":
+        texts = ", ".join(f'unknown field "{path}"' for path in unknown)
+        raise bad_request(f"{what}: strict decoding error: {texts}")
+    if unknown and options.field_validation == "Warn":
+        options.warnings.extend(f'unknown field "{path}"' for path in unknown)
+    try:
+        result: Object = copy(pruned) if custom else _as_go_reads(pruned, schema)
+    except ValueError as error:
+        raise bad_request(f"{what}: {error}") from error
+    return result
+
+
+def check_types(body: Any, schema: Schema | None, what: str) -> None:
+    """Refuse a body with a value of a wrong type; raises a 400 that says `what` cannot be done."""
+    wrong = None if schema is None else type_error(body, schema)
+    if wrong is not None:
+        raise bad_request(f"{what}: {wrong.field}: {wrong.detail}")
+
+
+_ZERO_VALUES = {"object": {}, "array": [], "string": "", "integer": 0, "number": 0, "boolean": False}
+
+
+def _as_go_reads(value: Any, schema: Schema | None) -> Any:
+    """Copy what Go's decoder keeps of a built-in kind: canonical quantities, and no nulls.
+
+    A null field is an absent one; a null item of a list or a map is its type's zero value.
+    """
+    if isinstance(value, dict):
+        return {
+            name: _as_go_reads(item, schema.field(name) if schema else None)
+            for name, item in value.items()
+            if item is not None or not (schema and name in schema.properties)
+        }
+    if isinstance(value, list):
+        items = schema.items if schema else None
+        return [_as_go_reads(item, items) for item in value]
+    if value is None and schema is not None and len(schema.types) == 1:
+        return copy(_ZERO_VALUES[next(iter(schema.types))])
+    if schema is not None and schema.is_quantity:
+        return canonical(value)
+    return value
+
+
+def _check_same_namespace(target: Target, obj: Object) -> None:
+    named = obj["metadata"].get("namespace") or target.namespace
+    if named != target.namespace:
+        raise bad_request(
+            f"the namespace of the provided object does not match the namespace sent on the request "
+            f"({named} != {target.namespace})"
+        )

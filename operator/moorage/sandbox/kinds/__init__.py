@@ -1,0 +1,1 @@
+"""What is special about kinds: the table of them, their schemas and rules, pods, custom kinds."""

@@ -1,0 +1,72 @@
+"""What the API server does to an object before it looks at the rules: defaults in, unknown fields out."""
+
+from typing import Any, TypeAlias
+
+from moorage.sandbox.kinds.schemas import Schema
+from moorage.sandbox.objects import Object, copy
+
+
+def apply_defaults(value: Any, schema: Schema) -> None:
+    """Fill absent fields with their schema's defaults, in place, level by level."""
+    if isinstance(value, dict):
+        _default_fields(value, schema)
+    elif isinstance(value, list) and schema.items is not None:
+        for item in value:
+            apply_defaults(item, schema.items)
+
+
+def _default_fields(value: Object, schema: Schema) -> None:
+    for name in [name for name, item in value.items() if item is None]:
+        child = schema.field(name)
+        if child is not None and not child.node.get("nullable"):
+            del value[name]  # a null that cannot be stands for absence
+    for name, node in schema.properties.items():
+        if "default" not in node:
+            continue
+        if name not in value:
+            value[name] = copy(node["default"])
+    for name, item in value.items():
+        child = schema.field(name)
+        if child is not None and isinstance(item, dict | list):
+            apply_defaults(item, child)
+
+
+_Path: TypeAlias = "tuple[_Path, str] | None"
+"""Where a value is, as a chain that costs nothing until somebody asks."""
+
+
+def prune(value: Any, schema: Schema, unknown: list[str]) -> Any:
+    """Build the value without the fields its schema does not know; their paths go to `unknown`."""
+    return _prune(value, schema, unknown, None)
+
+
+def _prune(value: Any, schema: Schema, unknown: list[str], path: _Path) -> Any:
+    if type(value) is dict:
+        return _prune_fields(value, schema, unknown, path)
+    if type(value) is list and schema.items is not None:
+        items = schema.items
+        return [_prune(item, items, unknown, (path, f"[{index}]")) for index, item in enumerate(value)]
+    return value
+
+
+def _prune_fields(value: Object, schema: Schema, unknown: list[str], path: _Path) -> Object:
+    if schema.types and "object" not in schema.types:
+        return value
+    kept: Object = {}
+    for name, item in value.items():
+        child = schema.field(name)
+        if child is not None:
+            kept[name] = _prune(item, child, unknown, (path, f".{name}"))
+        elif schema.keeps_unknown:
+            kept[name] = item
+        else:
+            unknown.append(_text((path, f".{name}")))
+    return kept
+
+
+def _text(path: _Path) -> str:
+    steps = []
+    while path is not None:
+        path, step = path
+        steps.append(step)
+    return "".join(reversed(steps)).lstrip(".")

@@ -1,0 +1,188 @@
+"""Simulated nodes, from a YAML file of node groups."""
+
+import ipaddress
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from moorage.errors import MoorageError
+from moorage.model.quantity import milli_value, value
+from moorage.sandbox.kinds.schemas import SERVED_VERSION
+from moorage.sandbox.objects import Object, timestamp
+from moorage.sandbox.storage.strategies import Strategies
+
+DEFAULT_NODES = Path(__file__).with_name("default_nodes.yaml")
+"""The built-in cluster's node groups."""
+
+EXAMPLE = """\
+nodeGroups:
+  - name: spot
+    count: 6
+    instanceType: m5.xlarge
+    cpu: "4"
+    memory: 16Gi
+"""
+"""The least that a file of node groups says."""
+
+_MIB = 1024**2
+_NODE_NETWORK_MASK = 2**23 - 1  # 10.0.0.0/9
+_CAPACITY_TYPES = {"on-demand": "ON_DEMAND", "spot": "SPOT", "capacity-block": "CAPACITY_BLOCK"}
+_CORE_RESERVES = (60, 10, 5, 5)  # milli of the first four cores that EKS keeps for the system
+_FURTHER_CORE_RESERVE = 2.5
+_BASE_RESERVE_MIB, _POD_RESERVE_MIB, _EVICTION_RESERVE_MIB = 255, 11, 100
+
+
+class NodeGroupsError(MoorageError):
+    """A file of node groups that cannot be used; the message says what is wrong where."""
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=True)
+
+
+class Gpus(_Model):
+    """The GPUs of each node of a group."""
+
+    resource: str = "nvidia.com/gpu"
+    count: int = Field(ge=1)
+    product: str = ""
+
+
+class Image(_Model):
+    """An image that the group's nodes have already."""
+
+    name: str
+    size_bytes: int = Field(ge=0)
+
+
+class Taint(_Model):
+    """A taint of each node of a group."""
+
+    key: str
+    value: str = ""
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
+
+
+class NodeGroup(_Model):
+    """Nodes that differ in nothing but name and zone. Quantities are a whole node's; the system keeps some of it."""
+
+    name: str
+    count: int = Field(ge=0)
+    instance_type: str
+    zones: tuple[str, ...] = ("us-east-1a", "us-east-1b", "us-east-1c")
+    lifecycle: Literal["on-demand", "spot", "capacity-block"] | None = "on-demand"
+    cpu: str
+    memory: str
+    pods: int = Field(default=110, ge=0)
+    gpus: Gpus | None = None
+    labels: dict[str, str] = {}
+    taints: tuple[Taint, ...] = ()
+    images: tuple[Image, ...] = ()
+
+    def nodes(self) -> Iterator[Object]:
+        """Make the group's Node objects, in zones by turns."""
+        for index in range(self.count):
+            yield self._node(f"{self.name}-{index}", self.zones[index % len(self.zones)] if self.zones else "")
+
+    def _node(self, name: str, zone: str) -> Object:
+        spec: Object = {"providerID": f"sandbox:///{zone}/{name}"}
+        if self.taints:
+            spec["taints"] = [taint.model_dump(exclude_defaults=True) for taint in self.taints]
+        return {
+            "apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": self._labels(name, zone)},
+            "spec": spec, "status": self._status(name),
+        }  # fmt: skip
+
+    def _labels(self, name: str, zone: str) -> dict[str, str]:
+        labels = {
+            "kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
+            "node.kubernetes.io/instance-type": self.instance_type, "eks.amazonaws.com/nodegroup": self.name,
+        }  # fmt: skip
+        if zone:
+            labels |= {"topology.kubernetes.io/zone": zone, "topology.kubernetes.io/region": zone[:-1]}
+        if self.lifecycle:
+            labels["eks.amazonaws.com/capacityType"] = _CAPACITY_TYPES[self.lifecycle]
+        if self.gpus:
+            prefix = self.gpus.resource
+            labels |= {f"{prefix}.count": str(self.gpus.count), f"{prefix}.present": "true"}
+            if self.gpus.product:
+                labels[f"{prefix}.product"] = self.gpus.product
+        return labels | self.labels
+
+    def _status(self, name: str) -> Object:
+        extended = {self.gpus.resource: str(self.gpus.count)} if self.gpus else {}
+        common = {"pods": str(self.pods), "ephemeral-storage": "80Gi"} | extended
+        return {
+            "capacity": {"cpu": self.cpu, "memory": self.memory} | common,
+            "allocatable": {"cpu": f"{self._free_milli_cpu()}m", "memory": f"{self._free_mib()}Mi"} | common,
+            "addresses": [{"type": "InternalIP", "address": _address(name)}, {"type": "Hostname", "address": name}],
+            "nodeInfo": {
+                "kubeletVersion": f"{SERVED_VERSION}-sandbox", "osImage": "moorage sandbox", "architecture": "amd64",
+                "operatingSystem": "linux", "kernelVersion": "simulated", "containerRuntimeVersion": "simulated://1",
+                "bootID": "", "kubeProxyVersion": "", "machineID": "", "systemUUID": "",
+            },
+            "images": [{"names": [image.name], "sizeBytes": image.size_bytes} for image in self.images],
+        }  # fmt: skip
+
+    def _free_milli_cpu(self) -> int:
+        total = milli_value(self.cpu)
+        cores = total // 1000
+        reserved = sum(_CORE_RESERVES[:cores]) + max(cores - len(_CORE_RESERVES), 0) * _FURTHER_CORE_RESERVE
+        return int(total - reserved)
+
+    def _free_mib(self) -> int:
+        reserved = _BASE_RESERVE_MIB + _POD_RESERVE_MIB * self.pods + _EVICTION_RESERVE_MIB
+        return max(value(self.memory) // _MIB - reserved, 0)
+
+
+def _address(name: str) -> str:
+    """Make up an address: the same for the same name, outside the pods' network."""
+    number = zlib.crc32(name.encode()) & _NODE_NETWORK_MASK
+    return str(ipaddress.ip_address("10.0.0.0") + number)
+
+
+class _File(_Model):
+    node_groups: tuple[NodeGroup, ...]
+
+
+def load_node_groups(path_or_text: str | Path | None = None) -> list[NodeGroup]:
+    """Read node groups from a file, or from YAML text that has more than one line; None: the default cluster.
+
+    Raises NodeGroupsError for what is no such file, OSError for one that cannot be read.
+    """
+    if isinstance(path_or_text, str) and "\n" in path_or_text:
+        return _read(path_or_text, "the node groups")
+    path = DEFAULT_NODES if path_or_text is None else Path(path_or_text)
+    return _read(path.read_text(encoding="utf-8"), str(path))
+
+
+def _read(text: str, source: str) -> list[NodeGroup]:
+    expected = f"a file of node groups looks like this:\n\n{EXAMPLE}"
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise NodeGroupsError(f"{source}: no YAML: {error}") from error
+    if not isinstance(content, dict):
+        raise NodeGroupsError(f"{source}: there is no `nodeGroups`; {expected}")
+    try:
+        return list(_File.model_validate(content).node_groups)
+    except ValidationError as error:
+        faults = "".join(f"\n  {'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        raise NodeGroupsError(f"{source}:{faults}\n{expected}") from error
+
+
+def ready_conditions(strategies: Strategies) -> list[Object]:
+    """Make the conditions of a node in good health, as its kubelet would report them."""
+    now = timestamp(strategies.now())
+    times = {"lastHeartbeatTime": now, "lastTransitionTime": now}
+    pressures = [
+        {"type": f"{kind}Pressure", "status": "False", "reason": f"KubeletHasSufficient{kind}", **times}
+        for kind in ("Memory", "Disk", "PID")
+    ]
+    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "simulated", **times}
+    return [*pressures, ready]

@@ -1,0 +1,1 @@
+"""Objects in their versions: written as kube-apiserver's registry does, listed, watched, deleted."""
