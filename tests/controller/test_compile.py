@@ -8,6 +8,7 @@ import pytest
 
 from moorage.api.v1alpha1 import parse_policy
 from moorage.controller.compile import compile_policy
+from moorage.errors import ConfigurationError, UnknownPlugin
 from moorage.framework.profile import ProfileSettings, ProfileSpec
 from moorage.framework.registry import Registry
 
@@ -173,3 +174,25 @@ def test_the_registry_builds_a_policy_with_every_section() -> None:
         "ZoneSpread",
         "Gpu",
     ]
+
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [7, "*", True, [], {REQUIRED: -1}, {REQUIRED: {"nodeSelectorTerms": ["x"]}}, {REQUIRED: {"nodeSelectorTerms": 3}}],
+)
+@pytest.mark.parametrize("filters", [{}, {"zones": {"allow": ["a"]}}])
+def test_an_added_affinity_that_is_none_is_refused_by_its_plugin(written: Any, filters: dict[str, Any]) -> None:
+    spec = compiled(filters=filters, pluginConfig=[{"name": "NodeAffinity", "args": {"addedAffinity": written}}])
+    with pytest.raises(ConfigurationError, match="addedAffinity"):
+        Registry.discover().build_profile(spec)
+
+
+def test_as_many_plugins_as_may_be_written_fit_beside_ours() -> None:
+    names = ["NodeName", *(f"Unknown{number}" for number in range(63))]
+    for point in ("filter", "multiPoint"):
+        spec = compiled(plugins={point: {"enabled": [{"name": name} for name in names]}})
+        with pytest.raises(UnknownPlugin):
+            Registry.discover().build_profile(spec)

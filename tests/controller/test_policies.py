@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from moorage.api.v1alpha1 import SchedulingPolicy
 from moorage.controller.policies import Changes, PolicyStore, Verdict
 from moorage.errors import ConfigurationError, Fault, UnknownPlugin
@@ -90,6 +92,23 @@ def test_an_unknown_plugin_and_a_wrong_field_have_reasons_of_their_own() -> None
     assert refusals["b"] is not None
     assert refusals["b"].reason == "InvalidSpec"
     assert "colour" in refusals["b"].message
+
+
+def test_what_nobody_foresaw_in_one_policy_is_said_of_it_and_costs_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    def build_or_break(policy: SchedulingPolicy) -> Profile:
+        if policy.spec.paused:
+            raise TypeError("odd")
+        return build(policy)
+
+    store = PolicyStore(build_or_break)
+    store.replace(manifest("gold"))
+    store.resync([manifest("gold", generation=2, paused=True), manifest("silver")])
+    refusal = verdict(store, "gold").refusal
+    assert refusal is not None
+    assert (refusal.reason, refusal.message) == ("InvalidSpec", "it cannot be compiled: TypeError: odd")
+    assert verdict(store, "gold").profile is not None
+    assert verdict(store, "silver").refusal is None
+    assert "gold" in caplog.text
 
 
 def test_the_older_of_two_policies_keeps_the_name_until_it_is_deleted() -> None:

@@ -33,6 +33,13 @@ Base64 = Annotated[
 ]
 
 
+_USER = r"([^\s/?#@:]+(:[^\s/?#@]*)?@)?"
+_HOST = r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])"
+_PORT = r"(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?"
+URL_PREFIX = rf"^https?://{_USER}{_HOST}{_PORT}(/[^\s?#]*)?$"
+"""An address to which a verb can be appended: a host, a port up to 65535, a path, no query."""
+
+
 class ExtenderTLSConfig(ApiModel):
     """How an extender is reached over HTTPS. Data wins over files; files are read where moorage runs."""
 
@@ -126,7 +133,7 @@ class Extender(ApiModel):
         ),
     )
 
-    url_prefix: Annotated[str, Field(max_length=URL_LENGTH, pattern=r"^https?://[^\s/]+(/\S*)?$")]
+    url_prefix: Annotated[str, Field(max_length=URL_LENGTH, pattern=URL_PREFIX)]
     """Where the extender is; verbs are appended to it."""
     filter_verb: Verb | None = None
     """The path of the filter call; absent: the extender rules no node out."""

@@ -35,14 +35,14 @@ def load_process_configuration(flags: Settings, file: Path | None) -> ProcessCon
 
 def load_configuration(file: Path, *, allow_default_scheduler: bool) -> LoadedConfiguration:
     """Read a configuration file and check it with all plugins; raises as `load_process_configuration`."""
-    from moorage.runtime.extenders.tls import check_tls
+    from moorage.app.profiles import check_extender
 
     registry = Registry.discover()
     return load(
         file.read_text(encoding="utf-8"),
         known_plugins=registry.classes,
         check_profile=partial(check_profile, registry),
-        check_extender=check_tls,
+        check_extender=check_extender,
         allow_default_scheduler=allow_default_scheduler,
     )
 

@@ -111,7 +111,10 @@ class PolicyKeeper:
     async def keep_reporting(self, facts: Callable[[], Facts]) -> None:
         """Say how the policies fare, until cancelled."""
         while True:
-            self.report(facts())
+            try:
+                self.report(facts())
+            except Exception:  # a border: a report that fails must not end the scheduling
+                logger.exception("The policies' statuses could not be put together; trying again")
             await self._clock.sleep(STATUS_SECONDS)
 
     def report(self, facts: Facts) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from moorage.api.extender import Extender
 from moorage.api.v1alpha1 import SchedulingPolicy
 from moorage.controller.compile import compile_policy
 from moorage.controller.written_paths import as_written, faults_of_plugins
 from moorage.errors import ConfigurationError, Fault, InvalidPolicy
 from moorage.framework.profile import Profile, ProfileSettings
 from moorage.framework.registry import Registry
+from moorage.runtime.extenders.connection import check_url
 from moorage.runtime.extenders.tls import check_tls
 
 
@@ -26,7 +28,12 @@ def build_profile(registry: Registry, defaults: ProfileSettings, policy: Schedul
         raise InvalidPolicy([as_written(fault, policy, compiled) for fault in error.faults]) from error
 
 
+def check_extender(extender: Extender) -> list[Fault]:
+    """Return everything for which an extender cannot be called, by paths from the extender down."""
+    return [*check_url(extender), *check_tls(extender)]
+
+
 def _faults_of_extenders(policy: SchedulingPolicy) -> Iterator[Fault]:
     for index, extender in enumerate(policy.spec.extenders):
-        for fault in check_tls(extender):
+        for fault in check_extender(extender):
             yield replace(fault, path=f"spec.extenders[{index}].{fault.path}")

@@ -24,17 +24,31 @@ def is_pattern(instance_type: str) -> bool:
 
 
 def added_affinity(filters: Filters, written: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return a `v1.NodeAffinity` that holds the filters and what the policy wrote there itself, or None.
+    """Return a `v1.NodeAffinity` that holds the filters and what the policy wrote there itself.
+
+    None where what the policy wrote has to stay as it is: there are no filters, or it is refused anyway.
 
     Node selector terms are alternatives; so the filters go into every one of them.
     """
     ours = list(_expressions(filters))
+    if not ours or not _is_node_affinity(written):
+        return None
     affinity = dict(written or {})
-    if not ours:
-        return affinity or None
     terms = (affinity.get(_REQUIRED) or {}).get("nodeSelectorTerms") or [{}]
-    joined = [{**term, "matchExpressions": [*term.get("matchExpressions", []), *ours]} for term in terms]
+    joined = [{**term, "matchExpressions": [*(term.get("matchExpressions") or ()), *ours]} for term in terms]
     return {**affinity, _REQUIRED: {"nodeSelectorTerms": joined}}
+
+
+def _is_node_affinity(written: Any) -> bool:
+    """Whether what a policy wrote has the form of a node affinity; the plugin refuses what has not."""
+    if written is None:
+        return True
+    required = written.get(_REQUIRED) if isinstance(written, Mapping) else ()
+    terms = required.get("nodeSelectorTerms") if isinstance(required, Mapping) else required
+    return terms is None or (
+        isinstance(terms, list)
+        and all(isinstance(term, Mapping) and isinstance(term.get("matchExpressions") or [], list) for term in terms)
+    )
 
 
 def _expressions(filters: Filters) -> Iterator[dict[str, Any]]:

@@ -169,7 +169,8 @@ def _joined(ours: PluginSet, theirs: PluginSet) -> PluginSet:
     """Add a policy's own plugin set to ours; where both enable a plugin, theirs counts."""
     named = {plugin.name for plugin in theirs.enabled}
     kept = tuple(plugin for plugin in ours.enabled if plugin.name not in named)
-    return PluginSet(enabled=kept + theirs.enabled, disabled=ours.disabled + theirs.disabled)
+    # Not validated: what is joined may be longer than what anybody may write.
+    return PluginSet.model_construct(enabled=kept + theirs.enabled, disabled=ours.disabled + theirs.disabled)
 
 
 def _written(section: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ NameConflict. Pure: objects go in, live profiles and verdicts come out.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -19,6 +20,8 @@ from typing import Any
 from moorage.api.v1alpha1 import SchedulingPolicy, parse_policy
 from moorage.errors import ConfigurationError, InvalidPolicy, UnknownPlugin
 from moorage.framework.profile import Profile
+
+logger = logging.getLogger(__name__)
 
 Manifest = Mapping[str, Any]
 """A SchedulingPolicy as JSON has it."""
@@ -138,6 +141,9 @@ class PolicyStore:
             known.refusal = Refusal("UnknownPlugin", str(error))
         except (InvalidPolicy, ConfigurationError) as error:
             known.refusal = Refusal("InvalidSpec", "; ".join(map(str, error.faults)))
+        except Exception as fault:  # a border: what nobody foresaw in one policy must not cost the others
+            logger.exception("SchedulingPolicy %s cannot be compiled for an unforeseen reason", name)
+            known.refusal = Refusal("InvalidSpec", f"it cannot be compiled: {type(fault).__name__}: {fault}")
 
     def _settle(self) -> Changes:
         """Decide anew who has which name, and tell what that changes."""

@@ -66,7 +66,8 @@ def _merge_set(defaults: PluginSet, custom: PluginSet) -> PluginSet:
     in_place = {entry.name for entry in kept}
     enabled = [replacements.get(entry.name, entry) for entry in kept]
     enabled += [entry for entry in custom.enabled if not (entry.name in in_place and replacements[entry.name] is entry)]
-    return PluginSet(enabled=tuple(enabled), disabled=disabled)
+    # Not validated: what is merged may be longer than what anybody may write.
+    return PluginSet.model_construct(enabled=tuple(enabled), disabled=disabled)
 
 
 def expand(plugins: Plugins, classes: Classes) -> dict[str, tuple[str, ...]]:

@@ -23,7 +23,7 @@ from aiohttp import (
 )
 from yarl import URL
 
-from moorage.errors import ExtenderError
+from moorage.errors import ExtenderError, Fault
 from moorage.runtime.extenders.deadline import within
 from moorage.runtime.extenders.tls import ExtenderTls, UnusableTls
 
@@ -186,3 +186,12 @@ async def _read_all(response: ClientResponse, most_bytes: int) -> bytes:
 def without_user(url: str) -> str:
     """Return a URL as it may be shown, without user and password."""
     return str(URL(url.rstrip("/")).with_user(None)).rstrip("/")
+
+
+def check_url(extender: Extender) -> list[Fault]:
+    """Return why an extender's address cannot be used, though it looks like one."""
+    try:
+        URL(extender.url_prefix)
+    except ValueError as error:
+        return [Fault("urlPrefix", None, f"is no address that can be called: {error}")]
+    return []
