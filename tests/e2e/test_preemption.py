@@ -143,7 +143,7 @@ def test_where_the_policy_says_so_nobody_is_preempted(scene: Scene) -> None:
     assert not scene.is_going("stays")
 
 
-def test_a_strict_policy_evicts_and_waits_for_a_budget_that_is_used_up(scene: Scene) -> None:
+def test_a_strict_policy_waits_for_a_budget_that_is_used_up_and_evicts_when_it_is_not(scene: Scene) -> None:
     case = scene.case
     case.live(preemption={"pdbPolicy": "Strict"})
     scene.nodes("n")
@@ -151,10 +151,26 @@ def test_a_strict_policy_evicts_and_waits_for_a_budget_that_is_used_up(scene: Sc
     scene.budget("db", 0)
     case.cluster.apply(scene.pod("urgent", "high"))
 
-    eventually(lambda: 429 in {one.code for one in scene.ours("pods/eviction", "guarded")}, SOON)
-    assert not scene.is_going("guarded")
-    assert scene.ours("pods", "guarded") == []
+    told = case.told("urgent", "FailedScheduling", seconds=SOON)
+    assert "1 Preemption would violate a PodDisruptionBudget" in told
+    assert scene.ours("pods/eviction", "guarded") == []
+    assert "nominatedNodeName" not in case.get_pod("urgent")["status"]
     scene.budget("db", 1)
-    assert case.bound("urgent", 2 * SOON) == scene.named("n")
+    assert case.bound("urgent", SOON) == scene.named("n")
     assert [one.code for one in scene.ours("pods/eviction", "guarded")][-1] == 201
     assert scene.ours("pods", "guarded") == []
+
+
+def test_room_that_a_budget_keeps_from_a_pod_of_a_strict_policy_is_not_kept_from_others(scene: Scene) -> None:
+    case = scene.case
+    case.live(preemption={"pdbPolicy": "Strict"})
+    scene.nodes("n")
+    scene.running(scene.pod("guarded", "low", app="db"))
+    scene.budget("db", 0)
+    case.cluster.apply(scene.pod("urgent", "high"))
+    case.told("urgent", "FailedScheduling", seconds=SOON)
+    modest = scene.pod("modest", "middle")
+    modest["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "500m"
+    case.cluster.apply(modest)
+
+    assert case.bound("modest", SOON) == scene.named("n")

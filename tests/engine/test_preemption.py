@@ -229,6 +229,52 @@ def test_candidates_that_tie_are_all_best() -> None:
     assert [each.node_name for each in best_candidates([candidate("b", pod()), candidate("a", pod())])] == ["a", "b"]
 
 
+def strict_profile() -> Profile:
+    return fit_profile(settings={"strict_preemption": True})
+
+
+def covered(name: str, app: str = "a", **fields: Any) -> Pod:
+    return pod(name, labels={"app": app}, **{"node": "n1", "cpu": "1", **fields})
+
+
+def test_a_node_where_a_budget_would_be_broken_is_no_candidate_of_a_strict_profile() -> None:
+    running = [covered("guarded"), pod("free", cpu="1", node="n1")]
+    post = preempt(pod("p", cpu="2", priority=9), [node("n1", cpu="2")], running, [budget(0)], strict_profile())
+    assert (post.nominated_node_name, post.victims) == ("", ())
+    assert post.message == ("preemption: 0/1 nodes are available: 1 Preemption would violate a PodDisruptionBudget.")
+    assert post.rejectors == {"DefaultPreemption"}
+
+
+def test_a_strict_profile_turns_to_the_node_where_no_budget_is_broken() -> None:
+    running = [covered("guarded"), pod("dear", cpu="1", node="n2", priority=8)]
+    nodes = [node("n1", cpu="1"), node("n2", cpu="1")]
+    post = preempt(pod("p", cpu="1", priority=9), nodes, running, [budget(0)], strict_profile())
+    assert (post.nominated_node_name, victim_names(post)) == ("n2", ["dear"])
+    assert post.rejectors == frozenset()
+
+
+def test_a_strict_profile_counts_only_the_pods_that_go_against_a_budget() -> None:
+    """The budget allows one disruption, which the more important pod, that stays after all, does not use up."""
+    running = [covered("small", priority=2), covered("large", cpu="2", priority=1)]
+    post = preempt(pod("p", cpu="2", priority=9), [node("n1", cpu="3")], running, [budget(1)], strict_profile())
+    assert victim_names(post) == ["large"]
+
+
+@pytest.mark.parametrize("going", [{"terminating": True}, {"status": {"phase": "Pending"}}], ids=["ends", "pending"])
+def test_a_pod_that_the_eviction_api_deletes_regardless_breaks_no_budget(going: Any) -> None:
+    post = preempt(
+        pod("p", cpu="1", priority=9), [node("n1", cpu="1")], [covered("low", **going)], [budget(0)], strict_profile()
+    )
+    assert victim_names(post) == ["low"]
+
+
+def test_a_strict_profile_evicts_the_pods_first_that_a_budget_covers() -> None:
+    running = [pod("dear", cpu="1", node="n1", priority=5), covered("guarded", priority=1)]
+    each, nodes = pod("p", cpu="2", priority=9), [node("n1", cpu="2")]
+    assert victim_names(preempt(each, nodes, running, [budget(1)], strict_profile())) == ["guarded", "dear"]
+    assert victim_names(preempt(each, nodes, running, [budget(1)])) == ["dear", "guarded"]
+
+
 def made_budget(selector: LabelSelector | None, allowed: int = 0, **fields: Any) -> PodDisruptionBudget:
     return PodDisruptionBudget(namespace="default", name="b", selector=selector, disruptions_allowed=allowed, **fields)
 

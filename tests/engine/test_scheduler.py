@@ -1,4 +1,5 @@
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from moorage.engine.inbox import (
     ProfileChanged,
     ProfileRefused,
     ProfileRemoved,
+    TryAgain,
 )
 from moorage.engine.outcomes import (
     AskAboutVictims,
@@ -34,6 +36,8 @@ from moorage.framework.registry import Registry
 from moorage.framework.status import Code, error
 from moorage.model.node import Node
 from moorage.model.pod import Pod
+from moorage.model.selectors import LabelSelector, Requirement
+from moorage.model.workloads import PodDisruptionBudget
 
 REGISTRY = Registry.discover()
 EXTENDER = Extender(url_prefix="http://extender", filter_verb="filter", prioritize_verb="rank", weight=1)
@@ -403,6 +407,72 @@ def test_nomination_that_is_of_no_use_is_taken_back() -> None:
     assert not scheduler.snapshot.nominated_nodes
 
 
+DB = LabelSelector((Requirement("app", "In", frozenset({"db"})),))
+
+
+def strict_budget(allowed: int) -> PodDisruptionBudget:
+    return PodDisruptionBudget(namespace="default", name="db", selector=DB, disruptions_allowed=allowed)
+
+
+def guarded_node(allowed: int) -> Scheduler:
+    """Make a node of 4 CPUs with three pods whose budget allows so many disruptions, for a strict profile."""
+    guarded = [pod(f"lo-{n}", cpu="900m", node="n1", labels={"app": "db"}) for n in range(3)]
+    scheduler = scheduler_of(node("n1", cpu="4"), *guarded, profiles=(kube_profile(strict_preemption=True),))
+    scheduler.apply(added("PodDisruptionBudget", strict_budget(allowed)), 0.0)
+    return scheduler
+
+
+def test_room_that_a_budget_keeps_from_a_pod_is_left_to_others() -> None:
+    scheduler = guarded_node(0)
+    post(scheduler, pod("hi", cpu="2", priority=9))
+    refusal = one(scheduler, Unschedulable)
+    assert (refusal.victims, refusal.pod.nominated_node_name) == ((), "")
+    post(scheduler, pod("mid", cpu="500m", priority=5))
+    assert one(scheduler, Bind).pod.name == "mid"
+
+
+def test_a_pod_that_a_budget_keeps_out_is_tried_again_when_the_budget_changes() -> None:
+    scheduler = guarded_node(0)
+    post(scheduler, pod("hi", cpu="2", priority=9))
+    one(scheduler, Unschedulable)
+    scheduler.apply(updated("PodDisruptionBudget", strict_budget(0), strict_budget(1)), 60.0)
+    refusal = one(scheduler, Unschedulable, 60.0)
+    assert refusal.nominated_node_name == "n1"
+    assert len(refusal.victims) == 1
+
+
+def test_a_new_budget_wakes_nobody() -> None:
+    scheduler = guarded_node(0)
+    post(scheduler, pod("hi", cpu="2", priority=9))
+    one(scheduler, Unschedulable)
+    other = PodDisruptionBudget(namespace="default", name="other", selector=DB, disruptions_allowed=1)
+    scheduler.apply(added("PodDisruptionBudget", other), 60.0)
+    assert scheduler.schedule_one(60.0) is None
+
+
+def test_a_nomination_that_came_to_nothing_is_forgotten_and_its_room_offered_to_those_that_wait() -> None:
+    scheduler = guarded_node(1)
+    post(scheduler, pod("hi", cpu="2", priority=9))
+    assert one(scheduler, Unschedulable).nominated_node_name == "n1"
+    mid = pod("mid", cpu="500m", priority=5)
+    post(scheduler, mid)
+    one(scheduler, Unschedulable)
+
+    scheduler.apply(updated("PodDisruptionBudget", strict_budget(1), strict_budget(0)), 60.0)
+    scheduler.apply(TryAgain("default/hi", void_nomination="n1"), 60.0)
+    assert not scheduler.snapshot.nominated_nodes
+    tried = [(outcome.pod.name, type(outcome)) for outcome in run(scheduler, 60.0)]
+    assert tried == [("hi", Unschedulable), ("mid", Bind)]
+
+
+def test_a_later_nomination_outlives_the_failure_of_an_earlier_one() -> None:
+    scheduler = guarded_node(1)
+    post(scheduler, pod("hi", cpu="2", priority=9))
+    one(scheduler, Unschedulable)
+    scheduler.apply(TryAgain("default/hi", void_nomination="n2"), 1.0)
+    assert list(scheduler.snapshot.nominated_nodes) == ["n1"]
+
+
 def with_extender(**settings: Any) -> Profile:
     return profile(score=(NameScore(scores={"n1": 50}),), settings={"extenders": (EXTENDER,), **settings})
 
@@ -454,17 +524,17 @@ def test_extenders_are_asked_again_when_the_profile_has_changed_meanwhile() -> N
     one(scheduler, CallExtenders, 1.0)
 
 
-def with_a_say_in_preemption() -> Profile:
+def with_a_say_in_preemption(**changes: Any) -> Profile:
     extender = Extender(url_prefix="http://extender", preempt_verb="preempt")
     return Registry.discover().build_profile(
-        ProfileSpec(scheduler_name=SCHEDULER, settings=ProfileSettings(extenders=(extender,)))
+        ProfileSpec(scheduler_name=SCHEDULER, settings=ProfileSettings(extenders=(extender,), **changes))
     )
 
 
-def asked_about_victims() -> tuple[Scheduler, AskAboutVictims]:
+def asked_about_victims(**changes: Any) -> tuple[Scheduler, AskAboutVictims]:
     full = [pod(f"low-{name}", node=name, cpu="2", priority=0) for name in ("n1", "n2")]
     nodes, high = (node("n1", cpu="2"), node("n2", cpu="2")), pod("high", cpu="2", priority=9)
-    scheduler = scheduler_of(*nodes, *full, high, profiles=(with_a_say_in_preemption(),))
+    scheduler = scheduler_of(*nodes, *full, high, profiles=(with_a_say_in_preemption(**changes),))
     return scheduler, one(scheduler, AskAboutVictims)
 
 
@@ -491,6 +561,13 @@ def test_a_candidate_whose_victim_has_gone_meanwhile_is_none() -> None:
     scheduler.apply(deleted("Pod", pod("low-n1", node="n1", cpu="2", priority=0)), 1.0)
     scheduler.apply(CandidatesAnswered(pod_uid=question.pod.uid, candidates=tuple(question.candidates)), 1.0)
     assert one(scheduler, Bind, 1.0).node_name == "n1"
+
+
+def test_a_strict_profile_takes_no_candidate_of_an_extender_that_breaks_a_budget() -> None:
+    scheduler, question = asked_about_victims(strict_preemption=True)
+    breaking = tuple(replace(candidate, violations=1) for candidate in question.candidates)
+    scheduler.apply(CandidatesAnswered(pod_uid=question.pod.uid, candidates=breaking), 1.0)
+    assert one(scheduler, Unschedulable, 1.0).victims == ()
 
 
 def test_a_failed_extender_fails_the_preemption() -> None:

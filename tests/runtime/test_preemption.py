@@ -18,7 +18,7 @@ from moorage.plugins.priority_sort import PrioritySort
 from moorage.runtime.preemption.evictor import TRIES, Evictor
 from moorage.runtime.preemption.watch import SPARE_SECONDS
 
-PREEMPTOR = pod("high", priority=100, metadata={"uid": "uid-of-high"})
+PREEMPTOR = pod("high", priority=100, metadata={"uid": "uid-of-high"}, status={"nominatedNodeName": "n1"})
 BUSY = ApiError.of(500, "InternalError", "etcd is slow")
 BUDGET = ApiError.of(429, "TooManyRequests", "Cannot evict pod as it would violate the pod's disruption budget.")
 
@@ -37,13 +37,15 @@ class Scene:
         self.displaced: list[Pod] = []
         self.there: set[str] = set()
         self.retried: list[Pod] = []
+        self.void: list[str] = []
         self.evictor = Evictor(self.api.client(), self.recorder, self.observer, self.clock, self)
 
     def is_there(self, one: Pod) -> bool:
         return one.uid in self.there
 
-    def retry(self, preemptor: Pod) -> None:
+    def retry(self, preemptor: Pod, void_nomination: str = "") -> None:
         self.retried.append(preemptor)
+        self.void.append(void_nomination)
 
     def submit(self, of: Iterable[Pod], *, strict: bool = False) -> None:
         settings = ProfileSettings(strict_preemption=strict)
@@ -194,18 +196,56 @@ async def test_an_eviction_counts_though_its_pod_is_gone_before_it_is_marked() -
     assert at.reasons() == [("Preempted", "low")]
 
 
-async def test_a_budget_is_waited_for_and_in_the_end_respected() -> None:
-    def answer(_: Sent) -> Any:
+def refusing_evictions(sent: Sent) -> Any:
+    if sent.method == "POST":
         raise BUDGET
+    return {}
+
+
+async def test_strict_victims_are_evicted_one_after_the_other_until_one_may_not_go() -> None:
+    def answer(sent: Sent) -> Any:
+        if "/pods/b" in sent.path:
+            raise Forbidden(403, "Forbidden", "may not evict pods")
+        return {}
 
     async with scene(answer) as at:
+        at.submit(victims("a", "b", "c"), strict=True)
+        await at.wait()
+
+    assert at.sent == ["POST a/eviction", "PATCH a/status", "POST b/eviction", "PATCH high/status"]
+
+
+async def test_a_nomination_whose_victims_stay_is_taken_back_where_budgets_hold() -> None:
+    async with scene(refusing_evictions) as at:
+        at.submit(victims("a"), strict=True)
+        await at.wait(1 + 2 + 4 + 8)
+        await at.wait()
+
+    assert at.api.sent[-1].body == {"metadata": {"uid": "uid-of-high"}, "status": {"nominatedNodeName": None}}
+    assert (at.retried, at.void) == ([PREEMPTOR], ["n1"])
+
+
+async def test_a_nomination_whose_victims_stay_is_kept_where_kube_scheduler_keeps_it() -> None:
+    def answer(_: Sent) -> Any:
+        raise Forbidden(403, "Forbidden", "may not delete pods")
+
+    async with scene(answer) as at:
+        at.submit(victims("a"))
+        await at.wait()
+
+    assert at.sent == ["PATCH a/status"]
+    assert (at.retried, at.void) == ([PREEMPTOR], [""])
+
+
+async def test_a_budget_is_waited_for_and_in_the_end_respected() -> None:
+    async with scene(refusing_evictions) as at:
         at.submit(victims("a", "b"), strict=True)
         await at.wait(1 + 2 + 4)
         assert at.retried == []
         await at.wait(8)
 
         assert at.clock.slept.count(8) == 1
-        assert at.sent == ["POST a/eviction"] * TRIES
+        assert at.sent == [*["POST a/eviction"] * TRIES, "PATCH high/status"]
         assert at.retried == [PREEMPTOR]
     (event,) = at.recorder.events
     assert (event.reason, event.regarding.name, event.warning) == ("PreemptionFailed", "high", True)

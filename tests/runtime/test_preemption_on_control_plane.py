@@ -51,7 +51,8 @@ class Scene:
         del one
         return True
 
-    def retry(self, preemptor: Pod) -> None:
+    def retry(self, preemptor: Pod, void_nomination: str = "") -> None:
+        del void_nomination
         self.retried.append(preemptor)
 
     async def preempt(self, *names: str, strict: bool = False) -> None:

@@ -267,6 +267,6 @@ class VictimWatch:
     is_there: Callable[[Pod], bool]
     post: Callable[[Message], None]
 
-    def retry(self, preemptor: Pod) -> None:
-        """Have a waiting pod tried again."""
-        self.post(TryAgain(preemptor.uid))
+    def retry(self, preemptor: Pod, void_nomination: str = "") -> None:
+        """Have a waiting pod tried again; its nomination to the node, if one is named, is void."""
+        self.post(TryAgain(preemptor.uid, void_nomination))

@@ -70,6 +70,8 @@ class TryAgain(Struct, frozen=True):
     """A pod that waits for an event, such as its victims' end, that will not come: try it after its backoff."""
 
     pod_uid: str
+    void_nomination: str = ""
+    """The node where no room could be made after all: a nomination to it is taken back, so that others may go there."""
 
 
 Message = (

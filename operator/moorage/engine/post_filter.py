@@ -4,7 +4,7 @@ Upstream: pkg/scheduler/framework/runtime/framework.go (RunPostFilterPlugins), p
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from moorage.engine.preemption import (
     DryRun,
     Search,
     best_candidates,
+    covered_first,
     dry_run,
     ineligible,
 )
@@ -25,6 +26,7 @@ from moorage.framework.profile import Profile
 from moorage.framework.snapshot import Snapshot
 from moorage.framework.status import Code
 from moorage.model.pod import Pod
+from moorage.model.workloads import PodDisruptionBudget
 
 STATE_NOT_FOUND = "not found"
 """Upstream's error of a plugin whose PreFilter did not run (fwk.ErrNotFound); public event logs show it."""
@@ -44,6 +46,8 @@ class PostFiltered:
     victims: tuple[Pod, ...] = ()
     search: DryRun | None = None
     """The search for victims, if there was one."""
+    rejectors: frozenset[str] = frozenset()
+    """The PostFilter plugins that turned the pod away for something that may change."""
 
 
 def run_post_filter(profile: Profile, refusal: Refusal, chance: int) -> PostFiltered | None:
@@ -58,13 +62,13 @@ def run_post_filter(profile: Profile, refusal: Refusal, chance: int) -> PostFilt
     for plugin in profile.post_filter:
         if isinstance(plugin, PreFilterPlugin) and not _is_prepared(plugin, profile, refusal):
             return PostFiltered(Code.ERROR, STATE_NOT_FOUND)
-        answer = _ask(plugin, refusal, chance)
+        answer = _ask(plugin, profile, refusal, chance)
         if answer.code is not Code.UNSCHEDULABLE:
             return answer
         reasons += [answer.message] if answer.message else []
         if answer.nominated_node_name is not None or answer.search is not None:
             last = answer
-    return PostFiltered(Code.UNSCHEDULABLE, ", ".join(reasons), last.nominated_node_name, search=last.search)
+    return replace(last, message=", ".join(reasons))
 
 
 def _is_prepared(plugin: PreFilterPlugin[Any], profile: Profile, refusal: Refusal) -> bool:
@@ -72,41 +76,41 @@ def _is_prepared(plugin: PreFilterPlugin[Any], profile: Profile, refusal: Refusa
     return plugin in profile.pre_filter and plugin not in refusal.found.unreached
 
 
-def _ask(plugin: PostFilterPlugin, refusal: Refusal, chance: int) -> PostFiltered:
+def _ask(plugin: PostFilterPlugin, profile: Profile, refusal: Refusal, chance: int) -> PostFiltered:
     if isinstance(plugin, PreemptionPlugin):
-        return preempt(plugin, refusal, chance)
+        return preempt(plugin, refusal, chance, strict=profile.settings.strict_preemption)
     status = plugin.post_filter(refusal.found.states.get(plugin), refusal.found.pod)
     return PostFiltered(status.code, status.message)
 
 
-def preempt(plugin: PreemptionPlugin, refusal: Refusal, chance: int) -> PostFiltered:
-    """Look for pods to evict."""
+def preempt(plugin: PreemptionPlugin, refusal: Refusal, chance: int, *, strict: bool = False) -> PostFiltered:
+    """Look for pods to evict; where `strict`, only such as no budget protects."""
     pod, snapshot = refusal.found.pod, refusal.snapshot
     hopeful = refusal.hopeful()
     nominated = snapshot.position(pod.nominated_node_name)
     reason = ineligible(pod, snapshot, nominated_node_is_hopeless=nominated is not None and nominated not in hopeful)
     if reason:
         return PostFiltered(Code.UNSCHEDULABLE, f"preemption: {reason}")
-    search = Search(refusal.found, tuple(snapshot.objects(BUDGET_KIND).values()))
+    search = Search(refusal.found, _budgets(snapshot), strict)
     start = chance % len(hopeful) if len(hopeful) else 0
     tried = dry_run(search, snapshot, np.roll(hopeful, -start), plugin.candidate_count(len(hopeful)))
     if not tried.candidates and tried.failure:
         return PostFiltered(Code.ERROR, f"preemption: {tried.failure}", search=tried)
     if not tried.candidates:
         message = fit_error(Diagnosis(total_nodes=snapshot.size, reasons=tried.reasons(snapshot.size)))
-        return PostFiltered(Code.UNSCHEDULABLE, f"preemption: {message}", "", search=tried)
-    best = _choose(best_candidates(tried.candidates), chance)
-    return PostFiltered(Code.SUCCESS, "", best.node_name, best.victims, tried)
+        rejectors = frozenset({plugin.name} if tried.is_up_to_budgets else ())
+        return PostFiltered(Code.UNSCHEDULABLE, f"preemption: {message}", "", search=tried, rejectors=rejectors)
+    return replace(_chosen(tried.candidates, snapshot, chance, strict=strict), search=tried)
 
 
-def choose_among(left: Sequence[Candidate], refusal: Refusal, chance: int) -> PostFiltered:
+def choose_among(left: Sequence[Candidate], refusal: Refusal, chance: int, *, strict: bool = False) -> PostFiltered:
     """Choose among the candidates that extenders have left; those whose victims have moved on meanwhile are none."""
     snapshot = refusal.snapshot
-    lasting = [candidate for candidate in left if _is_up_to_date(candidate, snapshot)]
+    allowed = (candidate for candidate in left if not (strict and candidate.violations))
+    lasting = [candidate for candidate in allowed if _is_up_to_date(candidate, snapshot)]
     if not lasting:
         return PostFiltered(Code.UNSCHEDULABLE, f"preemption: {NO_CANDIDATE}", "")
-    best = _choose(best_candidates(lasting), chance)
-    return PostFiltered(Code.SUCCESS, "", best.node_name, best.victims)
+    return _chosen(lasting, snapshot, chance, strict=strict)
 
 
 def _is_up_to_date(candidate: Candidate, snapshot: Snapshot) -> bool:
@@ -117,5 +121,12 @@ def _is_up_to_date(candidate: Candidate, snapshot: Snapshot) -> bool:
     return all(victim.uid in there for victim in candidate.victims)
 
 
-def _choose(equals: Sequence[Candidate], chance: int) -> Candidate:
-    return equals[chance % len(equals)]
+def _chosen(candidates: Sequence[Candidate], snapshot: Snapshot, chance: int, *, strict: bool) -> PostFiltered:
+    equals = best_candidates(candidates)
+    best = equals[chance % len(equals)]
+    victims = covered_first(best.victims, _budgets(snapshot)) if strict else best.victims
+    return PostFiltered(Code.SUCCESS, "", best.node_name, victims)
+
+
+def _budgets(snapshot: Snapshot) -> tuple[PodDisruptionBudget, ...]:
+    return tuple(snapshot.objects(BUDGET_KIND).values())

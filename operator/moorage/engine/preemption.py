@@ -18,13 +18,15 @@ from moorage.engine.filtering import add_pod, filter_one, fits, remove_pod
 from moorage.engine.pre_filter import PreFiltered, States
 from moorage.framework.arrays import IntArray
 from moorage.framework.snapshot import Snapshot
-from moorage.framework.status import Code, Status, error
+from moorage.framework.status import Code, Status, error, unschedulable
 from moorage.framework.what_if import NodeWhatIf
 from moorage.model.pod import Pod
 from moorage.model.workloads import PodDisruptionBudget
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
+WOULD_VIOLATE = "Preemption would violate a PodDisruptionBudget"
+"""A reason of our own: only where a policy is strict are such nodes no candidates."""
 NEVER = "not eligible due to preemptionPolicy=Never."
 TERMINATING = "not eligible due to a terminating pod on the nominated node."
 PREEMPTED = "PreemptionByScheduler"
@@ -61,6 +63,11 @@ class DryRun:
         return {reason: count for reason, count in reasons.items() if count}
 
     @property
+    def is_up_to_budgets(self) -> bool:
+        """Whether on some node it is only for a budget that evictions do not help."""
+        return any(WOULD_VIOLATE in status.reasons for status in self.statuses.values())
+
+    @property
     def failure(self) -> str:
         """What failed in the search, in the words of upstream's aggregated errors; empty for nothing."""
         failed = (status for status in self.statuses.values() if status.code is Code.ERROR)
@@ -74,6 +81,8 @@ class Search:
 
     found: PreFiltered
     budgets: Sequence[PodDisruptionBudget]
+    strict: bool = False
+    """Whether nodes are no candidates where a budget would be violated."""
 
 
 def ineligible(pod: Pod, snapshot: Snapshot, *, nominated_node_is_hopeless: bool) -> str:
@@ -125,7 +134,17 @@ def select_victims(search: Search, node: NodeWhatIf) -> Candidate | Status:
     victims = tuple(sorted([*evicted_violating, *evicted_others], key=importance))
     if not victims:
         return error(f'expected at least one victim pod on node "{node.names[0]}"')
-    return Candidate(node.names[0], victims, len(evicted_violating))
+    if not search.strict:
+        return Candidate(node.names[0], victims, len(evicted_violating))
+    # Here only those count that go: one that was held to violate may be within its budget as others have stayed.
+    if split_by_budgets([victim for victim in victims if _asks_budgets(victim)], search.budgets)[0]:
+        return unschedulable(WOULD_VIOLATE)
+    return Candidate(node.names[0], victims, 0)
+
+
+def _asks_budgets(victim: Pod) -> bool:
+    """Whether the API server looks at budgets before it evicts a pod: not if it ends already, or does not run yet."""
+    return not victim.terminating and victim.phase != "Pending"
 
 
 def _reprieve(search: Search, node: NodeWhatIf, states: States, pods: Sequence[Pod]) -> tuple[States, list[Pod]]:
@@ -167,6 +186,11 @@ def _covers(budget: PodDisruptionBudget, pod: Pod) -> bool:
     if not pod.labels or budget.namespace != pod.namespace or selector is None or selector.is_empty:
         return False
     return selector.matches(pod.labels) and pod.name not in budget.disrupted_pods
+
+
+def covered_first(pods: Sequence[Pod], budgets: Collection[PodDisruptionBudget]) -> tuple[Pod, ...]:
+    """Put the pods first that a budget covers: where one may not go after all, no other has gone in vain."""
+    return tuple(sorted(pods, key=lambda pod: not any(_covers(budget, pod) for budget in budgets)))
 
 
 def best_candidates(candidates: Collection[Candidate]) -> list[Candidate]:

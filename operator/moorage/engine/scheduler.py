@@ -102,7 +102,9 @@ class Scheduler:
                 self._take_up(message.pod_uid, answer=message)
             case CandidatesAnswered():
                 self._take_up(message.pod_uid, left=message)
-            case TryAgain(pod_uid):
+            case TryAgain(pod_uid, void_nomination):
+                if void_nomination:
+                    self._void(pod_uid, void_nomination, now)
                 self._queue.retry(pod_uid, now)
             case ProfileChanged(profile):
                 self._profiles[profile.name] = profile
@@ -240,6 +242,7 @@ class Scheduler:
         queued.message = message
         # Without nodes nobody rejected the pod; whatever plugin may let it onto the first node that comes wakes it.
         rejectors = diagnosis.unschedulable_plugins or frozenset(plugin.name for plugin in profile.filter)
+        rejectors |= post.rejectors
         if self._handlers.is_live(queued.pod.scheduler_name):
             self._queue.reject(queued, rejectors, diagnosis.pending_plugins, now)
         else:
@@ -261,7 +264,8 @@ class Scheduler:
             return NOTHING_DONE
         chance = draw(self._seed, self._cycle)
         if turn.left is not None:
-            return choose_among(turn.left.candidates, refusal, chance)
+            strict = turn.profile.settings.strict_preemption
+            return choose_among(turn.left.candidates, refusal, chance, strict=strict)
         return run_post_filter(turn.profile, refusal, chance) or NOTHING_DONE
 
     def _failed(self, turn: _Turn, message: str, now: float) -> SchedulingFailed:
@@ -294,6 +298,16 @@ class Scheduler:
         queued.pod = replace(pod, nominated_node_name=node_name)
         self._cache.nominator.nominate(queued.pod, node_name)
         return node_name
+
+    def _void(self, uid: str, node_name: str, now: float) -> None:
+        """Take back a nomination that came to nothing; the room it held is free for others."""
+        queued = self._queue.find(uid)
+        if queued is None:
+            return
+        if self._cache.nominator.node_of(uid) == node_name:
+            self._nominate(queued, "")
+        # It may have been taken back before this, by the pod's own update, which wakes nobody.
+        self._queue.move_on_event(deleted(POD, queued.pod), now)
 
     def _displace(self, pod: Pod, node_name: str | None) -> list[Pod]:
         """Take back the nominations of pods of lower priority to a node that a pod is about to be nominated to."""

@@ -1,8 +1,9 @@
 """Makes room for a pod that was nominated to a node: its victims get the DisruptionTarget condition and are deleted.
 
-Where the policy's `pdbPolicy` is Strict, the eviction subresource deletes them instead, so that budgets hold. The last
-victim goes when all others are on their way, so that its end finds the node free; if one cannot go, the others stay as
-far as they still can, and the preemptor is tried again. `status.nominatedNodeName` is the pod status writer's.
+The last victim goes when all others are on their way, so that its end finds the node free; if one cannot go, the others
+stay as far as they still can, and the preemptor is tried again. Where the policy's `pdbPolicy` is Strict, the eviction
+subresource deletes them instead, one after the other, so that budgets hold; if one may not go, the nomination is taken
+back, so that it keeps no room from others. Otherwise `status.nominatedNodeName` is the pod status writer's.
 Upstream: pkg/scheduler/framework/preemption/executor.go.
 """
 
@@ -48,8 +49,11 @@ class Surroundings(Protocol):
     def is_there(self, pod: Pod) -> bool:
         """Whether the pod still exists, and is the same one."""
 
-    def retry(self, preemptor: Pod) -> None:
-        """Have a waiting pod tried again, though nothing has happened that it waits for."""
+    def retry(self, preemptor: Pod, void_nomination: str = "") -> None:
+        """Have a waiting pod tried again, though nothing has happened that it waits for.
+
+        `void_nomination` is the node, if any, where no room could be made for it after all.
+        """
 
 
 class _Fate(Enum):
@@ -106,20 +110,35 @@ class Evictor:
             logger.exception("Preempting for pod %s failed in an unforeseen way", outcome.pod.key)
         finally:
             self._preemptors.discard(outcome.pod.uid)
-        if fate is _Fate.STAYS:
+        if fate is not _Fate.STAYS:
+            return
+        if not _is_strict(outcome):
             self._surroundings.retry(outcome.pod)
+            return
+        await self._clear_nominations([outcome.pod])
+        self._surroundings.retry(outcome.pod, outcome.pod.nominated_node_name)
 
     async def _make_room(self, outcome: Unschedulable) -> _Fate:
         await self._clear_nominations(outcome.displaced)
         victims = [victim for victim in outcome.victims if not victim.terminating]
         if not victims:
             return _Fate.GOES
+        if _is_strict(outcome):
+            return await self._evict_in_turn(victims, outcome)
         fates = await asyncio.gather(*(self._evict(victim, outcome) for victim in victims[:-1]))
         worst = max(fates, key=lambda fate: fate.value, default=_Fate.GOES)
         return await self._evict(victims[-1], outcome) if worst is _Fate.GOES else worst
 
+    async def _evict_in_turn(self, victims: Iterable[Pod], outcome: Unschedulable) -> _Fate:
+        """Evict victims in the given order, until one does not go: whoever comes after it would go in vain."""
+        for victim in victims:
+            fate = await self._evict(victim, outcome)
+            if fate is not _Fate.GOES:
+                return fate
+        return _Fate.GOES
+
     async def _clear_nominations(self, pods: Iterable[Pod]) -> None:
-        """Take back nominations to the node of pods that may not fit there any more."""
+        """Take back the nominations of pods for which there is no room on their nodes after all."""
         for pod in pods:
             try:
                 async with self._writing:
@@ -150,7 +169,7 @@ class Evictor:
 
     async def _write(self, victim: Pod, outcome: Unschedulable) -> float:
         async with self._writing:
-            if outcome.profile.settings.strict_preemption:
+            if _is_strict(outcome):
                 return await self._writer.evict(victim, outcome.profile.name)
             return await self._writer.delete(victim, outcome.profile.name)
 
@@ -167,6 +186,10 @@ class Evictor:
         )
         self._recorder.record(_failed(evicted.preemptor, note, evicted.reporter))
         self._surroundings.retry(evicted.preemptor)
+
+
+def _is_strict(outcome: Unschedulable) -> bool:
+    return outcome.profile.settings.strict_preemption
 
 
 def _failed(preemptor: Pod, note: str, reporter: str) -> Event:
