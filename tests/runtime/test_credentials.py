@@ -1,5 +1,7 @@
+import re
 import stat
 import sys
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ from fakes import FakeClock
 from moorage.errors import CredentialsError
 from moorage.runtime.client import credentials
 from moorage.runtime.client.credentials import Credentials, FileToken, load_credentials
+from moorage.runtime.client.tls import tls_context
 
 
 def kubeconfig(folder: Path, user: dict[str, Any], cluster: dict[str, Any] | None = None, **context: str) -> str:
@@ -93,6 +96,72 @@ async def test_a_kubeconfig_that_is_none_is_named(tmp_path: Path, text: str) -> 
     path.write_text(text)
     with pytest.raises(CredentialsError, match=str(path)):
         await load(str(path))
+
+
+@pytest.mark.parametrize(
+    "server", ["https://[::bad", "https://127.0.0.1:99999", "ftp://x", "127.0.0.1", "127.0.0.1:6443", 17, "", None]
+)
+async def test_a_server_that_is_no_address_is_named_by_file_and_field(tmp_path: Path, server: object) -> None:
+    path = kubeconfig(tmp_path, {"token": "abc"}, {"server": server})
+    with pytest.raises(CredentialsError) as caught:
+        await load(path)
+    assert str(caught.value).startswith(
+        f"clusters[].cluster.server of the kubeconfig {path} must be an address such as https://10.0.0.1:6443"
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is empty"),
+        (b"- a\n", "must be a mapping"),
+        (b"a: \xff\xfe\n", "is not UTF-8: invalid start byte at byte 3"),
+        (b"a: [\n", "is not YAML"),
+    ],
+)
+async def test_a_file_that_is_no_kubeconfig_is_said_what_it_is(tmp_path: Path, content: bytes, words: str) -> None:
+    path = tmp_path / "config"
+    path.write_bytes(content)
+    with pytest.raises(CredentialsError, match=f"the kubeconfig {path} {words}"):
+        await load(str(path))
+
+
+async def test_a_folder_is_no_kubeconfig(tmp_path: Path) -> None:
+    with pytest.raises(CredentialsError, match=f"the kubeconfig {tmp_path} is a directory"):
+        await load(str(tmp_path))
+
+
+PEM = b64encode(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n").decode()
+
+
+@pytest.mark.parametrize(
+    ("data", "words"), [("&&", "must be base64"), (17, "must be base64"), ("aGVsbG8=", "must be PEM in base64")]
+)
+@pytest.mark.parametrize("field", ["certificate-authority-data", "client-certificate-data", "client-key-data"])
+async def test_data_that_is_no_certificate_is_named(tmp_path: Path, field: str, data: object, words: str) -> None:
+    cluster, user = {"server": "https://10.0.0.1"}, {"token": "abc"}
+    if field in {"client-certificate-data", "client-key-data"}:
+        path = kubeconfig(tmp_path, user | {field: data}, cluster)
+    else:
+        path = kubeconfig(tmp_path, user, cluster | {field: data})
+    with pytest.raises(CredentialsError, match=f"{field} of the kubeconfig {path} {words}"):
+        await load(path)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "user", "words"),
+    [
+        ({"certificate-authority-data": PEM}, {}, "authority clusters[].cluster.certificate-authority-data of"),
+        ({}, {"client-certificate-data": PEM, "client-key-data": PEM}, "certificate users[].user.client-certificate-d"),
+    ],
+)
+async def test_what_openssl_does_not_take_is_named_by_its_field(
+    tmp_path: Path, cluster: dict[str, str], user: dict[str, str], words: str
+) -> None:
+    found = await load(kubeconfig(tmp_path, user, {"server": "https://10.0.0.1"} | cluster))
+    assert found.tls
+    with pytest.raises(CredentialsError, match=re.escape(words)):
+        tls_context(found.tls, strict=True)
 
 
 async def test_a_token_file_of_a_kubeconfig_is_read_again_each_minute(tmp_path: Path) -> None:

@@ -13,9 +13,10 @@ import logging
 import os
 import signal
 import socket
+from collections.abc import Coroutine
 from contextlib import AsyncExitStack, suppress
 from random import Random, SystemRandom
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import msgspec
@@ -39,6 +40,8 @@ from moorage.runtime.serving.delegated_auth import DelegatedAuth
 from moorage.runtime.serving.server import OPEN_PATHS, HealthServer, Security, in_url, is_loopback
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 DRAIN_SECONDS = 10.0
 """How long bindings under way may take at the end."""
@@ -77,7 +80,10 @@ class Operator:
         return status
 
     async def _run(self, stack: AsyncExitStack) -> None:
-        credentials = await find_credentials(self._settings, self._clock)
+        credentials = await _unless(self._stopping, find_credentials(self._settings, self._clock))
+        if credentials is None:
+            logger.info("stopping: nothing was begun")
+            return
         metrics = Metrics(credentials.server.partition("://")[2])
         connections = Connections(self._settings, credentials, self._clock, metrics.client, stack)
         election = await self._election(connections, metrics)
@@ -169,6 +175,18 @@ async def _drain(parts: Parts) -> None:
             await parts.policy_statuses.flush()
             while parts.untold:  # noqa: ASYNC110 - the same
                 await asyncio.sleep(DRAIN_POLL_SECONDS)
+
+
+async def _unless(stopping: asyncio.Event, beginning: Coroutine[Any, Any, T]) -> T | None:
+    """Return what `beginning` comes to; where `stopping` is set first, cancel it and return None."""
+    tasks = beginning_task, _ = asyncio.create_task(beginning), asyncio.create_task(stopping.wait())
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        return await beginning_task if beginning_task.done() else None
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _always() -> bool:

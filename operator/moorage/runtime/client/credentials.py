@@ -12,6 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from moorage.errors import CredentialsError
+from moorage.runtime.client.exec_plugin import run_plugin
+from moorage.runtime.client.kubeconfig import (
+    AUTHORITY_DATA,
+    CERTIFICATE_DATA,
+    CLUSTER,
+    USER,
+    check_cluster,
+    check_files,
+    check_user,
+    field_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,6 +58,9 @@ class TlsFiles:
     cert_file: str | None = None
     key_file: str | None = None
     verify: bool = True
+    ca_source: str = ""
+    """Where `ca_file` was written from, for users; empty where it is a file of theirs. So is `cert_source`."""
+    cert_source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +210,8 @@ async def _from_kubeconfig(path: str, context: str | None, clock: Clock) -> Cred
         cert_file=configuration.cert_file,
         key_file=configuration.key_file,
         verify=configuration.verify_ssl,
+        ca_source=loaded.ca_source,
+        cert_source=loaded.cert_source,
     )
     server = configuration.host.rstrip("/")
     return Credentials(
@@ -216,47 +232,56 @@ class _Loaded:
     namespace: str
     good_for_seconds: float
     """When the token has to be looked up again, from now; infinite where only a 401 would tell."""
+    ca_source: str
+    """The field that holds the authority; empty where it names a file. So is `cert_source`."""
+    cert_source: str
 
 
 async def _read_kubeconfig(path: str, context: str | None, now: float) -> _Loaded:
-    import yaml
     from kubernetes.aio.client import Configuration
     from kubernetes.aio.config.config_exception import ConfigException
-    from kubernetes.aio.config.kube_config import load_kube_config
+    from kubernetes.aio.config.kube_config import KubeConfigLoader, KubeConfigMerger
 
-    if not any(Path(part).expanduser().is_file() for part in path.split(os.pathsep) if part):  # noqa: ASYNC240
-        raise CredentialsError(f"the kubeconfig {path} does not exist")
+    check_files(path)
     configuration = Configuration()
-    heard = _Heard()
-    source = logging.getLogger("kubernetes.aio.config.kube_config")
-    source.addHandler(heard)
     try:
-        loader = await load_kube_config(path, context, configuration, persist_config=False)  # type: ignore[no-untyped-call]
-    except (ConfigException, yaml.YAMLError, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        loader: Any = KubeConfigLoader(KubeConfigMerger(path).config, context, config_base_path=None)  # type: ignore[no-untyped-call]
+        node = loader._user  # noqa: SLF001 - the loader takes all that it finds
+        user = node.value if node else {}
+        cluster = loader._cluster.value  # noqa: SLF001 - the same
+        check_cluster(path, cluster)
+        check_user(path, user)
+        expires_at = await _ask_plugin(path, user)
+        await loader.load_and_set(configuration)
+    except (ConfigException, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise CredentialsError(f"the kubeconfig {path} cannot be used: {error}") from error
-    finally:
-        source.removeHandler(heard)
-    if heard.errors and not configuration.api_key and not configuration.cert_file:
-        raise CredentialsError(f"the credential plugin of the kubeconfig {path} failed: {'; '.join(heard.errors)}")
     namespace = (loader.current_context.get("context") or {}).get("namespace") or DEFAULT_NAMESPACE
-    return _Loaded(configuration, namespace, _good_for_seconds(loader, now))
+    return _Loaded(
+        configuration,
+        namespace,
+        _good_for_seconds(loader, expires_at, now),
+        field_of(path, CLUSTER, AUTHORITY_DATA) if cluster.get(AUTHORITY_DATA) else "",
+        field_of(path, USER, CERTIFICATE_DATA) if user.get(CERTIFICATE_DATA) else "",
+    )
 
 
-def _good_for_seconds(loader: Any, now: float) -> float:
+async def _ask_plugin(path: str, user: dict[str, Any]) -> float | None:
+    """Put what the user's plugin gives in its place, if there is one; return when that expires, if it does."""
+    plugin = user.pop("exec", None)
+    if plugin is None or "auth-provider" in user:
+        return None
+    try:
+        credential = await run_plugin(plugin)
+    except CredentialsError as error:
+        raise CredentialsError(f"the credential plugin of the kubeconfig {path} failed: {error}") from error
+    user.pop("tokenFile", None)
+    user |= credential.as_user()
+    return credential.expires_at
+
+
+def _good_for_seconds(loader: Any, expires_at: float | None, now: float) -> float:
     """Judge by where the token came from: a plugin that told its expiry, a file or provider, or the kubeconfig."""
-    expiry = getattr(loader, "exec_plugin_expiry", None)
-    if expiry is not None:
-        return max(REREAD_SECONDS, float(expiry.timestamp()) - now - EXPIRY_SKEW_SECONDS)
+    if expires_at is not None:
+        return max(REREAD_SECONDS, expires_at - now - EXPIRY_SKEW_SECONDS)
     user = loader._user or ()  # noqa: SLF001 - the loader does not say otherwise where the token came from
     return REREAD_SECONDS if "tokenFile" in user or loader.provider else float("inf")
-
-
-class _Heard(logging.Handler):
-    """Collects what the loader only logs: it swallows a failing plugin."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.ERROR)
-        self.errors: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.errors.append(record.getMessage())

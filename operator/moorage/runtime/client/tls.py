@@ -51,7 +51,8 @@ def tls_context(files: TlsFiles, *, strict: bool) -> ssl.SSLContext:
     try:
         context = ssl.create_default_context(cafile=files.ca_file)
     except OSError as error:  # ssl.SSLError is one
-        raise CredentialsError(f"the certificate authority {files.ca_file} cannot be used: {error}") from error
+        source = files.ca_source or files.ca_file
+        raise CredentialsError(f"the certificate authority {source} cannot be used: {error}") from error
     if not strict:
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     if not files.verify:
@@ -61,7 +62,8 @@ def tls_context(files: TlsFiles, *, strict: bool) -> ssl.SSLContext:
         try:
             context.load_cert_chain(files.cert_file, files.key_file, password=no_password)
         except OSError as error:
-            raise CredentialsError(f"the client certificate {files.cert_file} cannot be used: {error}") from error
+            source = files.cert_source or files.cert_file
+            raise CredentialsError(f"the client certificate {source} cannot be used: {error}") from error
     return context
 
 
