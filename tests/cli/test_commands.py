@@ -96,6 +96,15 @@ def test_view_is_a_file_that_means_the_same(moorage: Run, named: tuple[str | Pat
     assert profiles(viewed.out) == profiles(FILE.read_text(encoding="utf-8"))
 
 
+@pytest.mark.parametrize("command", [("config", "view", "--config"), ("run", "--config"), ("import",)])
+def test_a_file_that_is_not_utf_8_is_one_error(moorage: Run, tmp_path: Path, command: tuple[str, ...]) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_bytes(b"kind: KubeSchedulerConfiguration\nx: \xff\xfe\n")
+    ended = moorage(*command, file)
+    assert ended.status == 1
+    assert ended.err == f"error: line 2: {file} is not UTF-8: invalid start byte\n"
+
+
 def test_view_leaves_out_what_does_nothing(moorage: Run) -> None:
     viewed = moorage("config", "view", FILE, "--allow-default-scheduler")
     view = yaml.safe_load(viewed.out)

@@ -11,6 +11,7 @@ from moorage.api.component_config import LoadedConfiguration, load
 from moorage.app.plugin_rows import PluginRow, list_plugins
 from moorage.controller.configuration import ProcessConfiguration, check_profile, configure
 from moorage.controller.configuration_view import view_of
+from moorage.errors import ConfigurationError, Fault
 from moorage.framework.registry import Registry
 from moorage.settings import Settings
 
@@ -39,12 +40,20 @@ def load_configuration(file: Path, *, allow_default_scheduler: bool) -> LoadedCo
 
     registry = Registry.discover()
     return load(
-        file.read_text(encoding="utf-8"),
+        _text_of(file),
         known_plugins=registry.classes,
         check_profile=partial(check_profile, registry),
         check_extender=check_extender,
         allow_default_scheduler=allow_default_scheduler,
     )
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigurationError([Fault("", line, f"{file} is not UTF-8: {error.reason}")]) from error
 
 
 def configuration_in_force(loaded: LoadedConfiguration) -> dict[str, Any]:
