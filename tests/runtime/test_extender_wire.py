@@ -92,14 +92,26 @@ def test_unresolvable_wins_over_failed_and_kept_over_both() -> None:
 @pytest.mark.parametrize("score", ["5.0", '"5"', "true", "9223372036854775808", "[]"])
 def test_only_whole_numbers_are_scores(score: str) -> None:
     with pytest.raises(ValueError, match="of node 'n1' is no whole number"):
-        read_scores(b'[{"Host": "n1", "Score": %s}]' % score.encode())
+        read_scores(b'[{"Host": "n1", "Score": %s}]' % score.encode(), 1)
+
+
+@pytest.mark.parametrize("score", [2**63 - 1, -(2**63), 2**58 // 10 + 1])
+def test_scores_that_no_total_could_hold_are_refused(score: int) -> None:
+    with pytest.raises(ValueError, match=f"the score {score} of node 'n1', times 10 for its weight, is too large"):
+        read_scores(b'[{"Host": "n1", "Score": %d}]' % score, 10)
+
+
+def test_scores_out_of_the_usual_range_count_as_they_are() -> None:
+    answer = b'[{"Host": "n1", "Score": -5}, {"Host": "n2", "Score": 1000}]'
+
+    assert read_scores(answer, 10) == {"n1": -50, "n2": 10000}
 
 
 def test_scores_add_up_and_nulls_are_zero() -> None:
     answer = b'[{"Host": "n1", "Score": 3}, {"host": "n1", "score": 4}, {"Host": "n2", "Score": null}, {"Host": "n3"}]'
 
-    assert read_scores(answer) == {"n1": 7, "n2": 0, "n3": 0}
-    assert read_scores(b"null") == {}
+    assert read_scores(answer, 1) == {"n1": 7, "n2": 0, "n3": 0}
+    assert read_scores(b"null", 1) == {}
 
 
 def test_a_binding_s_error_is_read() -> None:
@@ -137,7 +149,7 @@ def test_whatever_comes_is_an_answer_or_a_value_error(body: bytes, names_only: b
     candidates = [Candidate("n1", (), 0)]
     for read in (
         lambda: read_filter(body, ASKED, names_only=names_only),
-        lambda: read_scores(body),
+        lambda: read_scores(body, 1),
         lambda: read_binding(body),
         lambda: read_preemption(body, candidates, lambda _: ()),
     ):

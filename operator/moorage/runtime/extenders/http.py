@@ -64,9 +64,9 @@ class HttpExtender:
         if path is None:
             return {}
         question = Question("prioritize", path, self._about(pod, nodes, path), until)
-        scores = await self._connection.call(question, read_scores)
         factor = self._configuration.weight * SCORE_FACTOR
-        return {name: score * factor for name, score in scores.items() if name in nodes}
+        scores = await self._connection.call(question, lambda body: read_scores(body, factor))
+        return {name: score for name, score in scores.items() if name in nodes}
 
     async def bind(self, pod: Pod, node_name: str) -> None:
         """Have it bind the pod. A failure leaves open whether it did."""

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from moorage.model.pod import Pod
 
 INT64 = range(-(2**63), 2**63)
+ADDABLE = range(-(2**58), 2**58 + 1)
+"""What one extender may add to a node: totals of plugins and of several extenders stay within an int64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +138,20 @@ def read_filter(body: bytes, asked: Mapping[str, Node], *, names_only: bool) -> 
     )
 
 
-def read_scores(body: bytes) -> Mapping[str, int]:
-    """Read the answer to a prioritize call: whole numbers by node."""
+def read_scores(body: bytes, factor: int) -> Mapping[str, int]:
+    """Read the answer to a prioritize call: whole numbers by node, each times `factor`.
+
+    Where that is too large to be added up the answer is refused; upstream's totals would wrap around.
+    """
     scores: dict[str, int] = {}
     for entry in _decode(body, list[dict[str, Raw]] | None, "the answer") or ():
         fields = _lowered(entry)
         host = _read(fields, "Host", str | None) or ""
         scores[host] = scores.get(host, 0) + _whole_number(fields.get("score", b"0"), host)
-    return scores
+    for host, score in scores.items():
+        if score * factor not in ADDABLE:
+            raise ValueError(f"the score {score} of node {host!r}, times {factor} for its weight, is too large")
+    return {host: score * factor for host, score in scores.items()}
 
 
 def read_binding(body: bytes) -> str:
