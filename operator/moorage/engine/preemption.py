@@ -137,14 +137,9 @@ def select_victims(search: Search, node: NodeWhatIf) -> Candidate | Status:
     if not search.strict:
         return Candidate(node.names[0], victims, len(evicted_violating))
     # Here only those count that go: one that was held to violate may be within its budget as others have stayed.
-    if split_by_budgets([victim for victim in victims if _asks_budgets(victim)], search.budgets)[0]:
+    if split_by_budgets([victim for victim in victims if not victim.terminating], search.budgets)[0]:
         return unschedulable(WOULD_VIOLATE)
     return Candidate(node.names[0], victims, 0)
-
-
-def _asks_budgets(victim: Pod) -> bool:
-    """Whether the API server looks at budgets before it evicts a pod: not if it ends already, or does not run yet."""
-    return not victim.terminating and victim.phase != "Pending"
 
 
 def _reprieve(search: Search, node: NodeWhatIf, states: States, pods: Sequence[Pod]) -> tuple[States, list[Pod]]:

@@ -103,9 +103,7 @@ class Scheduler:
             case CandidatesAnswered():
                 self._take_up(message.pod_uid, left=message)
             case TryAgain(pod_uid, void_nomination):
-                if void_nomination:
-                    self._void(pod_uid, void_nomination, now)
-                self._queue.retry(pod_uid, now)
+                self._try_again(pod_uid, void_nomination, now)
             case ProfileChanged(profile):
                 self._profiles[profile.name] = profile
                 if profile.settings.paused:
@@ -299,15 +297,15 @@ class Scheduler:
         self._cache.nominator.nominate(queued.pod, node_name)
         return node_name
 
-    def _void(self, uid: str, node_name: str, now: float) -> None:
-        """Take back a nomination that came to nothing; the room it held is free for others."""
+    def _try_again(self, uid: str, void_nomination: str, now: float) -> None:
+        """Try a pod again; the room is free for others that a nomination held which came to nothing."""
         queued = self._queue.find(uid)
-        if queued is None:
-            return
-        if self._cache.nominator.node_of(uid) == node_name:
-            self._nominate(queued, "")
-        # It may have been taken back before this, by the pod's own update, which wakes nobody.
-        self._queue.move_on_event(deleted(POD, queued.pod), now)
+        if queued is not None and void_nomination:
+            if self._cache.nominator.node_of(uid) == void_nomination:
+                self._nominate(queued, "")
+            # It may have been taken back before this, by the pod's own update, which wakes nobody.
+            self._queue.move_on_event(deleted(POD, queued.pod), now)
+        self._queue.retry(uid, now)
 
     def _displace(self, pod: Pod, node_name: str | None) -> list[Pod]:
         """Take back the nominations of pods of lower priority to a node that a pod is about to be nominated to."""
