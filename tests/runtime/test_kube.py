@@ -207,6 +207,19 @@ async def test_a_silent_watch_is_given_up_after_its_inactivity(transport: OpenTr
             await anext(watch)
 
 
+async def test_a_watch_in_which_nothing_happens_was_answered(transport: OpenTransport) -> None:
+    async def stall(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await asyncio.sleep(30)
+        return response
+
+    async with serving(stall, transport) as peer:
+        with pytest.raises(ApiUnreachable, match="no answer in time"):
+            await anext(peer.client.watch("/pods", {}, 0.2))
+    assert peer.observer.named("request")[-1][:2] == ("WATCH", 200)
+
+
 async def test_a_refused_watch_is_typed(transport: OpenTransport) -> None:
     async with serving(answering(lambda: web.json_response({"message": "gone"}, status=404)), transport) as peer:
         with pytest.raises(NotFound, match="gone"):

@@ -1,3 +1,4 @@
+import asyncio
 import logging
 from collections.abc import AsyncGenerator
 
@@ -79,6 +80,34 @@ async def test_a_stream_that_breaks_off_is_no_outage(told: pytest.LogCaptureFixt
     with pytest.raises(ApiUnreachable):
         [read async for read in transport.stream("/watch", 1)]
     assert levels(told) == []
+
+
+@pytest.mark.parametrize(("others_answer", "expected"), [(True, []), (False, ["WARNING"])])
+async def test_watches_that_time_out_together_are_an_outage_only_where_nothing_else_answers(
+    told: pytest.LogCaptureFixture,
+    others_answer: bool,  # noqa: FBT001 - a case
+    expected: list[str],
+) -> None:
+    reachability = Reachability(SERVER)
+    begun = asyncio.Barrier(4)
+
+    class Together(Scripted):
+        async def stream(self, path: str, inactivity_seconds: float) -> AsyncGenerator[Answer, None]:
+            await begun.wait()
+            await begun.wait()
+            if inactivity_seconds:
+                raise ApiUnreachable(f"{path}: no answer in time") from TimeoutError()
+            yield Answer(200, b"")
+
+    transport = TellingTransport(Together(), reachability)
+    watches = [asyncio.ensure_future(anext(transport.stream("/watch", 90))) for _ in range(3)]
+    await begun.wait()
+    if others_answer:
+        reachability.answered(200)
+    await begun.wait()
+    ended = await asyncio.gather(*watches, return_exceptions=True)
+    assert [type(error) for error in ended] == [ApiUnreachable] * 3
+    assert levels(told) == expected
 
 
 async def test_a_stream_that_does_not_open_is_one(told: pytest.LogCaptureFixture) -> None:

@@ -52,7 +52,7 @@ class Transport(Protocol):
         """Send a request and read the whole answer."""
 
     def stream(self, path: str, inactivity_seconds: float) -> AsyncGenerator[Answer, None]:
-        """GET something that has no end, a read at a time; each bears the answer's status."""
+        """GET something that has no end, a read at a time; each bears the answer's status. The first may be empty."""
 
 
 class RequestObserver(Protocol):

@@ -2,8 +2,9 @@
 
     fine --no answer, or a 401, three times in a row--> at fault (a warning) --any other answer--> fine
 
-One connection that is reset while others answer is no outage; whoever it was of tries again. Who gets ApiUnreachable or
-Unauthorized need not say it again (`level_of`).
+One connection that is reset while others answer is no outage; whoever it was of tries again. Nor is a watch in which
+nothing happens, though proxies may hold its answer back until something does. Who gets ApiUnreachable or Unauthorized
+need not say it again (`level_of`).
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ class Reachability:
         """Name the server by its address."""
         self._server = server
         self._failures = 0
+        self.answers = 0
+        """How many requests were answered so far."""
 
     def lost(self, error: ApiUnreachable) -> None:
         """Note that a request got no answer."""
@@ -44,6 +47,7 @@ class Reachability:
 
     def answered(self, status: int) -> None:
         """Note that one got an answer, be it a refusal."""
+        self.answers += 1
         if status == HTTPStatus.UNAUTHORIZED:
             self._failed("does not take our credentials (401); renew those of the kubeconfig or the service account")
             return
@@ -77,7 +81,7 @@ class TellingTransport:
 
     async def stream(self, path: str, inactivity_seconds: float) -> AsyncGenerator[Answer, None]:
         """GET something that has no end, a read at a time. A stream that breaks off was an answer until then."""
-        is_open = False
+        is_open, answers = False, self._reachability.answers
         async with aclosing(self._transport.stream(path, inactivity_seconds)) as reads:
             try:
                 async for read in reads:
@@ -86,6 +90,7 @@ class TellingTransport:
                         self._reachability.answered(read.status)
                     yield read
             except ApiUnreachable as error:
-                if not is_open:
+                was_quiet = isinstance(error.__cause__, TimeoutError) and self._reachability.answers > answers
+                if not is_open and not was_quiet:
                     self._reachability.lost(error)
                 raise

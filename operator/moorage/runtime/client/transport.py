@@ -96,6 +96,7 @@ class HttpTransport:
                 if response.status >= FIRST_REFUSAL:
                     yield Answer(response.status, await response.read(), retry_after)
                     return
+                yield Answer(response.status, b"", retry_after)  # it is open, however long nothing happens
                 async for chunk in response.content.iter_any():
                     yield Answer(response.status, chunk, retry_after)
         except (ClientError, TimeoutError, OSError) as error:
