@@ -1,3 +1,5 @@
+import asyncio
+import logging
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -26,8 +28,8 @@ class State:
 
 
 @asynccontextmanager
-async def serving(state: State) -> AsyncIterator[str]:
-    server = HealthServer(state.endpoints())
+async def serving(state: State, idle_seconds: float = 10.0) -> AsyncIterator[str]:
+    server = HealthServer(state.endpoints(), idle_seconds=idle_seconds)
     port = await server.start("127.0.0.1", 0)
     assert port > 0
     try:
@@ -100,3 +102,41 @@ async def test_every_address_is_listened_on_ipv4_included() -> None:
             assert await get(f"http://{in_url(address)}:{port}/livez") == (200, "ok")
     finally:
         await server.stop()
+
+
+async def exchange(url: str, request: bytes) -> bytes:
+    """Send bytes, and return all that comes until the server hangs up."""
+    _, _, address = url.partition("://")
+    host, _, port = address.partition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    try:
+        writer.write(request)
+        async with asyncio.timeout(5):
+            return await reader.read()
+    finally:
+        writer.close()
+        await writer.wait_closed()
+
+
+@pytest.mark.parametrize(
+    "garbage", [b"\x16\x03\x01\x00\n\r\n\r\n", b"GET / HTTP/1.1\r\nno header\r\n\r\n", b"GET / HTTP/x\r\n\r\n"]
+)
+async def test_what_is_no_http_is_refused_and_told_to_nobody(garbage: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with serving(State()) as url:
+        assert (await exchange(url, garbage)).startswith(b"HTTP/1.0 400 Bad Request")
+    assert [record for record in caplog.records if record.levelno > logging.DEBUG] == []
+
+
+async def test_an_endpoint_that_fails_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    state = State()
+    del state.live
+    async with serving(state) as url:
+        assert (await get(f"{url}/livez"))[0] == 500
+    assert [record.levelno for record in caplog.records] == [logging.ERROR]
+
+
+@pytest.mark.parametrize("part", [b"", b"GET /livez HTTP/1.1\r\nHost: x"])
+async def test_a_connection_that_sends_no_whole_request_is_closed(part: bytes) -> None:
+    async with serving(State(), idle_seconds=0.1) as url:
+        assert await exchange(url, part) == b""

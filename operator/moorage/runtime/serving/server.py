@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import ipaddress
 import json
+import logging
 import socket
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from moorage.errors import MoorageError
 from moorage.runtime.metrics.registry import CONTENT_TYPE
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 SHUTDOWN_SECONDS = 1.0
 """How long open connections may hold up a stop."""
+IDLE_SECONDS = 10.0
+"""How long a connection may stay open without a whole request's head: the first, or the next one."""
 UNHEALTHY = 500
 FAULTS_OF_PORTS = frozenset({errno.EADDRINUSE, errno.EACCES})
 """Errors that another port helps against; the others are the address's."""
@@ -54,8 +58,11 @@ class Security:
 class HealthServer:
     """Serves the endpoints."""
 
-    def __init__(self, endpoints: Endpoints, security: Security | None = None) -> None:
+    def __init__(
+        self, endpoints: Endpoints, security: Security | None = None, idle_seconds: float = IDLE_SECONDS
+    ) -> None:
         """Nothing is served before `start`; without `security` it is served as plain HTTP, to everybody."""
+        self._idle_seconds = idle_seconds
         self._endpoints = endpoints
         self._security = security
         self._runner: web.AppRunner | None = None
@@ -66,7 +73,13 @@ class HealthServer:
         Raises MoorageError where the port is taken, or the address is none of this machine's.
         """
         context = self._security.context if self._security else None
-        runner = web.AppRunner(self._application(), access_log=None, shutdown_timeout=SHUTDOWN_SECONDS)
+        runner = web.AppRunner(
+            self._application(),
+            access_log=None,
+            shutdown_timeout=SHUTDOWN_SECONDS,
+            keepalive_timeout=self._idle_seconds,  # counts from the connection's start too
+            logger=_ServerLog(logging.getLogger("aiohttp.server")),
+        )
         await runner.setup()
         try:
             await _site(runner, address, port, context).start()
@@ -98,6 +111,15 @@ class HealthServer:
     async def _metrics(self, request: web.Request) -> web.Response:
         del request
         return web.Response(body=self._endpoints.metrics(), headers={"Content-Type": CONTENT_TYPE})
+
+
+class _ServerLog(logging.LoggerAdapter[logging.Logger]):
+    """aiohttp's log, in which what is no HTTP is no error: anybody can send that."""
+
+    def log(self, level: int, msg: object, *args: object, **kwargs: Any) -> None:
+        """Log, or log as DEBUG where the client is to blame."""
+        is_garbage = isinstance(kwargs.get("exc_info"), HttpProcessingError)
+        super().log(logging.DEBUG if is_garbage else level, msg, *args, **kwargs)
 
 
 def _probe(name: str, checks: Mapping[str, Callable[[], str]]) -> Callable[[web.Request], Any]:
