@@ -106,17 +106,15 @@ class Evictor:
         fate = _Fate.STAYS
         try:
             fate = await self._make_room(outcome)
+            if fate is _Fate.STAYS and _is_strict(outcome):
+                await self._clear_nominations([outcome.pod])
         except Exception:  # the border of the task: a fault must not end all other preemptions
             logger.exception("Preempting for pod %s failed in an unforeseen way", outcome.pod.key)
         finally:
             self._preemptors.discard(outcome.pod.uid)
-        if fate is not _Fate.STAYS:
-            return
-        if not _is_strict(outcome):
-            self._surroundings.retry(outcome.pod)
-            return
-        await self._clear_nominations([outcome.pod])
-        self._surroundings.retry(outcome.pod, outcome.pod.nominated_node_name)
+        if fate is _Fate.STAYS:
+            void = outcome.pod.nominated_node_name if _is_strict(outcome) else ""
+            self._surroundings.retry(outcome.pod, void)
 
     async def _make_room(self, outcome: Unschedulable) -> _Fate:
         await self._clear_nominations(outcome.displaced)
