@@ -126,6 +126,20 @@ async def test_a_file_that_is_no_kubeconfig_is_said_what_it_is(tmp_path: Path, c
         await load(str(path))
 
 
+@pytest.mark.parametrize("clusters", ["7", "[c]", "[{cluster: {}}]", "{c: {}}"])
+async def test_clusters_that_are_no_list_are_named(tmp_path: Path, clusters: str) -> None:
+    path = tmp_path / "config"
+    path.write_text(f"clusters: {clusters}\n")
+    with pytest.raises(CredentialsError, match=f"clusters of the kubeconfig {path} must be a list of mappings"):
+        await load(str(path))
+
+
+async def test_a_user_that_is_no_mapping_is_named(tmp_path: Path) -> None:
+    user: Any = "token"
+    with pytest.raises(CredentialsError, match=r"user of the kubeconfig .* must be a mapping"):
+        await load(kubeconfig(tmp_path, user))
+
+
 async def test_a_folder_is_no_kubeconfig(tmp_path: Path) -> None:
     with pytest.raises(CredentialsError, match=f"the kubeconfig {tmp_path} is a directory"):
         await load(str(tmp_path))

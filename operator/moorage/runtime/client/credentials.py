@@ -247,8 +247,8 @@ async def _read_kubeconfig(path: str, context: str | None, now: float) -> _Loade
     try:
         loader: Any = KubeConfigLoader(KubeConfigMerger(path).config, context, config_base_path=None)  # type: ignore[no-untyped-call]
         node = loader._user  # noqa: SLF001 - the loader takes all that it finds
-        user = node.value if node else {}
-        cluster = loader._cluster.value  # noqa: SLF001 - the same
+        user = getattr(node, "value", node) or {}
+        cluster = getattr(loader._cluster, "value", loader._cluster)  # noqa: SLF001 - the same
         check_cluster(path, cluster)
         check_user(path, user)
         expires_at = await _ask_plugin(path, user)

@@ -58,6 +58,10 @@ def _check_file(file: Path) -> None:
         raise CredentialsError(f"{what} is empty")
     if not isinstance(content, dict):
         raise CredentialsError(f"{what} must be a mapping with clusters, users and contexts")
+    for name in ("clusters", "contexts", "users"):
+        entries = content.get(name) or []
+        if not isinstance(entries, list) or not all(isinstance(one, dict) and "name" in one for one in entries):
+            raise CredentialsError(f"{name} of {what} must be a list of mappings, each with a name")
 
 
 def check_cluster(path: str, cluster: Any) -> None:
