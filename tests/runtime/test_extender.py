@@ -55,6 +55,21 @@ async def test_nodes_of_many_megabytes_go_both_ways() -> None:
     assert len(answer.node_names) == 499
 
 
+async def test_scores_that_no_total_could_hold_add_nothing_and_are_the_extender_s_error() -> None:
+    async with (
+        FakeExtender(scores={"n1": 2**63 - 1}) as boundless,
+        FakeExtender(scores={"n2": 3}) as usual,
+        calling(configured(boundless, weight=2**31 - 1), configured(usual)) as caller,
+    ):
+        answer = await caller.extenders.ask(whole_pod(), whole_nodes("n1", "n2"))
+        health = caller.extenders.health()
+
+    assert answer.error is None
+    assert answer.scores == {"n1": 0, "n2": 3 * 2 * 10}  # all from the other
+    assert "of node 'n1', times 21474836470 for its weight, is too large" in health[boundless.url].error
+    assert health[usual.url].error == ""
+
+
 async def test_an_answer_without_end_is_cut_off() -> None:
     async with FakeExtender(misbehave=endless) as extender, calling(configured(extender)) as caller:
         answer = await caller.extenders.ask(whole_pod(), whole_nodes("n1"))
