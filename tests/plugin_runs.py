@@ -2,6 +2,8 @@
 
 rejections(plugin, pod, snapshot)    {"n1": None, "n2": (Code.UNSCHEDULABLE, ["Insufficient cpu"])}
 scores(plugin, pod, snapshot)        {"n1": 100, "n2": 0}, normalised; `raw=True` as Score returns them
+answers(verdict, snapshot)           {"n1": "ok", "n2": "Insufficient cpu"}
+scored(plugin, pod, snapshot)        ([7, 0], [100, 0]), raw and normalised; None where PreScore skips
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from moorage.framework.interface import FilterPlugin, PreFilterPlugin, ScorePlugin
+from moorage.framework.interface import FilterPlugin, PreFilterPlugin, ScorePlugin, Verdict
 from moorage.framework.snapshot import Snapshot
 from moorage.framework.status import Code
 from moorage.model.pod import Pod
@@ -52,3 +54,22 @@ def scores(plugin: ScorePlugin[Any], pod: Pod, nodes: Snapshot, *, raw: bool = F
     if not raw:
         found = plugin.normalize(result.state, pod, nodes, found)
     return dict(zip(nodes.names, found.tolist(), strict=True))
+
+
+def answers(verdict: Verdict, nodes: Snapshot) -> dict[str, str]:
+    """Say what a Filter answers for each node: ok, or the reason."""
+    found = dict.fromkeys(nodes.names, "ok")
+    for rejection in verdict.rejections():
+        found |= {name: rejection.reason for name, hit in zip(nodes.names, rejection.nodes, strict=True) if hit}
+    assert [answer == "ok" for answer in found.values()] == verdict.passed.tolist()
+    return found
+
+
+def scored(plugin: ScorePlugin[Any], pod: Pod, nodes: Snapshot) -> tuple[list[int], list[int]] | None:
+    """Return raw and normalised scores, None where PreScore leaves the plugin out."""
+    result = plugin.pre_score(pod, nodes)
+    if result.state is None:
+        assert result.status.code is Code.SKIP
+        return None
+    raw = plugin.score(result.state, pod, nodes)
+    return raw.tolist(), plugin.normalize(result.state, pod, nodes, raw).tolist()

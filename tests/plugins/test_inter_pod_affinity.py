@@ -12,7 +12,6 @@ from pydantic import ValidationError
 
 from builders import ZONE, Object, node, pod, snapshot_of
 from moorage.framework.events import ClusterEvent, added, deleted, updated
-from moorage.framework.interface import Verdict
 from moorage.framework.snapshot import Snapshot
 from moorage.framework.status import Code
 from moorage.model.affinity import AffinityTerm
@@ -24,6 +23,7 @@ from moorage.plugins.inter_pod_affinity import (
     EXISTING_ANTI_AFFINITY_REASON,
     InterPodAffinity,
 )
+from plugin_runs import answers, scored
 from strategies import NAMESPACE_LABELS, clusters, pods
 
 DB = {"app": "db"}
@@ -47,15 +47,6 @@ def prefers(kind: str, weight: int, wanted: Object) -> Object:
     return {kind: {PREFERRED: [{"weight": weight, "podAffinityTerm": wanted}]}}
 
 
-def answers(verdict: Verdict, nodes: Snapshot) -> dict[str, str]:
-    """What each node answers: ok, or the reason."""
-    found = dict.fromkeys(nodes.names, "ok")
-    for rejection in verdict.rejections():
-        found |= {name: rejection.reason for name, hit in zip(nodes.names, rejection.nodes, strict=True) if hit}
-    assert [answer == "ok" for answer in found.values()] == verdict.passed.tolist()
-    return found
-
-
 def filtered(incoming: Pod, nodes: Snapshot) -> dict[str, str] | None:
     """The answers, None where the filter is skipped."""
     plugin = InterPodAffinity()
@@ -64,16 +55,6 @@ def filtered(incoming: Pod, nodes: Snapshot) -> dict[str, str] | None:
         assert result.status.code is Code.SKIP
         return None
     return answers(plugin.filter(result.state, incoming, nodes), nodes)
-
-
-def scored(plugin: InterPodAffinity, incoming: Pod, nodes: Snapshot) -> tuple[list[int], list[int]] | None:
-    """Raw and normalised scores, None where the score is skipped."""
-    result = plugin.pre_score(incoming, nodes)
-    if result.state is None:
-        assert result.status.code is Code.SKIP
-        return None
-    raw = plugin.score(result.state, incoming, nodes)
-    return raw.tolist(), plugin.normalize(result.state, incoming, nodes, raw).tolist()
 
 
 NODES = (node("a", zone="z1"), node("b", zone="z1"), node("c", zone="z2"), node("d"))

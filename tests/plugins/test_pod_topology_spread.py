@@ -14,7 +14,6 @@ from pydantic import ValidationError
 
 from builders import HOSTNAME, ZONE, Object, node, pod, snapshot_of
 from moorage.framework.events import added, deleted, updated
-from moorage.framework.interface import Verdict
 from moorage.framework.node_selectors import node_meets_pod_affinity
 from moorage.framework.snapshot import Snapshot
 from moorage.framework.status import Code
@@ -23,6 +22,7 @@ from moorage.model.affinity import TopologySpreadConstraint
 from moorage.model.node import Node
 from moorage.model.pod import Pod
 from moorage.plugins.pod_topology_spread import MISSING_LABEL_REASON, SKEW_REASON, PodTopologySpread
+from plugin_runs import answers, scored
 from strategies import NAMESPACE_LABELS, clusters, pods
 
 WEB = {"matchLabels": {"app": "web"}}
@@ -38,29 +38,10 @@ def web(name: str, node_name: str = "", **fields: object) -> Pod:
     return pod(name, node=node_name, labels={"app": "web"}, **fields)
 
 
-def answers(verdict: Verdict, nodes: Snapshot) -> dict[str, str]:
-    """What each node answers: ok, or the reason."""
-    found = dict.fromkeys(nodes.names, "ok")
-    for rejection in verdict.rejections():
-        found |= {name: rejection.reason for name, hit in zip(nodes.names, rejection.nodes, strict=True) if hit}
-    assert [answer == "ok" for answer in found.values()] == verdict.passed.tolist()
-    return found
-
-
 def filtered(plugin: PodTopologySpread, incoming: Pod, nodes: Snapshot) -> dict[str, str]:
     result = plugin.pre_filter(incoming, nodes)
     assert result.state is not None
     return answers(plugin.filter(result.state, incoming, nodes), nodes)
-
-
-def scored(plugin: PodTopologySpread, incoming: Pod, nodes: Snapshot) -> tuple[list[int], list[int]] | None:
-    """Raw and normalised scores, None where the score is skipped."""
-    result = plugin.pre_score(incoming, nodes)
-    if result.state is None:
-        assert result.status.code is Code.SKIP
-        return None
-    raw = plugin.score(result.state, incoming, nodes)
-    return raw.tolist(), plugin.normalize(result.state, incoming, nodes, raw).tolist()
 
 
 class TestFilter:
