@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from moorage.framework.columns import NodeColumns
-from moorage.framework.snapshot import Snapshot
+from moorage.cluster.node_columns import NodeColumns
+from moorage.cluster.snapshot import Snapshot
 from moorage.model.decode import Decoder
 from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.pods.pod import Pod
 
 Object = dict[str, Any]
 

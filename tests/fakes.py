@@ -12,13 +12,13 @@ from typing import Any, Protocol, Self
 import msgspec
 
 from moorage.errors import ApiError, TooManyRequests
+from moorage.runtime.api_resources import Resource
 from moorage.runtime.client.credentials import Credentials, StaticToken
 from moorage.runtime.client.kube import MERGE_PATCH, Answer, KubeClient
 from moorage.runtime.client.pooled_transport import open_transport
 from moorage.runtime.client.rate_limiter import RateLimiter
 from moorage.runtime.clock import SystemClock
 from moorage.runtime.events.event import Event
-from moorage.runtime.resources import Resource
 from moorage.sandbox.server import SandboxServer
 
 

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from moorage.cluster.snapshot import Snapshot
 from moorage.framework.interface import FilterPlugin, PreFilterPlugin, ScorePlugin, Verdict
-from moorage.framework.snapshot import Snapshot
 from moorage.framework.status import Code
-from moorage.model.pod import Pod
+from moorage.model.pods.pod import Pod
 
-Refusal = tuple[Code, list[str]] | None
+FitError = tuple[Code, list[str]] | None
 
 
-def rejections(plugin: FilterPlugin[Any], pod: Pod, nodes: Snapshot) -> dict[str, Refusal]:
+def rejections(plugin: FilterPlugin[Any], pod: Pod, nodes: Snapshot) -> dict[str, FitError]:
     """Run PreFilter, if the plugin has one, and Filter; say for each node why it was refused, None if it was not."""
     state = None
     if isinstance(plugin, PreFilterPlugin):
@@ -30,7 +30,7 @@ def rejections(plugin: FilterPlugin[Any], pod: Pod, nodes: Snapshot) -> dict[str
         assert result.status.is_success, result.status
         state = result.state
     verdict = plugin.filter(state, pod, nodes)
-    refused: dict[str, Refusal] = {}
+    refused: dict[str, FitError] = {}
     for position, name in enumerate(nodes.names):
         found = [rejection for rejection in verdict.rejections() if rejection.nodes[position]]
         assert bool(found) != bool(verdict.passed[position]), f"{name}: the mask and the reasons do not agree"

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from builders import Object, pod, snapshot_of
-from moorage.framework.snapshot import Snapshot
+from moorage.cluster.snapshot import Snapshot
 from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.pods.pod import Pod
 
 DRIVER = "csi.example.com"
 

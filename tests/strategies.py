@@ -11,9 +11,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from builders import HOSTNAME, ZONE, Object, make_node, make_pod, node_object, pod_object
-from moorage.framework.terms import Clause, CountedTerm
+from moorage.cluster.terms.counted_terms import Clause, CountedTerm
 from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.pods.pod import Pod
 from moorage.model.selectors import LabelSelector, Requirement
 
 NAMESPACES = ("default", "team-a", "team-b")

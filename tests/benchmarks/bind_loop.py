@@ -20,18 +20,18 @@ from random import Random
 import msgspec
 
 from moorage.model.decode import Decoder
-from moorage.model.pod import Pod
-from moorage.runtime.binding import BindingWriter
+from moorage.model.pods.pod import Pod
+from moorage.runtime.api_resources import NODE, POD, Resource
+from moorage.runtime.binding_writer import BindingWriter
+from moorage.runtime.client.client_tls import TlsContexts
 from moorage.runtime.client.credentials import load_credentials
 from moorage.runtime.client.kube import KubeClient
 from moorage.runtime.client.pooled_transport import open_transport
 from moorage.runtime.client.rate_limiter import RateLimiter
-from moorage.runtime.client.tls import TlsContexts
 from moorage.runtime.clock import SystemClock
 from moorage.runtime.events.event import scheduled
-from moorage.runtime.events.recorder import EventRecorder
+from moorage.runtime.events.event_recorder import EventRecorder
 from moorage.runtime.informers.list_watch import ListWatch
-from moorage.runtime.resources import NODE, POD, Resource
 from moorage.settings import Settings
 
 PARALLELISM = Settings().parallelism

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import msgspec
 
 from benchmarks import workloads
-from moorage.engine.inbox import BindingFinished, ProfileChanged
+from moorage.engine.messages import BindingFinished, ProfileChanged
 from moorage.engine.outcomes import Bind
 from moorage.engine.scheduler import Scheduler
-from moorage.framework.events import added
+from moorage.framework.cluster_events import added
 from moorage.framework.profile import ProfileSpec
 from moorage.framework.registry import Registry
 from moorage.model.decode import Decoder

@@ -13,8 +13,8 @@ import yaml
 from typer.testing import CliRunner
 
 from moorage import __version__, cli
-from moorage.api.component_config import load
-from moorage.controller.configuration import configure
+from moorage.configuration.component_config import load
+from moorage.configuration.process_configuration import configure
 from moorage.framework.registry import Registry
 from moorage.settings import Settings
 

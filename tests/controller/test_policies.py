@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from moorage.api.v1alpha1 import SchedulingPolicy
-from moorage.controller.policies import Changes, PolicyStore, Verdict
+from moorage.controller.policies import Changes, PolicyState, PolicyStore
 from moorage.errors import ConfigurationError, Fault, UnknownPlugin
 from moorage.framework.profile import Profile
-from moorage.plugins.priority_sort import PrioritySort
+from moorage.plugins.upstream.priority_sort import PrioritySort
 
 
 def manifest(name: str, *, generation: int = 1, uid: str = "", age: int = 0, **spec: Any) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def build(policy: SchedulingPolicy) -> Profile:
     return Profile(name=policy.scheduler_name, queue_sort=PrioritySort())
 
 
-def verdict(store: PolicyStore, name: str) -> Verdict:
+def verdict(store: PolicyStore, name: str) -> PolicyState:
     (found,) = [verdict for verdict in store.verdicts() if verdict.name == name]
     return found
 

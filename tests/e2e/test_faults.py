@@ -35,7 +35,7 @@ RESYNCS_OFTEN = """
 import asyncio, sys
 from pathlib import Path
 from moorage.app.operator import Operator
-from moorage.controller.configuration import ProcessConfiguration
+from moorage.configuration.process_configuration import ProcessConfiguration
 from moorage.settings import Settings
 
 settings = Settings(kubeconfig=Path(sys.argv[1]), port=int(sys.argv[2]), policy_resync_seconds=1)

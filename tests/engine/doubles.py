@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from moorage.framework.arrays import IntArray
-from moorage.framework.events import ClusterEvent
+from moorage.cluster.arrays import IntArray
+from moorage.cluster.snapshot import Snapshot
+from moorage.framework.cluster_events import ClusterEvent
 from moorage.framework.interface import (
     FilterPlugin,
     PreEnqueuePlugin,
@@ -17,10 +18,9 @@ from moorage.framework.interface import (
     Verdict,
 )
 from moorage.framework.profile import Profile, ProfileSettings, WeightedScore
-from moorage.framework.snapshot import Snapshot
 from moorage.framework.status import SUCCESS, Code, Status, unresolvable
-from moorage.model.pod import Pod
-from moorage.plugins.priority_sort import PrioritySort
+from moorage.model.pods.pod import Pod
+from moorage.plugins.upstream.priority_sort import PrioritySort
 
 SCHEDULER = "default-scheduler"
 

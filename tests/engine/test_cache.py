@@ -5,8 +5,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from builders import node, pod
 from moorage.engine.cache import Cache
-from moorage.framework.events import added, deleted
-from moorage.model.workloads import Namespace, PodDisruptionBudget
+from moorage.framework.cluster_events import added, deleted
+from moorage.model.workloads.workload_objects import Namespace, PodDisruptionBudget
 
 
 def requested(cache: Cache, name: str) -> int:

@@ -2,12 +2,12 @@ from typing import Any
 
 from builders import node, pod, snapshot_of
 from engine.doubles import NameFilter, NameScore, Narrower, OtherFilter, OtherNarrower, profile
-from moorage.engine.cycle import Attempt, Chosen, run_cycle
-from moorage.engine.fit_error import fit_error, histogram
-from moorage.engine.refusal import Refusal
+from moorage.engine.cycle.fit_error import FitError
+from moorage.engine.cycle.fit_error_message import fit_error, histogram
+from moorage.engine.cycle.scheduling_cycle import Attempt, Chosen, run_cycle
 from moorage.framework.profile import Profile
 from moorage.framework.status import Code, unresolvable, unschedulable
-from moorage.model.pod import Pod
+from moorage.model.pods.pod import Pod
 
 U = Code.UNSCHEDULABLE
 UU = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
@@ -20,9 +20,9 @@ def result_of(chosen_profile: Profile, each: Pod | None = None, **fields: Any) -
     )
 
 
-def refusal_of(chosen_profile: Profile, each: Pod | None = None) -> Refusal:
+def refusal_of(chosen_profile: Profile, each: Pod | None = None) -> FitError:
     result = result_of(chosen_profile, each)
-    assert isinstance(result, Refusal)
+    assert isinstance(result, FitError)
     return result
 
 

@@ -3,18 +3,18 @@ from typing import Any
 import pytest
 
 from builders import node, pod
-from moorage.engine.cycle import candidates
-from moorage.engine.filtering import filter_one, run_filters
+from moorage.cluster.node_columns import NodeColumns
+from moorage.cluster.snapshot import Snapshot
+from moorage.engine.cycle.filtering import filter_one, run_filters
+from moorage.engine.cycle.fit_error import FitError
+from moorage.engine.cycle.pre_filter import run_pre_filter
+from moorage.engine.cycle.scheduling_cycle import candidates
 from moorage.engine.nominator import Nominator
-from moorage.engine.pre_filter import run_pre_filter
-from moorage.engine.refusal import Refusal
-from moorage.framework.columns import NodeColumns
 from moorage.framework.profile import Profile
-from moorage.framework.snapshot import Snapshot
-from moorage.model.pod import Pod
-from moorage.plugins.inter_pod_affinity import InterPodAffinity
-from moorage.plugins.node_ports import NodePorts
-from moorage.plugins.node_resources_fit import NodeResourcesFit
+from moorage.model.pods.pod import Pod
+from moorage.plugins.upstream.inter_pod_affinity import InterPodAffinity
+from moorage.plugins.upstream.node_ports import NodePorts
+from moorage.plugins.upstream.node_resources_fit import NodeResourcesFit
 
 from engine.doubles import profile  # isort: skip
 
@@ -70,7 +70,7 @@ def test_node_must_also_fit_without_the_nominated_pods() -> None:
 def test_rejection_by_nominated_pods_has_the_plugin_and_its_reason() -> None:
     snapshot = crowded_snapshot((pod("rival", cpu="2", priority=9), "n1"))
     found = run_pre_filter(kube_filters(), pod("p", cpu="1"), snapshot)
-    refusal = Refusal(snapshot, found, run_filters(found, snapshot))
+    refusal = FitError(snapshot, found, run_filters(found, snapshot))
     assert {name: (s.plugin, s.reasons) for name, s in refusal.statuses().items()} == {
         "n1": ("NodeResourcesFit", ("Insufficient cpu",))
     }

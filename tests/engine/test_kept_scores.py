@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 from builders import columns_of, node, pod
-from moorage.engine.decision import CycleError
-from moorage.engine.kept_scores import FEW_NODES, KeptScores
-from moorage.framework.arrays import IntArray
+from moorage.cluster.arrays import IntArray
+from moorage.cluster.snapshot import Snapshot
+from moorage.engine.cycle.decision import CycleError
+from moorage.engine.cycle.kept_scores import FEW_NODES, KeptScores
 from moorage.framework.interface import ScorePlugin
 from moorage.framework.profile import WeightedScore
-from moorage.framework.snapshot import Snapshot
-from moorage.model.pod import Pod
-from moorage.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
-from moorage.plugins.node_resources_fit import NodeResourcesFit
+from moorage.model.pods.pod import Pod
+from moorage.plugins.upstream.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from moorage.plugins.upstream.node_resources_fit import NodeResourcesFit
 
 SIZE = 3 * FEW_NODES
 NODES = [node(f"n{index}") for index in range(SIZE)]

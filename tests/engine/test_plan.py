@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from builders import snapshot_of
 from moorage.api.plugins import Plugin, Plugins, PluginSet
-from moorage.engine.plan import plan_for
+from moorage.cluster.snapshot import Snapshot
+from moorage.engine.cycle.plan import plan_for
 from moorage.framework.profile import Profile, ProfileSpec
 from moorage.framework.registry import Registry
-from moorage.framework.snapshot import Snapshot
 from moorage.framework.status import Code
-from moorage.model.pod import Pod
+from moorage.model.pods.pod import Pod
 from strategies import clusters, pods
 
 EVENS = slice(0, None, 2)

@@ -8,21 +8,21 @@ from hypothesis import strategies as st
 
 from builders import node, pod, snapshot_of
 from engine.doubles import NameFilter, Narrower, profile
-from moorage.engine.cycle import Attempt, run_cycle
-from moorage.engine.post_filter import PostFiltered, run_post_filter
-from moorage.engine.preemption import Candidate, best_candidates, importance, split_by_budgets
-from moorage.engine.refusal import Refusal
+from moorage.cluster.snapshot import Snapshot
+from moorage.engine.cycle.fit_error import FitError
+from moorage.engine.cycle.scheduling_cycle import Attempt, run_cycle
+from moorage.engine.preemption.post_filter import PostFiltered, run_post_filter
+from moorage.engine.preemption.victim_search import Candidate, best_candidates, importance, split_by_budgets
 from moorage.framework.interface import PostFilterPlugin, PreFilterPlugin, PreFilterResult
 from moorage.framework.profile import Profile
-from moorage.framework.snapshot import Snapshot
 from moorage.framework.status import SKIP, Code, Status, unresolvable, unschedulable
 from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.pods.pod import Pod
 from moorage.model.selectors import LabelSelector, Requirement
-from moorage.model.workloads import PodDisruptionBudget
-from moorage.plugins.default_preemption import DefaultPreemption
-from moorage.plugins.node_ports import NodePorts
-from moorage.plugins.node_resources_fit import NodeResourcesFit
+from moorage.model.workloads.workload_objects import PodDisruptionBudget
+from moorage.plugins.upstream.default_preemption import DefaultPreemption
+from moorage.plugins.upstream.node_ports import NodePorts
+from moorage.plugins.upstream.node_resources_fit import NodeResourcesFit
 
 
 def fit_profile(**points: Any) -> Profile:
@@ -47,7 +47,7 @@ def preempt(
     snapshot = snapshot_of(nodes, pods, objects={"PodDisruptionBudget": budgets})
     used = by or fit_profile()
     refusal = run_cycle(Attempt(profile=used, pod=each, snapshot=snapshot, seed=1, cycle=1))
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, FitError)
     post = run_post_filter(used, refusal, chance=0)
     assert post is not None
     return post

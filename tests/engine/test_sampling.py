@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moorage.engine.sampling import nodes_to_find, sample
+from moorage.engine.cycle.sampling import nodes_to_find, sample
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from builders import make_node, node, node_object, pod
 from engine.doubles import SCHEDULER, BrokenFilter, NameFilter, NameScore, Narrower, profile
 from moorage.api.extender import Extender
-from moorage.engine.inbox import (
+from moorage.engine.messages import (
     BindingFinished,
     CandidatesAnswered,
     ExtendersAnswered,
@@ -30,14 +30,14 @@ from moorage.engine.outcomes import (
     WaitReason,
 )
 from moorage.engine.scheduler import Scheduler
-from moorage.framework.events import added, deleted, updated
+from moorage.framework.cluster_events import added, deleted, updated
 from moorage.framework.profile import Profile, ProfileSettings, ProfileSpec
 from moorage.framework.registry import Registry
 from moorage.framework.status import Code, error
 from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.pods.pod import Pod
 from moorage.model.selectors import LabelSelector, Requirement
-from moorage.model.workloads import PodDisruptionBudget
+from moorage.model.workloads.workload_objects import PodDisruptionBudget
 
 REGISTRY = Registry.discover()
 EXTENDER = Extender(url_prefix="http://extender", filter_verb="filter", prioritize_verb="rank", weight=1)

@@ -9,13 +9,13 @@ from msgspec.structs import replace
 
 from builders import node, pod
 from engine.doubles import SCHEDULER
-from moorage.engine.inbox import BindingFinished, ProfileChanged, ProfileRemoved
+from moorage.engine.messages import BindingFinished, ProfileChanged, ProfileRemoved
 from moorage.engine.outcomes import Bind, SchedulingFailed
 from moorage.engine.scheduler import Scheduler
-from moorage.framework.events import ClusterEvent, added, deleted, updated
+from moorage.framework.cluster_events import ClusterEvent, added, deleted, updated
 from moorage.framework.profile import ProfileSpec
 from moorage.framework.registry import Registry
-from moorage.model.pod import Pod
+from moorage.model.pods.pod import Pod
 
 REGISTRY = Registry.discover()
 NODE_NAMES = ("n1", "n2", "n3")

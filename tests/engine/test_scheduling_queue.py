@@ -4,11 +4,11 @@ import pytest
 
 from builders import node, pod
 from engine.doubles import SCHEDULER, Gate, NameFilter, OtherFilter, profile
-from moorage.engine.queued_pod import Place, QueuedPod
-from moorage.engine.scheduling_queue import MAX_PARKED_SECONDS, SchedulingQueue
-from moorage.framework.events import added, updated
+from moorage.engine.queue.queued_pod_info import Place, QueuedPodInfo
+from moorage.engine.queue.scheduling_queue import MAX_PARKED_SECONDS, SchedulingQueue
+from moorage.framework.cluster_events import added, updated
 from moorage.framework.profile import Profile
-from moorage.model.pod import Pod
+from moorage.model.pods.pod import Pod
 
 NODES = frozenset({"NameFilter"})
 SERVICES = frozenset({"OtherFilter"})
@@ -29,7 +29,7 @@ def queue_of(*pods: Pod, now: float = 0.0, **settings: Any) -> SchedulingQueue:
     return queue
 
 
-def popped(queue: SchedulingQueue, now: float) -> QueuedPod:
+def popped(queue: SchedulingQueue, now: float) -> QueuedPodInfo:
     queued = queue.pop(now)
     assert queued is not None
     return queued

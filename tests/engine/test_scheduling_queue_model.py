@@ -9,9 +9,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from builders import node, pod
 from engine.doubles import SCHEDULER, NameFilter, OtherFilter, profile
-from moorage.engine.queued_pod import QueuedPod
-from moorage.engine.scheduling_queue import MAX_PARKED_SECONDS, SchedulingQueue
-from moorage.framework.events import ClusterEvent, added
+from moorage.engine.queue.queued_pod_info import QueuedPodInfo
+from moorage.engine.queue.scheduling_queue import MAX_PARKED_SECONDS, SchedulingQueue
+from moorage.framework.cluster_events import ClusterEvent, added
 
 EVENTS = {"Node": added("Node", node("n1")), "Service": added("Service", object())}
 WAKES = {"NameFilter": "Node", "OtherFilter": "Service"}
@@ -46,7 +46,7 @@ class QueueMachine(RuleBasedStateMachine):
         )
         self.queue = SchedulingQueue({SCHEDULER: profile(filter=filters)})
         self.records: dict[str, Record] = {}
-        self.trying: dict[str, QueuedPod] = {}
+        self.trying: dict[str, QueuedPodInfo] = {}
         self.now = 0.0
         self.next_name = 0
 
@@ -150,7 +150,7 @@ class QueueMachine(RuleBasedStateMachine):
         assert counts["inFlight"] == places.count("trying")
         assert counts["active"] + counts["backoff"] == places.count("active") + places.count("backoff")
 
-    def _choose(self, data: st.DataObject) -> tuple[QueuedPod, Record]:
+    def _choose(self, data: st.DataObject) -> tuple[QueuedPodInfo, Record]:
         uid = data.draw(st.sampled_from(sorted(self.trying)))
         return self.trying.pop(uid), self.records[uid]
 

@@ -5,13 +5,13 @@ import pytest
 
 from builders import node, pod, snapshot_of
 from engine.doubles import NameScore, profile
-from moorage.engine.decision import CycleError
-from moorage.engine.scoring import run_scores, select_host
+from moorage.cluster.snapshot import Snapshot
+from moorage.engine.cycle.decision import CycleError
+from moorage.engine.cycle.scoring import run_scores, select_host
 from moorage.framework.interface import PreScoreResult
 from moorage.framework.profile import WeightedScore
-from moorage.framework.snapshot import Snapshot
 from moorage.framework.status import SKIP, error
-from moorage.model.pod import Pod
+from moorage.model.pods.pod import Pod
 
 NODES = snapshot_of([node("n1"), node("n2")])
 

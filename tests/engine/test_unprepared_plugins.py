@@ -4,9 +4,9 @@ import pytest
 
 from builders import node, pod, snapshot_of
 from moorage.api.plugins import Plugins
-from moorage.engine.cycle import Attempt, Chosen, run_cycle
-from moorage.engine.decision import CycleError
-from moorage.engine.refusal import Refusal
+from moorage.engine.cycle.decision import CycleError
+from moorage.engine.cycle.fit_error import FitError
+from moorage.engine.cycle.scheduling_cycle import Attempt, Chosen, run_cycle
 from moorage.framework.profile import ProfileSpec
 from moorage.framework.registry import Registry
 
@@ -31,7 +31,7 @@ def test_filter_that_needs_its_pre_filter_fails_the_cycle() -> None:
 
 
 def test_filter_that_no_node_reaches_fails_nothing() -> None:
-    assert isinstance(choose(disabled("preFilter", "NodeResourcesFit"), unschedulable=True), Refusal)
+    assert isinstance(choose(disabled("preFilter", "NodeResourcesFit"), unschedulable=True), FitError)
 
 
 def test_score_that_needs_its_pre_score_fails_the_cycle() -> None:

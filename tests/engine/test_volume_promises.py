@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from builders import make, node
-from moorage.engine.inbox import BindingFinished
+from moorage.cluster.intents import BindVolume, SelectNode
+from moorage.engine.messages import BindingFinished
 from moorage.engine.outcomes import Bind, Unschedulable
 from moorage.engine.scheduler import Scheduler
-from moorage.framework.events import added, updated
-from moorage.framework.intents import BindVolume, SelectNode
+from moorage.framework.cluster_events import added, updated
 from moorage.framework.profile import ProfileSpec
 from moorage.framework.registry import Registry
 from storage_builders import claim, mounting, storage_class, volume

@@ -13,7 +13,7 @@ from fakes import FakeClock, FakeObserver
 from moorage.api.extender import Extender
 from moorage.errors import NotFound
 from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.pods.pod import Pod
 from moorage.runtime.extenders.caller import ExtenderCaller
 from moorage.runtime.extenders.ports import ExtenderLimits, ExtenderPorts, open_extender_session
 

@@ -11,9 +11,9 @@ from builders import DECODER
 from controlplane.launcher import ControlPlane
 from controlplane.objects import NODES, PODS, api_session, create_objects, pause_pod, simulated_node
 from extenders.calling import Caller, calling
-from moorage.engine.preemption import Candidate
+from moorage.engine.preemption.victim_search import Candidate
 from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.pods.pod import Pod
 
 pytestmark = [pytest.mark.controlplane, pytest.mark.parametrize("names_only", [True, False])]
 

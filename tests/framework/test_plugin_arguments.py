@@ -1,7 +1,7 @@
 from moorage.api.plugins import PluginConfig
 from moorage.framework.plugin_arguments import build_plugin, read_arguments
 from moorage.framework.profile import ProfileSpec
-from moorage.plugins.node_resources_fit import NodeResourcesFit
+from moorage.plugins.upstream.node_resources_fit import NodeResourcesFit
 
 
 def test_null_is_the_same_as_no_value() -> None:

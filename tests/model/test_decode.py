@@ -9,10 +9,10 @@ import pytest
 from builders import make_node, make_pod, node_object, pod_object
 from moorage.model.decode import KINDS, Decoder
 from moorage.model.node import Taint
-from moorage.model.pod import HostPort, OwnerReference, Toleration
+from moorage.model.pods.pod import HostPort, OwnerReference, Toleration
 from moorage.model.resources import Resources
 from moorage.model.selectors import LabelSelector, Requirement
-from moorage.model.workloads import Controller, Namespace, PodDisruptionBudget, Service
+from moorage.model.workloads.workload_objects import Controller, Namespace, PodDisruptionBudget, Service
 
 
 def test_pods_of_one_template_share_a_shape_whatever_is_their_own() -> None:

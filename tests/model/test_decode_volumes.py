@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from builders import Object, make
-from moorage.model.decode_volumes import AWS_EBS_DRIVER, AZURE_DISK_DRIVER, GCE_PD_DRIVER
 from moorage.model.selectors import LabelSelector, Requirement
-from moorage.model.volumes import ClaimRef, CSINode, PersistentVolume
+from moorage.model.volumes.decode_volumes import AWS_EBS_DRIVER, AZURE_DISK_DRIVER, GCE_PD_DRIVER
+from moorage.model.volumes.storage_objects import ClaimRef, CSINode, PersistentVolume
 from storage_builders import claim, csi_node, storage_class, volume
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from builders import Object, make_pod, pod, pod_object
-from moorage.model.pod import Pod
-from moorage.model.requests import is_counted
+from moorage.model.pods.pod import Pod
+from moorage.model.pods.requests import is_counted
 from moorage.model.resources import Resources
 
 MEBI = 2**20

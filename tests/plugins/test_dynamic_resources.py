@@ -1,7 +1,7 @@
 from builders import node, pod, snapshot_of
-from moorage.framework.events import updated
+from moorage.framework.cluster_events import updated
 from moorage.framework.status import Code
-from moorage.plugins.dynamic_resources import DynamicResources
+from moorage.plugins.upstream.dynamic_resources import DynamicResources
 from plugin_runs import passes, scores
 
 CLAIMING = {"resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu-0"}]}

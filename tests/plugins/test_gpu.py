@@ -4,12 +4,12 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from builders import Object, node, pod, snapshot_of
-from moorage.framework.events import added, updated
+from moorage.framework.cluster_events import added, updated
 from moorage.framework.plugin_arguments import build_plugin
 from moorage.framework.status import Code
 from moorage.model.node import Node
-from moorage.model.pod import Pod
-from moorage.plugins.gpu import Gpu
+from moorage.model.pods.pod import Pod
+from moorage.plugins.own.gpu import Gpu
 from plugin_runs import passes, rejections, scores
 
 NVIDIA, AMD = "nvidia.com/gpu", "amd.com/gpu"

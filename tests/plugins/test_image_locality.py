@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import node, pod, snapshot_of
-from moorage.plugins.image_locality import ImageLocality
+from moorage.plugins.upstream.image_locality import ImageLocality
 from plugin_runs import scores
 
 MIB = 1024 * 1024

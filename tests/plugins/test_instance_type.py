@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from builders import Object, node, pod, snapshot_of
-from moorage.framework.events import added, updated
+from moorage.framework.cluster_events import added, updated
 from moorage.framework.plugin_arguments import build_plugin
 from moorage.framework.status import Code
 from moorage.model.node import Node
-from moorage.plugins.instance_type import LABEL, InstanceType
+from moorage.plugins.own.instance_type import LABEL, InstanceType
 from plugin_runs import passes, rejections, scores
 
 

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from builders import ZONE, Object, node, pod, snapshot_of
-from moorage.framework.events import ClusterEvent, added, deleted, updated
-from moorage.framework.snapshot import Snapshot
+from moorage.cluster.snapshot import Snapshot
+from moorage.framework.cluster_events import ClusterEvent, added, deleted, updated
 from moorage.framework.status import Code
-from moorage.model.affinity import AffinityTerm
 from moorage.model.node import Node
-from moorage.model.pod import Pod
-from moorage.plugins.inter_pod_affinity import (
+from moorage.model.pods.affinity import AffinityTerm
+from moorage.model.pods.pod import Pod
+from moorage.plugins.upstream.inter_pod_affinity import (
     AFFINITY_REASON,
     ANTI_AFFINITY_REASON,
     EXISTING_ANTI_AFFINITY_REASON,

@@ -4,11 +4,11 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from builders import Object, node, pod, snapshot_of
-from moorage.framework.events import added, updated
+from moorage.cluster.snapshot import Snapshot
+from moorage.framework.cluster_events import added, updated
 from moorage.framework.plugin_arguments import build_plugin
-from moorage.framework.snapshot import Snapshot
 from moorage.framework.status import Code
-from moorage.plugins.lifecycle import Lifecycle
+from moorage.plugins.own.lifecycle import Lifecycle
 from plugin_runs import passes, rejections, scores
 
 KARPENTER = "karpenter.sh/capacity-type"

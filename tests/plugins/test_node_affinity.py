@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from builders import Object, node, pod, snapshot_of
-from moorage.framework.events import added, deleted, updated
-from moorage.framework.node_selectors import node_meets_pod_affinity
+from moorage.cluster.node_selectors import node_meets_pod_affinity
+from moorage.framework.cluster_events import added, deleted, updated
 from moorage.framework.plugin_arguments import build_plugin
 from moorage.framework.status import Code
 from moorage.model.node import Node
 from moorage.model.selectors import NodeSelectorTerm
-from moorage.plugins.node_affinity import NodeAffinity
+from moorage.plugins.upstream.node_affinity import NodeAffinity
 from plugin_runs import passes, rejections, scores
 
 POD = (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ["node(s) didn't match Pod's node affinity/selector"])

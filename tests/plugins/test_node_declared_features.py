@@ -2,9 +2,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import node, pod, snapshot_of
-from moorage.framework.events import added, updated
+from moorage.framework.cluster_events import added, updated
 from moorage.framework.status import Code
-from moorage.plugins.node_declared_features import NodeDeclaredFeatures
+from moorage.plugins.upstream.node_declared_features import NodeDeclaredFeatures
 from plugin_runs import passes, rejections
 
 FEATURE = "RestartAllContainersOnContainerExits"

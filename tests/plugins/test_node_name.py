@@ -2,11 +2,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import node, pod, snapshot_of
-from moorage.framework.events import added, updated
+from moorage.framework.cluster_events import added, updated
 from moorage.framework.status import Code
 from moorage.model.node import Node
-from moorage.model.pod import Pod
-from moorage.plugins.node_name import NodeName
+from moorage.model.pods.pod import Pod
+from moorage.plugins.upstream.node_name import NodeName
 from plugin_runs import passes, rejections
 from strategies import NODE_NAMES, clusters
 

@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given
 
 from builders import Object, node, pod, snapshot_of
-from moorage.framework.events import added, deleted, updated
+from moorage.framework.cluster_events import added, deleted, updated
 from moorage.framework.status import Code
 from moorage.model.node import Node
-from moorage.model.pod import HostPort, Pod
-from moorage.plugins.node_ports import NodePorts
+from moorage.model.pods.pod import HostPort, Pod
+from moorage.plugins.upstream.node_ports import NodePorts
 from plugin_runs import passes, rejections
 from strategies import clusters, pods
 

@@ -10,8 +10,8 @@ from builders import Object, node, pod, snapshot_of
 from moorage.framework.plugin_arguments import build_plugin
 from moorage.framework.status import Code
 from moorage.model.node import Node
-from moorage.model.pod import Pod
-from moorage.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from moorage.model.pods.pod import Pod
+from moorage.plugins.upstream.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from plugin_runs import scores
 from strategies import EXTENDED, clusters, pods
 

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from builders import Object, node, pod, snapshot_of
-from moorage.framework.events import added, deleted, updated
+from moorage.framework.cluster_events import added, deleted, updated
 from moorage.framework.plugin_arguments import build_plugin
 from moorage.framework.status import Code
 from moorage.model.node import Node
-from moorage.model.pod import Pod
-from moorage.plugins.node_resources_fit import NodeResourcesFit
+from moorage.model.pods.pod import Pod
+from moorage.plugins.upstream.node_resources_fit import NodeResourcesFit
 from plugin_runs import passes, rejections, scores
 from strategies import EXTENDED, clusters, pods
 

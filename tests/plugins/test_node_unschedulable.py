@@ -1,11 +1,11 @@
 from hypothesis import given
 
 from builders import node, pod, snapshot_of
-from moorage.framework.events import added, deleted, updated
+from moorage.framework.cluster_events import added, deleted, updated
 from moorage.framework.status import Code
 from moorage.model.node import Node
-from moorage.model.pod import Pod
-from moorage.plugins.node_unschedulable import NodeUnschedulable
+from moorage.model.pods.pod import Pod
+from moorage.plugins.upstream.node_unschedulable import NodeUnschedulable
 from plugin_runs import passes, rejections
 from strategies import clusters, pods
 

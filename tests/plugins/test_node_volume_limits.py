@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from builders import Object, make, node, pod
-from moorage.framework.events import added, deleted, updated
+from moorage.framework.cluster_events import added, deleted, updated
 from moorage.framework.status import Code
-from moorage.model.pod import Pod
-from moorage.plugins.node_volume_limits import REASON, NodeVolumeLimits
+from moorage.model.pods.pod import Pod
+from moorage.plugins.upstream.node_volume_limits import REASON, NodeVolumeLimits
 from plugin_runs import passes, rejections
 from storage_builders import DRIVER, claim, csi_node, mounting, storage_class, storage_snapshot, volume
 

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from builders import HOSTNAME, ZONE, Object, node, pod, snapshot_of
-from moorage.framework.events import added, deleted, updated
-from moorage.framework.node_selectors import node_meets_pod_affinity
-from moorage.framework.snapshot import Snapshot
+from moorage.cluster.node_selectors import node_meets_pod_affinity
+from moorage.cluster.snapshot import Snapshot
+from moorage.cluster.tolerations import untolerated
+from moorage.framework.cluster_events import added, deleted, updated
 from moorage.framework.status import Code
-from moorage.framework.tolerations import untolerated
-from moorage.model.affinity import TopologySpreadConstraint
 from moorage.model.node import Node
-from moorage.model.pod import Pod
-from moorage.plugins.pod_topology_spread import MISSING_LABEL_REASON, SKEW_REASON, PodTopologySpread
+from moorage.model.pods.affinity import TopologySpreadConstraint
+from moorage.model.pods.pod import Pod
+from moorage.plugins.upstream.pod_topology_spread import MISSING_LABEL_REASON, SKEW_REASON, PodTopologySpread
 from plugin_runs import answers, scored
 from strategies import NAMESPACE_LABELS, clusters, pods
 

@@ -2,8 +2,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import pod
-from moorage.model.pod import Pod
-from moorage.plugins.priority_sort import PrioritySort
+from moorage.model.pods.pod import Pod
+from moorage.plugins.upstream.priority_sort import PrioritySort
 
 
 def test_higher_priority_goes_first_and_then_who_waited_longer() -> None:

@@ -1,7 +1,7 @@
 from builders import pod
-from moorage.framework.events import updated
+from moorage.framework.cluster_events import updated
 from moorage.framework.status import Code
-from moorage.plugins.scheduling_gates import SchedulingGates
+from moorage.plugins.upstream.scheduling_gates import SchedulingGates
 
 GATED = {"schedulingGates": [{"name": "quota"}, {"name": "image-scan"}]}
 

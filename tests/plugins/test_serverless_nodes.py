@@ -3,9 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import Object, node, pod, snapshot_of
-from moorage.framework.events import added, deleted
+from moorage.framework.cluster_events import added, deleted
 from moorage.framework.status import Code
-from moorage.plugins.serverless_nodes import ServerlessNodes
+from moorage.plugins.own.serverless_nodes import ServerlessNodes
 from plugin_runs import passes, rejections
 
 FARGATE = {"labels": {"eks.amazonaws.com/compute-type": "fargate"}}

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import Object, node, pod, snapshot_of
-from moorage.framework.events import added, updated
+from moorage.framework.cluster_events import added, updated
 from moorage.framework.status import Code
 from moorage.model.node import Node, Taint
-from moorage.model.pod import Pod, Toleration
-from moorage.plugins.taint_toleration import TaintToleration
+from moorage.model.pods.pod import Pod, Toleration
+from moorage.plugins.upstream.taint_toleration import TaintToleration
 from plugin_runs import passes, rejections, scores
 from strategies import clusters, pods
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import ZONE, node, snapshot_of
-from moorage.plugins.topology_domains import TopologyDomains
+from moorage.plugins.shared.topology_domains import TopologyDomains
 
 VALUES = st.lists(st.sampled_from([None, "z1", "z2", "z3", "z4"]), min_size=1, max_size=6)
 

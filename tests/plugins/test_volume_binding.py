@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from builders import ZONE, Object, make, node, pod
-from moorage.framework.events import added, deleted, updated
-from moorage.framework.intents import BindVolume, Intent, SelectNode
-from moorage.framework.snapshot import Snapshot
+from moorage.cluster.intents import BindVolume, Intent, SelectNode
+from moorage.cluster.snapshot import Snapshot
+from moorage.framework.cluster_events import added, deleted, updated
 from moorage.framework.status import Code
-from moorage.model.pod import Pod
-from moorage.plugins.volume_binding import (
+from moorage.model.pods.pod import Pod
+from moorage.plugins.upstream.volume_binding import (
     BIND_REASON,
     NO_VOLUME_REASON,
     NODE_AFFINITY_REASON,

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from builders import Object, node, pod
-from moorage.framework.events import added, deleted
+from moorage.framework.cluster_events import added, deleted
 from moorage.framework.status import Code
-from moorage.model.pod import Pod
-from moorage.plugins.volume_restrictions import CLAIM_REASON, DISK_REASON, VolumeRestrictions
+from moorage.model.pods.pod import Pod
+from moorage.plugins.upstream.volume_restrictions import CLAIM_REASON, DISK_REASON, VolumeRestrictions
 from plugin_runs import passes, rejections
 from storage_builders import claim, mounting, storage_snapshot
 

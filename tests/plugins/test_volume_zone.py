@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from builders import Object, make, node
-from moorage.framework.events import added, updated
+from moorage.framework.cluster_events import added, updated
 from moorage.framework.status import Code
-from moorage.plugins.volume_zone import REASON, VolumeZone
+from moorage.plugins.upstream.volume_zone import REASON, VolumeZone
 from plugin_runs import passes, rejections
 from storage_builders import claim, mounting, storage_class, storage_snapshot, volume
 

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from builders import ZONE, Object, columns_of, node, pod, snapshot_of
-from moorage.framework.snapshot import Snapshot
+from moorage.cluster.snapshot import Snapshot
 from moorage.framework.status import Code
 from moorage.model.node import Node
-from moorage.model.pod import Pod
-from moorage.plugins.pod_topology_spread import MISSING_LABEL_REASON, SKEW_REASON
-from moorage.plugins.zone_spread import ZoneSpread
+from moorage.model.pods.pod import Pod
+from moorage.plugins.own.zone_spread import ZoneSpread
+from moorage.plugins.upstream.pod_topology_spread import MISSING_LABEL_REASON, SKEW_REASON
 from strategies import clusters
 
 NODES = (node("a", zone="z1"), node("b", zone="z2"), node("c", zone="z3"), node("d"))

@@ -6,13 +6,13 @@ import pytest
 
 from builders import node, pod
 from fakes import running, settle
-from moorage.engine.decision import Decision
-from moorage.engine.inbox import BindingFinished
+from moorage.engine.cycle.decision import Decision
+from moorage.engine.messages import BindingFinished
 from moorage.engine.outcomes import Bind
 from moorage.errors import ApiUnreachable, NotFound
 from moorage.framework.profile import Profile, ProfileSpec
 from moorage.framework.registry import Registry
-from moorage.model.pod import Pod
+from moorage.model.pods.pod import Pod
 from moorage.runtime.binder import BACKLOG_PER_TASK, Binder
 from moorage.runtime.last_look import LastLook
 

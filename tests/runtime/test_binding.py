@@ -8,7 +8,7 @@ import pytest
 from builders import pod
 from fakes import FakeApi, Sent, fixed_random
 from moorage.errors import ApiError, ApiUnreachable, Conflict, Forbidden, MoorageError, NotFound, NotLeader
-from moorage.runtime.binding import BindingWriter
+from moorage.runtime.binding_writer import BindingWriter
 
 POD = pod("p")
 PATH = "/api/v1/namespaces/default/pods/p"

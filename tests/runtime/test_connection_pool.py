@@ -13,10 +13,10 @@ import pytest
 
 from fakes import FakeClock
 from moorage.errors import ApiUnreachable, CredentialsError
+from moorage.runtime.client.client_tls import TlsContexts
 from moorage.runtime.client.connection_pool import ConnectionPool
 from moorage.runtime.client.credentials import Credentials, StaticToken, TlsFiles
 from moorage.runtime.client.pooled_transport import open_transport
-from moorage.runtime.client.tls import TlsContexts
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 CLOSE = b""

@@ -11,8 +11,8 @@ import yaml
 from fakes import FakeClock
 from moorage.errors import CredentialsError
 from moorage.runtime.client import credentials
+from moorage.runtime.client.client_tls import tls_context
 from moorage.runtime.client.credentials import Credentials, FileToken, load_credentials
-from moorage.runtime.client.tls import tls_context
 
 
 def kubeconfig(folder: Path, user: dict[str, Any], cluster: dict[str, Any] | None = None, **context: str) -> str:

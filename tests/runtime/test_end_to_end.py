@@ -11,18 +11,19 @@ import pytest
 
 from builders import node_object, pod_object
 from fakes import Cluster, FakeObserver, Part, fixed_random, running, until
-from moorage.app.parts import VictimWatch
-from moorage.engine.inbox import Message, ProfileChanged
+from moorage.app.process import VictimWatch
+from moorage.engine.messages import Message, ProfileChanged
 from moorage.engine.outcomes import AskAboutVictims, CallExtenders
 from moorage.engine.scheduler import Scheduler
-from moorage.framework.events import ClusterEvent
+from moorage.framework.cluster_events import ClusterEvent
 from moorage.framework.profile import Profile, ProfileSpec
 from moorage.framework.registry import Registry
 from moorage.model.decode import Decoder
+from moorage.runtime.api_resources import EVENT, INFORMED, NODE, POD
 from moorage.runtime.binder import Binder
-from moorage.runtime.binding import BindingWriter
+from moorage.runtime.binding_writer import BindingWriter
 from moorage.runtime.clock import SystemClock
-from moorage.runtime.events.recorder import EventRecorder
+from moorage.runtime.events.event_recorder import EventRecorder
 from moorage.runtime.inbox import Inbox
 from moorage.runtime.informers.informer import Informer
 from moorage.runtime.informers.list_watch import ListWatch
@@ -32,12 +33,11 @@ from moorage.runtime.outcome_router import Carriers, OutcomeRouter
 from moorage.runtime.pod_status import PodStatusWriter
 from moorage.runtime.preemption.evictor import Evictor
 from moorage.runtime.reporter import Reporter
-from moorage.runtime.resources import EVENT, INFORMED, NODE, POD
 from moorage.runtime.tally import Tally
-from moorage.runtime.volumes.binder import Handover, VolumeBinder
 from moorage.runtime.volumes.repair import SelectedNodeRepair
 from moorage.runtime.volumes.stores import VolumeStores
-from moorage.runtime.volumes.writes import VolumeWriter
+from moorage.runtime.volumes.volume_binder import Handover, VolumeBinder
+from moorage.runtime.volumes.volume_writer import VolumeWriter
 from moorage.sandbox.faults import Fail, Reset
 
 PROFILE = "tested"

@@ -6,7 +6,7 @@ import pytest
 from builders import pod
 from fakes import FakeApi, FakeClock, FakeObserver, Sent, running, settle
 from moorage.errors import ApiUnreachable, Forbidden, NotFound
-from moorage.runtime.events import recorder as event_recorder
+from moorage.runtime.events import event_recorder
 from moorage.runtime.events.event import (
     NOTE_BYTES,
     Event,
@@ -17,7 +17,7 @@ from moorage.runtime.events.event import (
     preempted,
     scheduled,
 )
-from moorage.runtime.events.recorder import EventRecorder
+from moorage.runtime.events.event_recorder import EventRecorder
 
 
 class Recording:

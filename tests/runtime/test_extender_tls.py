@@ -12,7 +12,7 @@ from extenders.calling import Caller, calling, whole_nodes, whole_pod
 from extenders.server import FakeExtender
 from fakes import FakeClock
 from moorage.api.extender import Extender
-from moorage.runtime.extenders.tls import RELOAD_SECONDS, ExtenderTls, check_tls
+from moorage.runtime.extenders.extender_tls import RELOAD_SECONDS, ExtenderTls, check_tls
 
 CA = trustme.CA()
 OTHER_CA = trustme.CA()

@@ -12,14 +12,14 @@ import pytest
 from builders import pod_object
 from fakes import Cluster, FakeApi, FakeClock, FakeObserver, Sent, fixed_random, running, settle, until
 from moorage.errors import Forbidden, TooManyRequests
-from moorage.framework.events import Action, ClusterEvent
+from moorage.framework.cluster_events import Action, ClusterEvent
 from moorage.model.decode import Decoder
+from moorage.runtime.api_resources import CSI_NODE, NAMESPACE, POD, Resource
 from moorage.runtime.client.kube import KubeClient
 from moorage.runtime.clock import Clock, SystemClock
 from moorage.runtime.informers import list_watch
 from moorage.runtime.informers.informer import Informer
 from moorage.runtime.informers.list_watch import ListWatch
-from moorage.runtime.resources import CSI_NODE, NAMESPACE, POD, Resource
 from moorage.sandbox.faults import End, Expire, Fail, Garbage, Stall
 
 WATCH = "/pods.*watch=true"

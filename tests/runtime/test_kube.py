@@ -11,11 +11,11 @@ from aiohttp.test_utils import TestServer
 
 from fakes import FakeApi, FakeClock, FakeObserver, Sent
 from moorage.errors import ApiUnreachable, Conflict, NotFound, NotLeader, TooManyRequests
+from moorage.runtime.client.client_tls import TlsContexts
 from moorage.runtime.client.credentials import Credentials, StaticToken, Tokens
 from moorage.runtime.client.kube import STRATEGIC_MERGE_PATCH, KubeClient, Transport
 from moorage.runtime.client.pooled_transport import open_transport
 from moorage.runtime.client.rate_limiter import RateLimiter
-from moorage.runtime.client.tls import TlsContexts
 from moorage.runtime.client.transport import HttpTransport, open_session
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

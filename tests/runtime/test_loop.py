@@ -7,9 +7,9 @@ import pytest
 
 from builders import node
 from fakes import FakeClock, FakeObserver, running, settle
-from moorage.engine.inbox import Message
+from moorage.engine.messages import Message
 from moorage.engine.outcomes import Outcome
-from moorage.framework.events import added
+from moorage.framework.cluster_events import added
 from moorage.runtime.inbox import Inbox
 from moorage.runtime.loop import IDLE_SECONDS, SLICE_SECONDS, SchedulingLoop
 

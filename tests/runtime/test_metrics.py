@@ -3,9 +3,9 @@
 from prometheus_client.parser import text_string_to_metric_families
 
 from builders import pod
-from moorage.engine.inbox import BindingFinished
-from moorage.framework.events import added, deleted
-from moorage.runtime.metrics.registry import Metrics
+from moorage.engine.messages import BindingFinished
+from moorage.framework.cluster_events import added, deleted
+from moorage.runtime.metrics.process_metrics import Metrics
 
 LABELS = {
     "scheduler_schedule_attempts": {"result", "profile"},

@@ -6,7 +6,7 @@ import pytest
 from builders import pod
 from fakes import FakeApi, FakeClock, Sent, fixed_random, running, settle
 from moorage.errors import ApiError, ApiUnreachable, Conflict, NotFound
-from moorage.model.pod import Pod
+from moorage.model.pods.pod import Pod
 from moorage.runtime.last_look import LastLook
 from moorage.runtime.pod_status import PodScheduled, PodStatusWriter
 

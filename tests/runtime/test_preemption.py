@@ -9,14 +9,14 @@ import pytest
 
 from builders import pod
 from fakes import FakeApi, FakeClock, FakeObserver, FakeRecorder, Sent, settle
-from moorage.engine.decision import Diagnosis
+from moorage.engine.cycle.decision import Diagnosis
 from moorage.engine.outcomes import Unschedulable
 from moorage.errors import ApiError, Conflict, Forbidden, NotFound, TooManyRequests
 from moorage.framework.profile import Profile, ProfileSettings
-from moorage.model.pod import Pod
-from moorage.plugins.priority_sort import PrioritySort
+from moorage.model.pods.pod import Pod
+from moorage.plugins.upstream.priority_sort import PrioritySort
+from moorage.runtime.preemption.evicted_pods import SPARE_SECONDS
 from moorage.runtime.preemption.evictor import TRIES, Evictor
-from moorage.runtime.preemption.watch import SPARE_SECONDS
 
 PREEMPTOR = pod("high", priority=100, metadata={"uid": "uid-of-high"}, status={"nominatedNodeName": "n1"})
 BUSY = ApiError.of(500, "InternalError", "etcd is slow")

@@ -14,16 +14,16 @@ from builders import DECODER, pod
 from controlplane.launcher import ControlPlane
 from controlplane.objects import PODS, api_session, create_objects, pause_pod
 from fakes import FakeClock, FakeObserver, FakeRecorder, running
-from moorage.engine.decision import Diagnosis
+from moorage.engine.cycle.decision import Diagnosis
 from moorage.engine.outcomes import Unschedulable
 from moorage.framework.profile import Profile, ProfileSettings
-from moorage.model.pod import Pod
-from moorage.plugins.priority_sort import PrioritySort
+from moorage.model.pods.pod import Pod
+from moorage.plugins.upstream.priority_sort import PrioritySort
+from moorage.runtime.client.client_tls import TlsContexts
 from moorage.runtime.client.credentials import Credentials, StaticToken, TlsFiles
 from moorage.runtime.client.kube import KubeClient
 from moorage.runtime.client.pooled_transport import open_transport
 from moorage.runtime.client.rate_limiter import RateLimiter
-from moorage.runtime.client.tls import TlsContexts
 from moorage.runtime.clock import SystemClock
 from moorage.runtime.preemption.evictor import Evictor
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from builders import pod
 from fakes import FakeClock, FakeObserver, FakeRecorder
 from moorage.api.plugins import Plugins
-from moorage.engine.decision import Decision, Diagnosis
+from moorage.engine.cycle.decision import Decision, Diagnosis
 from moorage.engine.outcomes import (
     Bind,
     CallExtenders,
@@ -23,7 +23,7 @@ from moorage.engine.outcomes import (
 )
 from moorage.framework.profile import PolicyReference, Profile, ProfileSpec
 from moorage.framework.registry import Registry
-from moorage.model.pod import Pod
+from moorage.model.pods.pod import Pod
 from moorage.runtime.outcome_router import Carriers, OutcomeRouter
 from moorage.runtime.pod_status import PodScheduled
 from moorage.runtime.reporter import Reporter

@@ -8,8 +8,8 @@ import pytest
 from aiohttp import ClientSession
 
 from moorage.errors import MoorageError
-from moorage.runtime.metrics.registry import Metrics
-from moorage.runtime.serving.server import Endpoints, HealthServer, in_url
+from moorage.runtime.metrics.process_metrics import Metrics
+from moorage.runtime.serving.health_server import Endpoints, HealthServer, in_url
 
 
 class State:

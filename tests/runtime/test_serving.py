@@ -16,7 +16,7 @@ from fakes import FakeClock
 from moorage.errors import ApiUnreachable, CredentialsError
 from moorage.runtime.serving.certificate import self_signed, serving_context
 from moorage.runtime.serving.delegated_auth import ACCESS_REVIEWS, TOKEN_REVIEWS, DelegatedAuth
-from moorage.runtime.serving.server import OPEN_PATHS, Endpoints, HealthServer, Security
+from moorage.runtime.serving.health_server import OPEN_PATHS, Endpoints, HealthServer, Security
 
 ANSWERS = Endpoints(metrics=lambda: b"metrics", configz=dict, debug_cache=dict)
 

@@ -10,18 +10,18 @@ from msgspec.structs import replace
 
 from builders import make, node, pod
 from fakes import FakeApi, FakeClock, Sent, settle
-from moorage.engine.decision import Decision
-from moorage.engine.inbox import BindingFinished
+from moorage.cluster.intents import BindVolume, Intent, SelectNode
+from moorage.engine.cycle.decision import Decision
+from moorage.engine.messages import BindingFinished
 from moorage.engine.outcomes import Bind
 from moorage.errors import ApiError, Conflict
-from moorage.framework.intents import BindVolume, Intent, SelectNode
 from moorage.framework.profile import Profile
-from moorage.model.volumes import PersistentVolume, PersistentVolumeClaim
-from moorage.plugins.priority_sort import PrioritySort
-from moorage.plugins.volume_binding import VolumeBinding
-from moorage.runtime.volumes.binder import Handover, VolumeBinder
+from moorage.model.volumes.storage_objects import PersistentVolume, PersistentVolumeClaim
+from moorage.plugins.upstream.priority_sort import PrioritySort
+from moorage.plugins.upstream.volume_binding import VolumeBinding
 from moorage.runtime.volumes.stores import VolumeStores
-from moorage.runtime.volumes.writes import VolumeWriter
+from moorage.runtime.volumes.volume_binder import Handover, VolumeBinder
+from moorage.runtime.volumes.volume_writer import VolumeWriter
 
 TIMEOUT_SECONDS = 60
 BOUND = {"pv.kubernetes.io/bind-completed": "yes"}

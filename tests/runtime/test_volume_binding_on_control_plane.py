@@ -15,25 +15,25 @@ from builders import DECODER
 from controlplane.launcher import ControlPlane
 from controlplane.objects import NODES, PODS, api_session, create_objects, pause_pod, simulated_node
 from fakes import FakeObserver, FakeRecorder, fixed_random, running, until
-from moorage.engine.decision import Decision
-from moorage.engine.inbox import BindingFinished
+from moorage.cluster.intents import BindVolume, Intent, SelectNode
+from moorage.engine.cycle.decision import Decision
+from moorage.engine.messages import BindingFinished
 from moorage.engine.outcomes import Bind
-from moorage.framework.intents import BindVolume, Intent, SelectNode
 from moorage.framework.profile import Profile
-from moorage.plugins.priority_sort import PrioritySort
+from moorage.plugins.upstream.priority_sort import PrioritySort
+from moorage.runtime.api_resources import NODE, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM, POD, Resource
+from moorage.runtime.client.client_tls import TlsContexts
 from moorage.runtime.client.credentials import Credentials, StaticToken, TlsFiles
 from moorage.runtime.client.kube import KubeClient
 from moorage.runtime.client.pooled_transport import open_transport
 from moorage.runtime.client.rate_limiter import RateLimiter
-from moorage.runtime.client.tls import TlsContexts
 from moorage.runtime.clock import SystemClock
 from moorage.runtime.informers.informer import Informer
 from moorage.runtime.informers.list_watch import ListWatch
-from moorage.runtime.resources import NODE, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM, POD, Resource
-from moorage.runtime.volumes.binder import Handover, VolumeBinder
 from moorage.runtime.volumes.repair import SelectedNodeRepair
 from moorage.runtime.volumes.stores import VolumeStores
-from moorage.runtime.volumes.writes import VolumeWriter
+from moorage.runtime.volumes.volume_binder import Handover, VolumeBinder
+from moorage.runtime.volumes.volume_writer import VolumeWriter
 
 pytestmark = [pytest.mark.controlplane, pytest.mark.slow]
 

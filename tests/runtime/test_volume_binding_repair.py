@@ -10,11 +10,11 @@ import pytest
 from builders import make, node, pod
 from fakes import FakeApi, FakeRecorder, Sent, settle
 from moorage.errors import ApiError, Conflict, NotFound
-from moorage.model.pod import Pod
-from moorage.model.volumes import PersistentVolumeClaim
+from moorage.model.pods.pod import Pod
+from moorage.model.volumes.storage_objects import PersistentVolumeClaim
 from moorage.runtime.volumes.repair import SelectedNodeRepair
 from moorage.runtime.volumes.stores import VolumeStores
-from moorage.runtime.volumes.writes import VolumeWriter
+from moorage.runtime.volumes.volume_writer import VolumeWriter
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 

@@ -7,11 +7,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from moorage.api.component_config import LoadedConfiguration, load
-from moorage.app.plugin_rows import PluginRow, list_plugins
-from moorage.controller.configuration import ProcessConfiguration, check_profile, configure
-from moorage.controller.configuration_view import view_of
+from moorage.configuration.component_config import LoadedConfiguration, load
+from moorage.configuration.configuration_view import view_of
+from moorage.configuration.process_configuration import ProcessConfiguration, check_profile, configure
 from moorage.errors import ConfigurationError, Fault
+from moorage.framework.plugin_rows import PluginRow, list_plugins
 from moorage.framework.registry import Registry
 from moorage.settings import Settings
 
@@ -36,7 +36,7 @@ def load_process_configuration(flags: Settings, file: Path | None) -> ProcessCon
 
 def load_configuration(file: Path, *, allow_default_scheduler: bool) -> LoadedConfiguration:
     """Read a configuration file and check it with all plugins; raises as `load_process_configuration`."""
-    from moorage.app.profiles import check_extender
+    from moorage.controller.policy_profiles import check_extender
 
     registry = Registry.discover()
     return load(

@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from ssl import SSLContext
 from typing import Any
 
+from moorage.runtime.api_resources import POD
+from moorage.runtime.client.client_tls import TlsContexts
 from moorage.runtime.client.credentials import Credentials, load_credentials
 from moorage.runtime.client.kube import KubeClient, RequestObserver, Transport
 from moorage.runtime.client.pooled_transport import open_transport
 from moorage.runtime.client.rate_limiter import RateLimiter
 from moorage.runtime.client.reachability import Reachability, TellingTransport
-from moorage.runtime.client.tls import TlsContexts
 from moorage.runtime.client.transport import open_session
 from moorage.runtime.clock import Clock, SystemClock
 from moorage.runtime.extenders.ports import ExtenderObserver, ExtenderPorts, open_extender_session
-from moorage.runtime.resources import POD
 from moorage.settings import Settings
 
 WATCHES = 20

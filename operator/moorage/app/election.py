@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from moorage.runtime.events.event import Event
-from moorage.runtime.events.recorder import EventRecorder
+from moorage.runtime.events.event_recorder import EventRecorder
 from moorage.runtime.leadership.elector import LeaderElector
 from moorage.settings import LeaderElectionSettings
 

@@ -10,8 +10,8 @@ from moorage.engine.scheduler import Scheduler
 from moorage.runtime.clock import Clock
 from moorage.runtime.informers.informer import Informer
 from moorage.runtime.loop import SchedulingLoop
-from moorage.runtime.metrics.registry import Metrics
-from moorage.runtime.serving.server import Endpoints
+from moorage.runtime.metrics.process_metrics import Metrics
+from moorage.runtime.serving.health_server import Endpoints
 from moorage.settings import Settings
 
 STUCK_SECONDS = 60.0

@@ -25,19 +25,19 @@ from moorage import __version__
 from moorage.app.connections import Connections, find_credentials, kopf_session, serving_tls
 from moorage.app.election import Election
 from moorage.app.endpoints import Vitals, endpoints
-from moorage.app.parts import Parts, World
-from moorage.app.policy_keeper import run_in
-from moorage.controller.configuration import ProcessConfiguration
+from moorage.app.process import Parts, World
+from moorage.configuration.process_configuration import ProcessConfiguration
 from moorage.controller.handlers import PolicyWatch
+from moorage.controller.policy_keeper import run_in
 from moorage.errors import MoorageError
+from moorage.runtime.api_resources import SCHEDULING_POLICY
 from moorage.runtime.clock import SystemClock
-from moorage.runtime.events.recorder import EventRecorder
+from moorage.runtime.events.event_recorder import EventRecorder
 from moorage.runtime.informers.list_watch import ListWatch
 from moorage.runtime.leadership.elector import LeaderElector
-from moorage.runtime.metrics.registry import Metrics
-from moorage.runtime.resources import SCHEDULING_POLICY
+from moorage.runtime.metrics.process_metrics import Metrics
 from moorage.runtime.serving.delegated_auth import DelegatedAuth
-from moorage.runtime.serving.server import OPEN_PATHS, HealthServer, Security, in_url, is_loopback
+from moorage.runtime.serving.health_server import OPEN_PATHS, HealthServer, Security, in_url, is_loopback
 
 logger = logging.getLogger(__name__)
 

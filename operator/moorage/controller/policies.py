@@ -28,7 +28,7 @@ Manifest = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class PolicyRefusal:
     """Why a policy is not accepted: the condition's reason, and a sentence with the next step."""
 
     reason: str
@@ -36,7 +36,7 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PolicyState:
     """What is to be said of one policy."""
 
     name: str
@@ -45,7 +45,7 @@ class Verdict:
     observed_generation: int
     profile: Profile | None
     """The profile that is live for it; older than `observed_generation` while that is refused."""
-    refusal: Refusal | None
+    refusal: PolicyRefusal | None
     conditions: tuple[Mapping[str, Any], ...] = ()
     """The conditions that the object carried when it was last seen."""
 
@@ -70,7 +70,7 @@ class _Known:
     created: datetime
     scheduler_name: str
     generation: int
-    refusal: Refusal | None = None
+    refusal: PolicyRefusal | None = None
     profile: Profile | None = None
     conditions: tuple[Mapping[str, Any], ...] = ()
 
@@ -117,7 +117,7 @@ class PolicyStore:
             self._see(manifest)
         return self._settle()
 
-    def verdicts(self) -> list[Verdict]:
+    def verdicts(self) -> list[PolicyState]:
         """Say what is to be said of every policy, by name."""
         return [self._verdict(known) for _, known in sorted(self._known.items())]
 
@@ -138,12 +138,12 @@ class PolicyStore:
             known.profile = self.build(parse_policy(manifest))
             known.refusal = None
         except UnknownPlugin as error:
-            known.refusal = Refusal("UnknownPlugin", str(error))
+            known.refusal = PolicyRefusal("UnknownPlugin", str(error))
         except (InvalidPolicy, ConfigurationError) as error:
-            known.refusal = Refusal("InvalidSpec", "; ".join(map(str, error.faults)))
+            known.refusal = PolicyRefusal("InvalidSpec", "; ".join(map(str, error.faults)))
         except Exception as fault:  # a border: what nobody foresaw in one policy must not cost the others
             logger.exception("SchedulingPolicy %s cannot be compiled for an unforeseen reason", name)
-            known.refusal = Refusal("InvalidSpec", f"it cannot be compiled: {type(fault).__name__}: {fault}")
+            known.refusal = PolicyRefusal("InvalidSpec", f"it cannot be compiled: {type(fault).__name__}: {fault}")
 
     def _settle(self) -> Changes:
         """Decide anew who has which name, and tell what that changes."""
@@ -165,10 +165,10 @@ class PolicyStore:
                 owners.setdefault(known.scheduler_name, known)
         return owners
 
-    def _verdict(self, known: _Known) -> Verdict:
+    def _verdict(self, known: _Known) -> PolicyState:
         owner = self._owners().get(known.scheduler_name)
         refusal = known.refusal if owner is known else _conflict(known.scheduler_name, owner)
-        return Verdict(
+        return PolicyState(
             name=known.name,
             uid=known.uid,
             scheduler_name=known.scheduler_name,
@@ -179,10 +179,10 @@ class PolicyStore:
         )
 
 
-def _conflict(scheduler_name: str, owner: _Known | None) -> Refusal:
+def _conflict(scheduler_name: str, owner: _Known | None) -> PolicyRefusal:
     holder = f"the older policy {owner.name}" if owner else "a profile of the configuration file"
     message = f"schedulerName {scheduler_name} belongs to {holder}; create this policy with another schedulerName"
-    return Refusal("NameConflict", message)
+    return PolicyRefusal("NameConflict", message)
 
 
 def _name(manifest: Manifest) -> str:

@@ -21,13 +21,13 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from moorage.cluster.node_columns import NodeColumns
+from moorage.cluster.snapshot import Snapshot
+from moorage.cluster.volumes.assumed_volumes import AssumedVolumes
 from moorage.engine.nominator import Nominator
-from moorage.framework.assumed_volumes import AssumedVolumes
-from moorage.framework.columns import NodeColumns
-from moorage.framework.events import Action, ClusterEvent
-from moorage.framework.snapshot import Snapshot
+from moorage.framework.cluster_events import Action, ClusterEvent
 from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.pods.pod import Pod
 
 NAMESPACE = "Namespace"
 

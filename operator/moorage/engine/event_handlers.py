@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from moorage.engine.cache import Cache
-from moorage.engine.held_pods import Cause, HeldPods
-from moorage.engine.queued_pod import Place
-from moorage.engine.scheduling_queue import SchedulingQueue
-from moorage.framework.events import Action, ClusterEvent, added, deleted, updated
+from moorage.engine.queue.held_pods import Cause, HeldPods
+from moorage.engine.queue.queued_pod_info import Place
+from moorage.engine.queue.scheduling_queue import SchedulingQueue
+from moorage.framework.cluster_events import Action, ClusterEvent, added, deleted, updated
 from moorage.framework.profile import Profile
 from moorage.model.node import Node
-from moorage.model.pod import Pod
+from moorage.model.pods.pod import Pod
 
 NODE = "Node"
 POD = "Pod"

@@ -1,12 +1,12 @@
 """Which waiting pods are nominated to which node: preemption has made, or is making, room for them there.
 
 A nomination is no reservation, but pods of lower priority are only put on the node if they fit beside it (see
-`moorage.engine.filtering`). Upstream: pkg/scheduler/backend/queue/nominator.go.
+`moorage.engine.cycle.filtering`). Upstream: pkg/scheduler/backend/queue/nominator.go.
 """
 
 from collections.abc import Collection
 
-from moorage.model.pod import Pod
+from moorage.model.pods.pod import Pod
 
 
 class Nominator:

@@ -9,10 +9,10 @@ from enum import Enum
 
 from msgspec import Struct
 
-from moorage.engine.decision import Decision, Diagnosis
-from moorage.engine.preemption import Candidate
+from moorage.engine.cycle.decision import Decision, Diagnosis
+from moorage.engine.preemption.victim_search import Candidate
 from moorage.framework.profile import Profile
-from moorage.model.pod import Pod
+from moorage.model.pods.pod import Pod
 
 
 class Bind(Struct, frozen=True, kw_only=True):
@@ -23,7 +23,7 @@ class Bind(Struct, frozen=True, kw_only=True):
     node_name: str
     profile: Profile
     intents: Sequence[object]
-    """What has to be written first (`moorage.framework.intents`)."""
+    """What has to be written first (`moorage.cluster.intents`)."""
     decision: Decision
     attempts: int
     """How many attempts it took, this one included."""

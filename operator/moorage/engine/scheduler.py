@@ -12,13 +12,15 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cache import Cache
-from moorage.engine.cycle import AskExtenders, Attempt, Chosen, run_cycle
-from moorage.engine.decision import CycleError
+from moorage.engine.cycle.decision import CycleError
+from moorage.engine.cycle.fit_error import FitError
+from moorage.engine.cycle.fit_error_message import fit_error
+from moorage.engine.cycle.scheduling_cycle import AskExtenders, Attempt, Chosen, run_cycle
+from moorage.engine.cycle.scoring import draw
 from moorage.engine.event_handlers import POD, EventHandlers
-from moorage.engine.fit_error import fit_error
-from moorage.engine.held_pods import Cause
-from moorage.engine.inbox import (
+from moorage.engine.messages import (
     BindingFinished,
     CandidatesAnswered,
     ExtendersAnswered,
@@ -38,16 +40,14 @@ from moorage.engine.outcomes import (
     Unschedulable,
     WaitReason,
 )
-from moorage.engine.post_filter import PostFiltered, choose_among, run_post_filter
-from moorage.engine.queued_pod import Place, QueuedPod
-from moorage.engine.refusal import Refusal
-from moorage.engine.scheduling_queue import SchedulingQueue
-from moorage.engine.scoring import draw
-from moorage.framework.events import ClusterEvent, deleted
+from moorage.engine.preemption.post_filter import PostFiltered, choose_among, run_post_filter
+from moorage.engine.queue.held_pods import Cause
+from moorage.engine.queue.queued_pod_info import Place, QueuedPodInfo
+from moorage.engine.queue.scheduling_queue import SchedulingQueue
+from moorage.framework.cluster_events import ClusterEvent, deleted
 from moorage.framework.profile import Profile
-from moorage.framework.snapshot import Snapshot
 from moorage.framework.status import Code
-from moorage.model.pod import Pod
+from moorage.model.pods.pod import Pod
 
 LEFTOVER_FLUSH_SECONDS = 30.0
 """How often pods are looked for that have waited for an event for too long."""
@@ -57,7 +57,7 @@ NOTHING_DONE = PostFiltered(Code.UNSCHEDULABLE)
 class _Turn(Struct, frozen=True):
     """A pod that is about to be tried."""
 
-    queued: QueuedPod
+    queued: QueuedPodInfo
     profile: Profile
     answer: ExtendersAnswered | None = None
     """What extenders say of the nodes, once they have been asked."""
@@ -200,7 +200,7 @@ class Scheduler:
         match result:
             case Chosen():
                 return self._bind(turn, result)
-            case Refusal():
+            case FitError():
                 return self._refuse(turn, result, now)
             case AskExtenders(node_names):
                 self._asked[pod.uid] = turn
@@ -224,7 +224,7 @@ class Scheduler:
             first_attempt_at=queued.first_attempt_at or 0.0,
         )
 
-    def _refuse(self, turn: _Turn, refusal: Refusal, now: float) -> Unschedulable | AskAboutVictims:
+    def _refuse(self, turn: _Turn, refusal: FitError, now: float) -> Unschedulable | AskAboutVictims:
         """Look for a way to make room, and let the pod wait."""
         queued, profile = turn.queued, turn.profile
         post = self._post_filter(turn, refusal)
@@ -257,7 +257,7 @@ class Scheduler:
             unchanged=unchanged,
         )
 
-    def _post_filter(self, turn: _Turn, refusal: Refusal) -> PostFiltered:
+    def _post_filter(self, turn: _Turn, refusal: FitError) -> PostFiltered:
         if not refusal.snapshot.size:
             return NOTHING_DONE
         chance = draw(self._seed, self._cycle)
@@ -275,7 +275,7 @@ class Scheduler:
             pod=queued.pod, profile=turn.profile, message=message, attempts=queued.attempts, unchanged=unchanged
         )
 
-    def _take_back_failed(self, queued: QueuedPod, now: float) -> None:
+    def _take_back_failed(self, queued: QueuedPodInfo, now: float) -> None:
         """Try the pod again after its backoff. A nomination is void: it did not help."""
         self._nominate(queued, "")
         if self._handlers.is_live(queued.pod.scheduler_name):
@@ -283,12 +283,12 @@ class Scheduler:
         else:
             self._hold(queued)
 
-    def _hold(self, queued: QueuedPod) -> None:
+    def _hold(self, queued: QueuedPodInfo) -> None:
         """Hold a pod whose profile was paused or removed during its attempt."""
         self._queue.done(queued.pod.uid)
         self._handlers.hold(queued.pod)
 
-    def _nominate(self, queued: QueuedPod, node_name: str | None) -> str | None:
+    def _nominate(self, queued: QueuedPodInfo, node_name: str | None) -> str | None:
         """Nominate a pod to a node, or to none; return what the API server has to be told."""
         pod = queued.pod
         if node_name is None or node_name == pod.nominated_node_name:

@@ -25,10 +25,10 @@ from pydantic.alias_generators import to_camel
 from moorage.framework.status import SUCCESS, Code, Status, unschedulable
 
 if TYPE_CHECKING:
-    from moorage.framework.arrays import BoolArray, IntArray
-    from moorage.framework.events import ClusterEvent
-    from moorage.framework.snapshot import Snapshot
-    from moorage.model.pod import Pod, PodShape
+    from moorage.cluster.arrays import BoolArray, IntArray
+    from moorage.cluster.snapshot import Snapshot
+    from moorage.framework.cluster_events import ClusterEvent
+    from moorage.model.pods.pod import Pod, PodShape
 
 S = TypeVar("S")
 
@@ -179,7 +179,7 @@ class PostFilterPlugin(Plugin, ABC):
 
 
 class PreemptionPlugin(PostFilterPlugin, ABC):
-    """Makes room by evicting pods; the search itself is the engine's (`moorage.engine.preemption`)."""
+    """Makes room by evicting pods; the search itself is the engine's (`moorage.engine.preemption.victim_search`)."""
 
     @abstractmethod
     def candidate_count(self, potential: int) -> int:
@@ -241,4 +241,4 @@ class ReservePlugin(Plugin, ABC):
 
     @abstractmethod
     def reserve(self, state: Any, pod: Pod, nodes: Snapshot) -> Sequence[object]:
-        """Return the intents (`moorage.framework.intents`) for the one node of the view; PreBind carries them out."""
+        """Return the intents (`moorage.cluster.intents`) for the one node of the view; PreBind carries them out."""

@@ -12,7 +12,7 @@ import numpy as np
 from moorage.framework.interface import MAX_NODE_SCORE
 
 if TYPE_CHECKING:
-    from moorage.framework.arrays import IntArray
+    from moorage.cluster.arrays import IntArray
 
 
 def default_normalize(scores: IntArray, *, reverse: bool = False) -> IntArray:

@@ -108,7 +108,7 @@ class Registry:
 
 def _own_plugins() -> Iterator[type[Plugin]]:
     package = import_module(PLUGIN_PACKAGE)
-    for module in pkgutil.iter_modules(package.__path__, f"{PLUGIN_PACKAGE}."):
+    for module in pkgutil.walk_packages(package.__path__, f"{PLUGIN_PACKAGE}."):
         for _, found in inspect.getmembers(import_module(module.name), inspect.isclass):
             if issubclass(found, Plugin) and found.__module__ == module.name and _is_whole(found):
                 yield found

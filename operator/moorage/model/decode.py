@@ -12,16 +12,16 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from msgspec import json
 
-from moorage.model.decode_amounts import placed_amounts, pod_amounts, resize_key
-from moorage.model.decode_shape import digest_shape, value_key, wire_key
-from moorage.model.decode_volumes import STORAGE_DIGESTS
-from moorage.model.decode_workloads import WORKLOAD_DIGESTS
 from moorage.model.node import Node, Taint
-from moorage.model.pod import Pod, PodShape
+from moorage.model.pods.api_pods import Amounts, ApiNode, ApiPod, ApiPodStatus
+from moorage.model.pods.decode_amounts import placed_amounts, pod_amounts, resize_key
+from moorage.model.pods.decode_shape import digest_shape, value_key, wire_key
+from moorage.model.pods.pod import Pod, PodShape
+from moorage.model.pods.requests import non_zero_requests, pod_requests, to_resources
 from moorage.model.quantity import milli_value, value
-from moorage.model.requests import non_zero_requests, pod_requests, to_resources
 from moorage.model.resources import CPU, Resources
-from moorage.model.wire import Amounts, NodeWire, PodStatusWire, PodWire
+from moorage.model.volumes.decode_volumes import STORAGE_DIGESTS
+from moorage.model.workloads.decode_workloads import WORKLOAD_DIGESTS
 
 _MAX_RESIZES = 64  # amounts remembered a shape; pods of one template are seldom resized to many different sizes
 
@@ -33,8 +33,8 @@ class Decoder:
         self._shapes_by_wire: WeakValueDictionary[bytes, PodShape] = WeakValueDictionary()
         self._shapes_by_value: WeakValueDictionary[tuple[object, ...], PodShape] = WeakValueDictionary()
         self._resizes: WeakKeyDictionary[PodShape, dict[bytes, tuple[Resources, Resources]]] = WeakKeyDictionary()
-        self._read_pod = json.Decoder(PodWire).decode
-        self._read_node = json.Decoder(NodeWire).decode
+        self._read_pod = json.Decoder(ApiPod).decode
+        self._read_node = json.Decoder(ApiNode).decode
         self._digests: dict[str, Callable[[bytes], object]] = {
             "Pod": self.pod,
             "Node": self.node,
@@ -97,7 +97,7 @@ class Decoder:
             raw=raw if keep_raw else b"",
         )
 
-    def _shape(self, wire: PodWire) -> PodShape:
+    def _shape(self, wire: ApiPod) -> PodShape:
         """Look the shape up by its bytes, else digest it and look for an equal one."""
         key = wire_key(wire)
         shape = self._shapes_by_wire.get(key)
@@ -107,7 +107,7 @@ class Decoder:
             self._shapes_by_wire[key] = shape
         return shape
 
-    def _placed(self, shape: PodShape, wire: PodWire) -> tuple[Resources, Resources]:
+    def _placed(self, shape: PodShape, wire: ApiPod) -> tuple[Resources, Resources]:
         """Return what the pod takes on its node, plain and with defaults filled in."""
         key = resize_key(wire.spec, wire.status)
         if key is None:
@@ -135,14 +135,14 @@ def _allocatable(wire: Amounts) -> Resources:
     return Resources(tuple(sorted(known.items())))
 
 
-def _disruption_target(status: PodStatusWire) -> str:
+def _disruption_target(status: ApiPodStatus) -> str:
     for condition in status.conditions or ():
         if condition.type == "DisruptionTarget" and condition.status == "True":
             return condition.reason
     return ""
 
 
-def _scheduled_condition(status: PodStatusWire) -> tuple[str, str, str] | None:
+def _scheduled_condition(status: ApiPodStatus) -> tuple[str, str, str] | None:
     for condition in status.conditions or ():
         if condition.type == "PodScheduled":
             return condition.status, condition.reason, condition.message

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from moorage.model.pods.api_constraints import ApiLabelSelector, ApiNodeSelector, ApiNodeSelectorTerm, ApiRequirement
 from moorage.model.selectors import LabelSelector, NodeSelector, NodeSelectorTerm, Requirement, parse_int64
-from moorage.model.wire_constraints import LabelSelectorWire, NodeSelectorTermWire, NodeSelectorWire, RequirementWire
 
 _SET_OPERATORS = frozenset({"In", "NotIn"})
 _BARE_OPERATORS = frozenset({"Exists", "DoesNotExist"})
@@ -19,7 +19,7 @@ _LABEL_VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?", re.ASC
 _LABEL_VALUE_LENGTH = 63
 
 
-def label_selector(wire: LabelSelectorWire | None) -> LabelSelector | None:
+def label_selector(wire: ApiLabelSelector | None) -> LabelSelector | None:
     """Return the selector with its requirements in a fixed order, so that equal ones are equal; None stays None."""
     if wire is None:
         return None
@@ -42,12 +42,12 @@ def ordered(requirements: Sequence[Requirement]) -> tuple[Requirement, ...]:
     return tuple(sorted(dict.fromkeys(requirements), key=lambda each: (each.key, each.operator, sorted(each.values))))
 
 
-def node_selector(wire: NodeSelectorWire) -> NodeSelector:
+def node_selector(wire: ApiNodeSelector) -> NodeSelector:
     """Return the selector, its terms in the order of the wire."""
     return NodeSelector(tuple(node_selector_term(term) for term in wire.node_selector_terms or ()))
 
 
-def node_selector_term(wire: NodeSelectorTermWire) -> NodeSelectorTerm:
+def node_selector_term(wire: ApiNodeSelectorTerm) -> NodeSelectorTerm:
     """Return the term; what cannot be read is said in its `error`, by a path inside the term."""
     expressions, fields = wire.match_expressions or (), wire.match_fields or ()
     errors = [
@@ -61,11 +61,11 @@ def node_selector_term(wire: NodeSelectorTermWire) -> NodeSelectorTerm:
     )
 
 
-def _requirement(wire: RequirementWire) -> Requirement:
+def _requirement(wire: ApiRequirement) -> Requirement:
     return Requirement(wire.key, wire.operator, frozenset(wire.values or ()))
 
 
-def _values_error(wire: RequirementWire) -> str:
+def _values_error(wire: ApiRequirement) -> str:
     """Say what is wrong with the number of values for the operator (upstream `labels.NewRequirement`)."""
     count = len(wire.values or ())
     if wire.operator in _SET_OPERATORS and not count:
@@ -77,7 +77,7 @@ def _values_error(wire: RequirementWire) -> str:
     return ""
 
 
-def _expression_error(index: int, wire: RequirementWire) -> str:
+def _expression_error(index: int, wire: ApiRequirement) -> str:
     path = f"matchExpressions[{index}]"
     if wire.operator not in _SET_OPERATORS | _BARE_OPERATORS | _NUMBER_OPERATORS:
         return f'{path}.operator: Unsupported value: "{wire.operator}": not a valid selector operator'
@@ -94,7 +94,7 @@ def _expression_error(index: int, wire: RequirementWire) -> str:
     return ""
 
 
-def _field_error(index: int, wire: RequirementWire) -> str:
+def _field_error(index: int, wire: ApiRequirement) -> str:
     """Say what is wrong with a field requirement: only `metadata.name` In or NotIn one value can be asked for."""
     path = f"matchFields[{index}]"
     if wire.operator not in _SET_OPERATORS:

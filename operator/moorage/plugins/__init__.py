@@ -1,1 +1,1 @@
-"""The scheduling plugins, one file each; a new plugin is one new file that the registry finds by itself."""
+"""The scheduling plugins, one file each. The registry finds every plugin class below this package."""

@@ -11,14 +11,14 @@ import logging
 from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
-from moorage.engine.inbox import BindingFinished
+from moorage.engine.messages import BindingFinished
 from moorage.errors import MoorageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from moorage.engine.outcomes import Bind
-    from moorage.model.pod import Pod
+    from moorage.model.pods.pod import Pod
 
 logger = logging.getLogger(__name__)
 

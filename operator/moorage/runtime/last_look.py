@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from moorage.framework.tolerations import untolerated
+from moorage.cluster.tolerations import untolerated
 from moorage.model.node import Taint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from moorage.model.node import Node
-    from moorage.model.pod import Pod
+    from moorage.model.pods.pod import Pod
 
 UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "NoSchedule")
 """What a cordoned node counts as having."""

@@ -11,7 +11,7 @@ import logging
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from moorage.engine.inbox import Message
+    from moorage.engine.messages import Message
     from moorage.engine.outcomes import Outcome
     from moorage.runtime.clock import Clock
     from moorage.runtime.inbox import Inbox

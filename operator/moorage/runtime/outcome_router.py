@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from moorage.engine.outcomes import Outcome
-    from moorage.model.pod import Pod
+    from moorage.model.pods.pod import Pod
     from moorage.runtime.reporter import Reporter
 
 

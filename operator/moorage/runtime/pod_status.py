@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from moorage.errors import ApiError, ApiUnreachable, Conflict, NotFound, NotLeader
+from moorage.runtime.api_resources import POD
 from moorage.runtime.backoff import Backoff
 from moorage.runtime.client.kube import STRATEGIC_MERGE_PATCH
 from moorage.runtime.client.reachability import level_of
-from moorage.runtime.resources import POD
 from moorage.runtime.timestamps import whole_time
 
 if TYPE_CHECKING:
     from random import Random
 
-    from moorage.model.pod import Pod
+    from moorage.model.pods.pod import Pod
     from moorage.runtime.client.kube import KubeClient
     from moorage.runtime.clock import Clock
 

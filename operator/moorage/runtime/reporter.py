@@ -12,7 +12,7 @@ from moorage.runtime.pod_status import SCHEDULER_ERROR, UNSCHEDULABLE, PodSchedu
 if TYPE_CHECKING:
     from moorage.engine.outcomes import Bind, SchedulingFailed, Skipped, Unschedulable, Waiting
     from moorage.framework.profile import Profile
-    from moorage.model.pod import Pod
+    from moorage.model.pods.pod import Pod
     from moorage.runtime.clock import Clock
     from moorage.runtime.tally import Tally
 

@@ -5,14 +5,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from moorage.api.scheduler_configuration import KubeSchedulerConfiguration, KubeSchedulerProfile
+from moorage.configuration.scheduler_configuration import KubeSchedulerConfiguration, KubeSchedulerProfile
 from moorage.engine.scheduler import Scheduler
 from moorage.errors import ConfigurationError, Fault
-from moorage.framework.events import added
+from moorage.framework.cluster_events import added
 from moorage.framework.profile import Profile, ProfileSettings, ProfileSpec
 from moorage.framework.registry import Registry
 from moorage.model.decode import Decoder
-from moorage.model.pod import Pod
+from moorage.model.pods.pod import Pod
 from moorage.simulator.cases import KINDS, Case
 
 DEFAULT_SCHEDULER = "default-scheduler"

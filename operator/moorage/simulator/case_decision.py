@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from moorage.engine.cycle import candidates
-from moorage.engine.decision import CycleError, ScoreTable
-from moorage.engine.filtering import NodeVerdicts, run_filters, status_at
-from moorage.engine.fit_error import NO_NODES, fit_error
-from moorage.engine.post_filter import PostFiltered, run_post_filter
-from moorage.engine.pre_filter import run_pre_filter
-from moorage.engine.preemption import NO_VICTIMS, best_candidates
-from moorage.engine.refusal import Refusal
-from moorage.engine.scoring import run_scores
+from moorage.cluster.snapshot import Snapshot
+from moorage.engine.cycle.decision import CycleError, ScoreTable
+from moorage.engine.cycle.filtering import NodeVerdicts, run_filters, status_at
+from moorage.engine.cycle.fit_error import FitError
+from moorage.engine.cycle.fit_error_message import NO_NODES, fit_error
+from moorage.engine.cycle.pre_filter import run_pre_filter
+from moorage.engine.cycle.scheduling_cycle import candidates
+from moorage.engine.cycle.scoring import run_scores
+from moorage.engine.preemption.post_filter import PostFiltered, run_post_filter
+from moorage.engine.preemption.victim_search import NO_VICTIMS, best_candidates
 from moorage.framework.interface import FilterPlugin, PreFilterPlugin
 from moorage.framework.profile import Profile
-from moorage.framework.snapshot import Snapshot
 from moorage.framework.status import Status, error, unresolvable
-from moorage.model.pod import Pod
+from moorage.model.pods.pod import Pod
 
 Json = dict[str, Any]
 
@@ -38,7 +38,7 @@ class CaseDecision:
         self._verdicts: NodeVerdicts | None = None
         if self._found.status.is_success:
             self._verdicts = run_filters(self._found, candidates(self._found, snapshot))
-        self._refusal = Refusal(snapshot, self._found, self._verdicts)
+        self._refusal = FitError(snapshot, self._found, self._verdicts)
 
     def as_json(self) -> Json:
         """Return all parts that are not empty; lists of names and of reasons are sorted."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from yarl import URL
 
-from moorage.runtime.client.connection import Connection
+from moorage.runtime.client.http_connection import Connection
 from moorage.runtime.client.sockets import CONNECT_SECONDS, IDLE_CONNECTION_SECONDS, connected_socket
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """The REST client: bytes in, bytes out, refusals as the exceptions of `moorage.errors`.
 
-What the bytes mean is the caller's business; the paths come from `moorage.runtime.resources`. Nothing is retried here
-but a request that the API server turned away unread (429 with Retry-After): whether a lost write may be repeated, only
+The caller knows what the bytes mean; the paths come from `moorage.runtime.api_resources`. Nothing is retried here but
+a request that the API server turned away unread (429 with Retry-After): whether a lost write may be repeated, only
 its caller knows. Writes raise NotLeader once this replica cannot be sure of its lease.
 """
 

@@ -15,9 +15,9 @@ from moorage.runtime.client.transport import HEADERS, UNAUTHORIZED, HttpTranspor
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator
 
+    from moorage.runtime.client.client_tls import TlsContexts
     from moorage.runtime.client.credentials import Credentials, Tokens
     from moorage.runtime.client.kube import Answer, Transport
-    from moorage.runtime.client.tls import TlsContexts
 
 
 @asynccontextmanager

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from aiohttp import ClientHandlerType, ClientRequest, ClientResponse
 
+    from moorage.runtime.client.client_tls import TlsContexts
     from moorage.runtime.client.credentials import Credentials, Tokens
-    from moorage.runtime.client.tls import TlsContexts
 
 HEADERS = {
     "User-Agent": f"moorage/{moorage.__version__}",

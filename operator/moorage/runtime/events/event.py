@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from moorage.runtime.resources import EVENT
+from moorage.runtime.api_resources import EVENT
 from moorage.runtime.timestamps import micro_time
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from moorage.model.pod import Pod
+    from moorage.model.pods.pod import Pod
 
 NOTE_BYTES = 1024
 """Upstream's NoteLengthLimit: the API server refuses longer notes."""

@@ -10,20 +10,20 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from moorage.engine.inbox import ExtendersAnswered
+from moorage.engine.messages import ExtendersAnswered
 from moorage.errors import ExtenderError, NotFound, NotLeader
 from moorage.runtime.extenders.breaker import BreakerState, CircuitBreaker
-from moorage.runtime.extenders.connection import ExtenderConnection, without_user
-from moorage.runtime.extenders.cycle import ExtenderCycle
-from moorage.runtime.extenders.http import HttpExtender
+from moorage.runtime.extenders.extender_client import ExtenderConnection, without_user
+from moorage.runtime.extenders.extender_rounds import ExtenderCycle
+from moorage.runtime.extenders.http_extender import HttpExtender
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from moorage.api.extender import Extender
-    from moorage.engine.preemption import Candidate
+    from moorage.engine.preemption.victim_search import Candidate
     from moorage.model.node import Node
-    from moorage.model.pod import Pod
+    from moorage.model.pods.pod import Pod
     from moorage.runtime.extenders.ports import ExtenderLimits, ExtenderPorts
 
 VICTIM_READS = 16

@@ -11,7 +11,7 @@ from aiohttp import ClientSession, DummyCookieJar, TCPConnector
 import moorage
 
 if TYPE_CHECKING:
-    from moorage.model.pod import Pod
+    from moorage.model.pods.pod import Pod
     from moorage.runtime.clock import Clock
 
 IDLE_CONNECTION_SECONDS = 30.0

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from moorage.errors import ApiError, ApiUnreachable, Forbidden, Gone, NotFound, TooManyRequests
-from moorage.framework.events import ClusterEvent, added, deleted, updated
+from moorage.framework.cluster_events import ClusterEvent, added, deleted, updated
 from moorage.runtime.backoff import Backoff
 from moorage.runtime.client.reachability import level_of
 from moorage.runtime.informers.list_watch import DELETED, ListWatch

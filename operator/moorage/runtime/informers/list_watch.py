@@ -9,9 +9,9 @@ from typing import TypeVar
 import msgspec
 
 from moorage.errors import ApiError, Gone
+from moorage.runtime.api_resources import Resource
 from moorage.runtime.client.kube import KubeClient
 from moorage.runtime.client.refusals import refusal
-from moorage.runtime.resources import Resource
 
 T = TypeVar("T")
 

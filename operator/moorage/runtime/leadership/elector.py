@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from moorage.errors import ApiError, ApiUnreachable, Conflict, NotFound
+from moorage.runtime.api_resources import LEASE
 from moorage.runtime.client.reachability import level_of
 from moorage.runtime.events.event import Event, ObjectReference
 from moorage.runtime.leadership.lease import Lease, LeaseMetadata, LeaseSpec
-from moorage.runtime.resources import LEASE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

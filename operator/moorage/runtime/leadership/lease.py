@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from moorage.runtime.resources import LEASE
+from moorage.runtime.api_resources import LEASE
 from moorage.runtime.timestamps import micro_time
 
 RELEASED_SECONDS = 1

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from moorage.framework.events import ClusterEvent
+from moorage.framework.cluster_events import ClusterEvent
 from moorage.runtime.metrics.collectors import Counts, Distributions
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
-    from moorage.engine.inbox import Message
+    from moorage.engine.messages import Message
     from moorage.runtime.metrics.collectors import Count, Distribution
 
 MOST_ATTEMPTS = 15

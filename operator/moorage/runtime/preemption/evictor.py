@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from moorage.errors import ApiError, ApiUnreachable, Conflict, Forbidden, MoorageError, NotFound, NotLeader
 from moorage.runtime.events.event import Event, pod_reference, preempted
-from moorage.runtime.preemption.watch import Evicted, EvictedPods
-from moorage.runtime.preemption.writes import VictimWriter
+from moorage.runtime.preemption.evicted_pods import Evicted, EvictedPods
+from moorage.runtime.preemption.victim_writer import VictimWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from moorage.engine.outcomes import Unschedulable
-    from moorage.model.pod import Pod
+    from moorage.model.pods.pod import Pod
     from moorage.runtime.client.kube import KubeClient
     from moorage.runtime.clock import Clock
     from moorage.runtime.reporter import Recorder

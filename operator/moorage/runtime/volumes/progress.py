@@ -10,17 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from moorage.cluster.intents import BindVolume, SelectNode
+from moorage.cluster.node_selectors import node_matches
 from moorage.errors import MoorageError
-from moorage.framework.intents import BindVolume, SelectNode
-from moorage.framework.node_selectors import node_matches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from moorage.framework.intents import Intent
+    from moorage.cluster.intents import Intent
     from moorage.model.node import Node
-    from moorage.model.pod import Pod
-    from moorage.model.volumes import PersistentVolume, PersistentVolumeClaim
+    from moorage.model.pods.pod import Pod
+    from moorage.model.volumes.storage_objects import PersistentVolume, PersistentVolumeClaim
     from moorage.runtime.volumes.stores import VolumeStores
 
 

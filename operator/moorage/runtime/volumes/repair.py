@@ -12,17 +12,17 @@ import logging
 from typing import TYPE_CHECKING
 
 from moorage.errors import Conflict, MoorageError, NotFound
+from moorage.runtime.api_resources import PERSISTENT_VOLUME_CLAIM
 from moorage.runtime.events.event import Event, ObjectReference, pod_reference
-from moorage.runtime.resources import PERSISTENT_VOLUME_CLAIM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from moorage.model.pod import Pod
-    from moorage.model.volumes import PersistentVolumeClaim
+    from moorage.model.pods.pod import Pod
+    from moorage.model.volumes.storage_objects import PersistentVolumeClaim
     from moorage.runtime.reporter import Recorder
     from moorage.runtime.volumes.stores import VolumeStores
-    from moorage.runtime.volumes.writes import VolumeWriter
+    from moorage.runtime.volumes.volume_writer import VolumeWriter
 
 logger = logging.getLogger(__name__)
 

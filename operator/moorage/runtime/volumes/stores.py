@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from moorage.model.node import Node
-    from moorage.model.pod import Pod
-    from moorage.model.volumes import PersistentVolume, PersistentVolumeClaim
+    from moorage.model.pods.pod import Pod
+    from moorage.model.volumes.storage_objects import PersistentVolume, PersistentVolumeClaim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,1 @@
+"""Columns: arrays with one entry for each node."""

@@ -1,0 +1,80 @@
+"""Which images are on which nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from moorage.cluster.arrays import BoolArray
+    from moorage.cluster.generations import Generations
+
+Images = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ImageColumn:
+    """One image by one of its names."""
+
+    present: BoolArray
+    """The nodes of the view that have it."""
+    size_bytes: int
+    """Its size as the first node said that had it (as in kube-scheduler, for all nodes)."""
+    node_count: int
+    """How many nodes of the cluster have it."""
+
+
+class _Image:
+    """An image name: its size, who has it, and the flags by node once somebody asked."""
+
+    __slots__ = ("generation", "nodes", "present", "size_bytes")
+
+    def __init__(self, size_bytes: int) -> None:
+        self.size_bytes = size_bytes
+        self.nodes: set[str] = set()
+        self.present: BoolArray | None = None
+        self.generation = (-1, -1)
+
+
+class ImageColumns:
+    """All image names on all nodes. Flags are made on demand: most images are never asked for."""
+
+    def __init__(self, slot_of: Mapping[str, int], generations: Generations) -> None:
+        self._slot_of = slot_of
+        self._generations = generations
+        self._images: dict[str, _Image] = {}
+
+    def replace(self, node_name: str, old: Images, new: Images) -> None:
+        """Take note of what a node had and has."""
+        if old == new:
+            return
+        for name, _ in old:
+            image = self._images.get(name)
+            if image is not None:
+                image.nodes.discard(node_name)
+                if not image.nodes:
+                    del self._images[name]
+        for name, size_bytes in new:
+            image = self._images.setdefault(name, _Image(size_bytes))
+            image.nodes.add(node_name)
+        self._generations.images += 1
+
+    def column(self, name: str) -> ImageColumn | None:
+        """Return an image's column, None where no node has it."""
+        image = self._images.get(name)
+        if image is None:
+            return None
+        generation = (self._generations.nodes, self._generations.images)
+        if image.present is None or image.generation != generation:
+            image.present, image.generation = self._flags(image), generation
+        return ImageColumn(image.present, image.size_bytes, len(image.nodes))
+
+    def _flags(self, image: _Image) -> BoolArray:
+        flags = np.zeros(len(self._slot_of), dtype=np.bool_)
+        flags[[self._slot_of[node_name] for node_name in image.nodes]] = True
+        flags.flags.writeable = False
+        return flags

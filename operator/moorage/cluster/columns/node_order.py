@@ -1,0 +1,65 @@
+"""The order in which nodes are looked at: zone by zone in turn, so that a sample holds nodes of all zones.
+
+Upstream: `pkg/scheduler/backend/cache/node_tree.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain, zip_longest
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from moorage.cluster.arrays import IntArray
+    from moorage.model.node import Node
+
+Zone = tuple[str, str]
+
+_REGION_LABELS = ("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
+_ZONE_LABELS = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+
+
+class NodeOrder:
+    """Zones, and the nodes of each, in the order in which they came."""
+
+    def __init__(self, slot_of: Mapping[str, int]) -> None:
+        self._slot_of = slot_of
+        self._zones: dict[Zone, dict[str, None]] = {}
+        self._order: IntArray | None = None
+
+    def add(self, node: Node) -> None:
+        """Put a new node at the end of its zone."""
+        self._zones.setdefault(_zone(node), {})[node.name] = None
+        self._order = None
+
+    def update(self, old: Node, new: Node) -> None:
+        """Move a node whose zone changed."""
+        if _zone(old) != _zone(new):
+            self.remove(old)
+            self.add(new)
+
+    def remove(self, node: Node) -> None:
+        """Take a node out."""
+        zone = _zone(node)
+        del self._zones[zone][node.name]
+        if not self._zones[zone]:
+            del self._zones[zone]
+        self._order = None
+
+    @property
+    def slots(self) -> IntArray:
+        """The slots of all nodes, in turn."""
+        if self._order is None:
+            turns = chain.from_iterable(zip_longest(*self._zones.values()))
+            self._order = np.array([self._slot_of[name] for name in turns if name is not None], dtype=np.int64)
+        return self._order
+
+
+def _zone(node: Node) -> Zone:
+    return _first(node.labels, _REGION_LABELS), _first(node.labels, _ZONE_LABELS)
+
+
+def _first(labels: Mapping[str, str], keys: tuple[str, ...]) -> str:
+    return next((labels[key] for key in keys if key in labels), "")

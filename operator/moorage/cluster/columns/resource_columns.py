@@ -1,0 +1,82 @@
+"""What nodes offer of each resource, and what placed pods take of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from moorage.model.resources import CPU, MEMORY, PODS, Resources
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from moorage.cluster.arrays import IntArray
+    from moorage.cluster.columns.column import Column, Slots
+    from moorage.model.pods.pod import Pod
+
+_DEFAULTED = frozenset({CPU, MEMORY})
+"""Resources that scoring assumes a default of; of all others non-zero requests are the requests."""
+
+
+class ResourceColumns:
+    """One column a resource of allocatable, requested and non-zero requested amounts."""
+
+    def __init__(self, slots: Slots) -> None:
+        self._slots = slots
+        self._allocatable: dict[str, Column[np.int64]] = {}
+        self._requested: dict[str, Column[np.int64]] = {}
+        self._non_zero = {name: slots.integers() for name in _DEFAULTED}
+        self._nothing = slots.integers()
+        self._pods = slots.integers()
+
+    def set_allocatable(self, slot: int, resources: Resources) -> None:
+        """Write all that a node offers."""
+        for column in self._allocatable.values():
+            column.data[slot] = 0
+        for name, amount in resources.amounts:
+            self._column(self._allocatable, name).data[slot] = amount
+
+    def add(self, pod: Pod, slot: int) -> None:
+        """Add what a pod takes."""
+        self._pods.data[slot] += 1
+        for name, amount in pod.requests.amounts:
+            self._column(self._requested, name).data[slot] += amount
+        for name, amount in pod.non_zero_requests.amounts:
+            if name in _DEFAULTED:
+                self._non_zero[name].data[slot] += amount
+
+    def remove(self, pod: Pod, slot: int) -> None:
+        """Take off what a pod took when it was added."""
+        self._pods.data[slot] -= 1
+        for name, amount in pod.requests.amounts:
+            self._requested[name].data[slot] -= amount
+        for name, amount in pod.non_zero_requests.amounts:
+            if name in _DEFAULTED:
+                self._non_zero[name].data[slot] -= amount
+
+    def allocatable(self, name: str) -> IntArray:
+        """Return what nodes offer."""
+        return self._allocatable.get(name, self._nothing).view
+
+    def requested(self, name: str) -> IntArray:
+        """Return what placed pods take."""
+        return self._requested.get(name, self._nothing).view
+
+    def non_zero_requested(self, name: str) -> IntArray:
+        """Return what placed pods take for scoring."""
+        return self._non_zero[name].view if name in _DEFAULTED else self.requested(name)
+
+    @property
+    def allowed_pods(self) -> IntArray:
+        """How many pods nodes take."""
+        return self.allocatable(PODS)
+
+    @property
+    def pod_count(self) -> IntArray:
+        """How many pods nodes have."""
+        return self._pods.view
+
+    def _column(self, columns: dict[str, Column[np.int64]], name: str) -> Column[np.int64]:
+        column = columns.get(name)
+        if column is None:
+            column = columns[name] = self._slots.integers()
+        return column

@@ -1,0 +1,37 @@
+"""What was computed for a pod shape and need not be computed again until something that it depends on changes."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from moorage.model.pods.pod import PodShape
+
+T = TypeVar("T")
+
+_MAX_ENTRIES = 2048  # some 200 templates that are being scheduled; an entry is mostly an array over all nodes
+
+
+class Memo:
+    """Remembers one value a subject and shape, with the generation that it was computed at; least recently used go."""
+
+    def __init__(self, max_entries: int = _MAX_ENTRIES) -> None:
+        self._max_entries = max_entries
+        self._entries: OrderedDict[tuple[Hashable, PodShape], tuple[Hashable, Any]] = OrderedDict()
+
+    def get(self, subject: Hashable, shape: PodShape, generation: Hashable, compute: Callable[[], T]) -> T:
+        """Return the remembered value if it is of this generation, else compute and remember it."""
+        key = (subject, shape)
+        entry = self._entries.get(key)
+        if entry is not None and entry[0] == generation:
+            self._entries.move_to_end(key)
+            value: T = entry[1]
+            return value
+        value = compute()
+        self._entries[key] = (generation, value)
+        self._entries.move_to_end(key)
+        if len(self._entries) > self._max_entries:
+            self._entries.popitem(last=False)
+        return value

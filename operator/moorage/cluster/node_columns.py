@@ -1,0 +1,177 @@
+"""The cluster as columns over nodes: the writing side, which only the engine's cache holds.
+
+Whoever writes sees to it that no cycle runs meanwhile, that pods are added to nodes that are known, and that a pod that
+has run to its end is not added at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, TypeVar
+
+from moorage.cluster.cluster_objects import ClusterObjects
+from moorage.cluster.columns.column import Slots
+from moorage.cluster.columns.image_columns import ImageColumns
+from moorage.cluster.columns.label_columns import LabelColumns
+from moorage.cluster.columns.node_order import NodeOrder
+from moorage.cluster.columns.port_columns import PortColumns
+from moorage.cluster.columns.priority_column import PriorityColumn
+from moorage.cluster.columns.resource_columns import ResourceColumns
+from moorage.cluster.columns.vocabulary import VocabularyColumn
+from moorage.cluster.generations import Generations
+from moorage.cluster.terms.placed_shapes import PlacedShapes
+from moorage.cluster.volumes.attachable_volumes import AttachableVolumes
+from moorage.cluster.volumes.volume_users import VolumeUsers
+from moorage.model.node import Node, Taint
+
+if TYPE_CHECKING:
+    from moorage.model.pods.pod import Pod
+
+T = TypeVar("T")
+
+
+class NodeColumns:
+    """Nodes, the pods placed on them, and every column that follows from both.
+
+    The parts are read by `moorage.cluster.snapshot`; objects are written through theirs.
+    """
+
+    def __init__(self) -> None:
+        self.generations = Generations()
+        self.nodes: list[Node] = []
+        """Nodes by slot."""
+        self.names: list[str] = []
+        """Names of nodes by slot."""
+        self.slot_of: dict[str, int] = {}
+        self.slots = Slots()
+        self.resources = ResourceColumns(self.slots)
+        self.priorities = PriorityColumn(self.slots)
+        self.labels = LabelColumns(self.slots, self.nodes)
+        self.unschedulable = self.slots.flags()
+        self.taints: VocabularyColumn[tuple[Taint, ...]] = VocabularyColumn(self.slots)
+        self.features: VocabularyColumn[frozenset[str]] = VocabularyColumn(self.slots)
+        self.images = ImageColumns(self.slot_of, self.generations)
+        self.ports = PortColumns(self.slots)
+        self.placed = PlacedShapes(self.slots, self.slot_of)
+        self.order = NodeOrder(self.slot_of)
+        self.objects = ClusterObjects(self.generations)
+        self.volume_users = VolumeUsers()
+        self.attachable_volumes = AttachableVolumes(self.slots, self.slot_of, self.objects.of_kind)
+        self.pod_generations = self.slots.integers()
+        """What `generations.pods` was when pods were last placed on each node, or taken off."""
+        self._pods: list[dict[str, Pod]] = []
+        self._placed: dict[str, tuple[Pod, str]] = {}
+
+    def set_node(self, node: Node) -> None:
+        """Add a node, or its new version."""
+        slot = self.slot_of.get(node.name)
+        if slot is None:
+            self._add_node(node)
+            return
+        old = self.nodes[slot]
+        self.nodes[slot] = node
+        self.images.replace(node.name, old.images, node.images)
+        if not _alike(old, node):
+            self.order.update(old, node)
+            self.labels.replace(slot, old.labels, node.labels)
+            self._write(slot, node)
+            self._nodes_changed()
+
+    def remove_node(self, name: str) -> Collection[Pod]:
+        """Remove a node and the pods on it; return those pods, for the case that the node comes back."""
+        slot = self.slot_of[name]
+        node = self.nodes[slot]
+        pods = tuple(self._pods[slot].values())
+        for pod in pods:
+            self.remove_pod(pod)
+        self.images.replace(name, node.images, ())
+        self.order.remove(node)
+        last = self.slots.remove(slot)
+        _take_place(self.nodes, slot, last)
+        _take_place(self.names, slot, last)
+        _take_place(self._pods, slot, last)
+        del self.slot_of[name]
+        if slot != last:
+            self.slot_of[self.names[slot]] = slot
+        self._nodes_changed()
+        return pods
+
+    def add_pod(self, pod: Pod, node_name: str) -> None:
+        """Place a pod on a node; a pod that is placed already raises ValueError."""
+        if pod.uid in self._placed:
+            raise ValueError(f"pod {pod.key} is placed already")
+        slot = self.slot_of[node_name]
+        self._placed[pod.uid] = (pod, node_name)
+        self._pods_change(slot)
+        self._pods[slot][pod.uid] = pod
+        self.resources.add(pod, slot)
+        self.priorities.add(pod, slot, self._pods[slot].values())
+        self.placed.add(pod, node_name)
+        for port in pod.shape.host_ports:
+            self.ports.add(port, slot)
+        if pod.shape.volumes:
+            self.volume_users.add(pod, node_name)
+            self.attachable_volumes.add(pod, node_name)
+
+    def remove_pod(self, pod: Pod) -> None:
+        """Take a pod off its node, as it was when it was placed; only the uid of `pod` counts."""
+        placed, node_name = self._placed.pop(pod.uid)
+        slot = self.slot_of[node_name]
+        del self._pods[slot][placed.uid]
+        self._pods_change(slot)
+        self.resources.remove(placed, slot)
+        self.priorities.remove(placed, slot, self._pods[slot].values())
+        self.placed.remove(placed, node_name)
+        for port in placed.shape.host_ports:
+            self.ports.remove(port, slot)
+        if placed.shape.volumes:
+            self.volume_users.remove(placed, node_name)
+            self.attachable_volumes.remove(placed, node_name)
+
+    def pods_on(self, slot: int) -> Collection[Pod]:
+        """Return the pods placed on a node."""
+        return self._pods[slot].values()
+
+    def _add_node(self, node: Node) -> None:
+        slot = self.slots.append()
+        self.nodes.append(node)
+        self.names.append(node.name)
+        self._pods.append({})
+        self.slot_of[node.name] = slot
+        self.images.replace(node.name, (), node.images)
+        self.order.add(node)
+        self.labels.replace(slot, {}, node.labels)
+        self._write(slot, node)
+        self._nodes_changed()
+
+    def _pods_change(self, slot: int) -> None:
+        self.generations.pods += 1
+        self.pod_generations.data[slot] = self.generations.pods
+
+    def _write(self, slot: int, node: Node) -> None:
+        self.resources.set_allocatable(slot, node.allocatable)
+        self.unschedulable.data[slot] = node.unschedulable
+        self.taints.set(slot, node.taints)
+        self.features.set(slot, node.declared_features)
+
+    def _nodes_changed(self) -> None:
+        self.generations.nodes += 1
+        self.labels.compact()
+        self.taints.compact()
+        self.features.compact()
+
+
+def _take_place(rows: list[T], slot: int, last: int) -> None:
+    rows[slot] = rows[last]
+    rows.pop()
+
+
+def _alike(old: Node, new: Node) -> bool:
+    """Whether a node's new version means the same to scheduling (most only bring a heartbeat)."""
+    return (
+        old.labels == new.labels
+        and old.taints == new.taints
+        and old.unschedulable == new.unschedulable
+        and old.allocatable == new.allocatable
+        and old.declared_features == new.declared_features
+    )

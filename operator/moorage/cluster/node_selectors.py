@@ -1,0 +1,99 @@
+"""Node selectors over all nodes at once.
+
+A requirement is evaluated once for each value that its label has anywhere, and the answers are gathered by the nodes'
+value ids. Upstream: component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from moorage.cluster.arrays import BoolArray
+    from moorage.cluster.snapshot import Snapshot
+    from moorage.model.node import Node
+    from moorage.model.pods.pod import PodShape
+    from moorage.model.selectors import NodeSelector, NodeSelectorTerm, Requirement
+
+METADATA_NAME = "metadata.name"
+"""The only field that matchFields knows."""
+
+
+def matches_pod_affinity(shape: PodShape, nodes: Snapshot) -> BoolArray:
+    """Which nodes meet the nodeSelector and the required node affinity of pods of the shape."""
+    matching = np.ones(nodes.size, dtype=np.bool_)
+    for key, value in (shape.node_selector or {}).items():
+        matching &= label_equals(key, value, nodes)
+    required = shape.node_affinity and shape.node_affinity.required
+    return matching & matches_selector(required, nodes) if required else matching
+
+
+def node_meets_pod_affinity(shape: PodShape, node: Node) -> bool:
+    """Whether one node, which need not be in a snapshot, meets the shape's nodeSelector and required node affinity."""
+    if any(node.labels.get(key) != value for key, value in (shape.node_selector or {}).items()):
+        return False
+    required = shape.node_affinity and shape.node_affinity.required
+    return not required or node_matches(required, node)
+
+
+def matches_selector(selector: NodeSelector, nodes: Snapshot) -> BoolArray:
+    """Which nodes meet one of the selector's terms; terms that cannot be read or state nothing match no node."""
+    matching = np.zeros(nodes.size, dtype=np.bool_)
+    for term in selector.terms:
+        matching |= matches_term(term, nodes)
+    return matching
+
+
+def matches_term(term: NodeSelectorTerm, nodes: Snapshot) -> BoolArray:
+    """Which nodes meet all requirements of a term."""
+    if term.error or term.is_empty:
+        return np.zeros(nodes.size, dtype=np.bool_)
+    matching = np.ones(nodes.size, dtype=np.bool_)
+    for requirement in term.expressions:
+        matching &= matches_requirement(requirement, nodes)
+    for requirement in term.fields:
+        matching &= _matches_field(requirement, nodes)
+    return matching
+
+
+def matches_requirement(requirement: Requirement, nodes: Snapshot) -> BoolArray:
+    """Which nodes' labels meet a requirement."""
+    column = nodes.label(requirement.key)
+    answers = [requirement.matches({requirement.key: value}) for value in column.values]
+    # The last answer is for nodes without the label: their id, ABSENT, indexes from the end.
+    return np.array([*answers, requirement.matches({})], dtype=np.bool_)[column.ids]
+
+
+def label_equals(key: str, value: str, nodes: Snapshot) -> BoolArray:
+    """Which nodes carry a label with exactly this value."""
+    column = nodes.label(key)
+    return np.array([*(known == value for known in column.values), False], dtype=np.bool_)[column.ids]
+
+
+def node_matches(selector: NodeSelector, node: Node) -> bool:
+    """Whether one node meets one of the selector's terms."""
+    return any(_node_meets(term, node) for term in selector.terms)
+
+
+def _node_meets(term: NodeSelectorTerm, node: Node) -> bool:
+    if term.error or term.is_empty:
+        return False
+    fields: Mapping[str, str] = {METADATA_NAME: node.name}
+    return all(requirement.matches(node.labels) for requirement in term.expressions) and all(
+        requirement.matches(fields) for requirement in term.fields
+    )
+
+
+def _matches_field(requirement: Requirement, nodes: Snapshot) -> BoolArray:
+    """Which nodes' fields meet a requirement; by API validation it names one node, and only In and NotIn exist."""
+    if requirement.key != METADATA_NAME:
+        return np.full(nodes.size, requirement.matches({}), dtype=np.bool_)
+    excluded = requirement.operator == "NotIn"
+    matching = np.full(nodes.size, excluded, dtype=np.bool_)
+    positions = [position for name in requirement.values if (position := nodes.position(name)) is not None]
+    matching[positions] = not excluded
+    return matching

@@ -1,0 +1,1 @@
+"""Volumes that placed and assumed pods use."""

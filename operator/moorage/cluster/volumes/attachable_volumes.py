@@ -1,0 +1,246 @@
+"""How many volumes each CSI driver has to keep attached to each node.
+
+A volume is resolved from the pod's claim, over the claim's volume or, while it is not bound, its storage class. Hence
+the counts depend on storage objects as much as on pods: claims are resolved anew when an object has changed since they
+were last asked for, and only then; between, a pod that comes or goes costs one addition a volume.
+
+Upstream: `pkg/scheduler/framework/plugins/nodevolumelimits/csi.go`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from moorage.model.volumes.decode_volumes import (
+    AWS_EBS_DRIVER,
+    AZURE_DISK_DRIVER,
+    GCE_PD_DRIVER,
+    ebs_volume_id,
+    gce_volume_handle,
+)
+from moorage.model.volumes.storage_objects import (
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    PodVolume,
+    StorageClass,
+    VolumeAttachment,
+)
+
+if TYPE_CHECKING:
+    from moorage.cluster.arrays import BoolArray, IntArray
+    from moorage.cluster.columns.column import Column, Slots
+    from moorage.model.pods.pod import Pod
+
+Objects = Callable[[str], Mapping[str, Any]]
+"""The objects of a kind by key (`namespace/name`, or the name where there is no namespace)."""
+
+MIGRATED_PROVISIONERS = {
+    "kubernetes.io/aws-ebs": AWS_EBS_DRIVER,
+    "kubernetes.io/azure-disk": AZURE_DISK_DRIVER,
+    "kubernetes.io/cinder": "cinder.csi.openstack.org",
+    "kubernetes.io/gce-pd": GCE_PD_DRIVER,
+    "kubernetes.io/portworx-volume": "pxd.portworx.com",
+}
+"""The CSI drivers that serve what in-tree provisioners made (upstream: csi-translation-lib)."""
+
+
+UNLIMITED = int(np.iinfo(np.int64).max)
+"""The limit of a node that states none."""
+
+
+class VolumeKey(NamedTuple):
+    """A volume as its CSI driver knows it."""
+
+    driver: str
+    handle: str
+
+
+_Source = str | VolumeKey
+
+
+class AttachableVolumes:
+    """Volumes in use by node. Written by the columns only.
+
+    What a pod mounts is kept by its source: a claim's key, or the volume itself for a disk. Sources are resolved to
+    volumes once somebody asks, and again whenever storage objects or nodes have changed.
+    """
+
+    def __init__(self, slots: Slots, slot_of: Mapping[str, int], objects: Objects) -> None:
+        self._slots = slots
+        self._slot_of = slot_of
+        self._objects = objects
+        self._generation: Hashable | None = None
+        self._sources: dict[_Source, Counter[str]] = {}
+        """How many pods of each node mount a source."""
+        self._volumes: dict[_Source, VolumeKey | None] = {}
+        """What the sources were when they were last resolved."""
+        self._users: dict[VolumeKey, Counter[str]] = {}
+        """How many sources of each node stand for a volume."""
+        self._attached: dict[str, set[VolumeKey]] = {}
+        self._columns: dict[str, Column[np.int64]] = {}
+        self._limits: dict[str, IntArray] = {}
+
+    def add(self, pod: Pod, node_name: str) -> None:
+        """Count a placed pod's volumes in."""
+        for source in set(_sources(pod)):
+            nodes = self._sources.setdefault(source, Counter())
+            nodes[node_name] += 1
+            if nodes[node_name] == 1 and self._generation is not None:
+                if source not in self._volumes:
+                    self._volumes[source] = _resolve(source, self._objects)
+                self._use(self._volumes[source], node_name, 1)
+
+    def remove(self, pod: Pod, node_name: str) -> None:
+        """Count the volumes of a pod out that was added."""
+        for source in set(_sources(pod)):
+            nodes = self._sources[source]
+            nodes[node_name] -= 1
+            if not nodes[node_name]:
+                del nodes[node_name]
+                self._use(self._volumes.get(source), node_name, -1)
+            if not nodes:
+                del self._sources[source]
+                self._volumes.pop(source, None)
+
+    def counts(self, driver: str, generation: Hashable) -> IntArray:
+        """Return how many of a driver's volumes each node has, in use by its pods or attached otherwise."""
+        self._refresh(generation)
+        return self._column(driver).view
+
+    def limits(self, driver: str, generation: Hashable) -> IntArray:
+        """Return how many of a driver's volumes each node takes, UNLIMITED where its CSINode does not say."""
+        self._refresh(generation)
+        if driver not in self._limits:
+            limits = np.full(self._slots.size, UNLIMITED, np.int64)
+            csi_node: CSINode
+            for csi_node in self._objects("CSINode").values():
+                slot = self._slot_of.get(csi_node.name)
+                if slot is not None:
+                    limits[slot] = csi_node.limits.get(driver, UNLIMITED)
+            self._limits[driver] = limits
+        return self._limits[driver]
+
+    def in_use(self, key: VolumeKey, generation: Hashable) -> BoolArray:
+        """Return the nodes whose pods use the volume."""
+        self._refresh(generation)
+        using = np.zeros(self._slots.size, np.bool_)
+        using[[self._slot_of[node_name] for node_name in self._users.get(key, ())]] = True
+        return using
+
+    def count_for(self, pods: Iterable[Pod], node_name: str, driver: str, generation: Hashable) -> int:
+        """Return what `counts` would say of a node if these were its pods."""
+        self._refresh(generation)
+        keys = {key for pod in pods for key in attachable_volumes(pod, self._objects)}
+        return sum(key.driver == driver for key in keys | self._attached.get(node_name, set()))
+
+    def _refresh(self, generation: Hashable) -> None:
+        """Take in what has changed since somebody last asked."""
+        if generation == self._generation:
+            return
+        self._generation = generation
+        self._limits = {}
+        self._refresh_attachments()
+        for source, nodes in self._sources.items():
+            before, now = self._volumes.get(source), _resolve(source, self._objects)
+            self._volumes[source] = now
+            if before != now:
+                for node_name in nodes:
+                    self._use(before, node_name, -1)
+                    self._use(now, node_name, 1)
+
+    def _refresh_attachments(self) -> None:
+        before, self._attached = self._attached, {}
+        for key, node_name in self._attachments():
+            self._attached.setdefault(node_name, set()).add(key)
+        for node_name in before.keys() | self._attached.keys():
+            was, now = before.get(node_name, set()), self._attached.get(node_name, set())
+            for key in was ^ now:
+                if node_name in self._slot_of and node_name not in self._users.get(key, ()):
+                    self._change(key, node_name, 1 if key in now else -1)
+
+    def _use(self, key: VolumeKey | None, node_name: str, change: int) -> None:
+        """Count one source more or less that stands for a volume on a node."""
+        if key is None:
+            return
+        nodes = self._users.setdefault(key, Counter())
+        nodes[node_name] += change
+        first, last = nodes[node_name] == 1 and change > 0, not nodes[node_name]
+        if last:
+            del nodes[node_name]
+            if not nodes:
+                del self._users[key]
+        if (first or last) and key not in self._attached.get(node_name, ()):
+            self._change(key, node_name, change)
+
+    def _change(self, key: VolumeKey, node_name: str, change: int) -> None:
+        self._column(key.driver).data[self._slot_of[node_name]] += change
+
+    def _column(self, driver: str) -> Column[np.int64]:
+        if driver not in self._columns:
+            self._columns[driver] = self._slots.integers()
+        return self._columns[driver]
+
+    def _attachments(self) -> Iterator[tuple[VolumeKey, str]]:
+        """Yield the volumes that are attached to known nodes; in-tree volumes do not count here."""
+        volumes = self._objects("PersistentVolume")
+        attachment: VolumeAttachment
+        for attachment in self._objects("VolumeAttachment").values():
+            volume: PersistentVolume | None = volumes.get(attachment.volume_name or "")
+            if volume is None or volume.in_tree or not (volume.csi_driver and attachment.attacher):
+                continue
+            if attachment.node_name in self._slot_of:
+                yield VolumeKey(attachment.attacher, volume.csi_handle), attachment.node_name
+
+
+def is_attachable(volume: PodVolume) -> bool:
+    """Whether a volume may have to be attached by a CSI driver: claims, and in-tree disks that have moved to one."""
+    return volume.is_claim or (volume.disk is not None and volume.disk[0] in {"aws", "gce"})
+
+
+def attachable_volumes(pod: Pod, objects: Objects) -> Iterator[VolumeKey]:
+    """Yield the pod's volumes as far as a CSI driver is known to serve them."""
+    for source in _sources(pod):
+        key = _resolve(source, objects)
+        if key is not None:
+            yield key
+
+
+def _sources(pod: Pod) -> Iterator[_Source]:
+    """Yield the keys of the pod's claims, and the disks that CSI drivers serve."""
+    for volume in pod.shape.volumes:
+        if volume.is_claim:
+            yield f"{pod.namespace}/{volume.claim_of(pod.name)}"
+            continue
+        match volume.disk:
+            case ("aws", name):
+                yield VolumeKey(AWS_EBS_DRIVER, ebs_volume_id(name))
+            case ("gce", name):
+                yield VolumeKey(GCE_PD_DRIVER, gce_volume_handle(name))
+
+
+def _resolve(source: _Source, objects: Objects) -> VolumeKey | None:
+    if isinstance(source, VolumeKey):
+        return source
+    claim: PersistentVolumeClaim | None = objects("PersistentVolumeClaim").get(source)
+    if claim is None:
+        return None
+    volume: PersistentVolume | None = objects("PersistentVolume").get(claim.volume_name)
+    if volume is None:
+        return _volume_to_come(claim, objects)
+    if not volume.csi_driver or not volume.csi_handle:
+        return None
+    return VolumeKey(volume.csi_driver, volume.csi_handle)
+
+
+def _volume_to_come(claim: PersistentVolumeClaim, objects: Objects) -> VolumeKey | None:
+    """Return a name of our own for a volume that its class is about to make."""
+    storage_class: StorageClass | None = objects("StorageClass").get(claim.class_name)
+    if storage_class is None or not storage_class.provisioner:
+        return None
+    provisioner = storage_class.provisioner
+    return VolumeKey(MIGRATED_PROVISIONERS.get(provisioner, provisioner), f"claim {claim.key}")

@@ -1,0 +1,144 @@
+"""The configuration file: from its text to a configuration, or to everything that is wrong with it.
+
+    read_yaml ──▶ header ──▶ models and rules ──▶ plugin names ──▶ plugin arguments ──▶ warnings
+        every step adds its faults; only a text that is no YAML at all ends the reading early
+
+Arguments of plugins stay mappings here; whoever builds profiles has the plugins validate them (`check_profile`).
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from moorage.api.faults import message_of
+from moorage.api.v1alpha1 import DEFAULT_SCHEDULER_NAME
+from moorage.configuration.field_hints import FieldHints
+from moorage.configuration.plugin_names import plugin_faults, plugin_warnings, unknown_plugins
+from moorage.configuration.profile_check import ExtenderCheck, ProfileCheck, builder_faults, caller_faults
+from moorage.configuration.profile_names import profile_name_faults, profile_name_warnings
+from moorage.configuration.scheduler_configuration import (
+    API_VERSION,
+    DEFAULT_LEASE_NAME,
+    KIND,
+    ClientConnection,
+    KubeSchedulerConfiguration,
+    KubeSchedulerProfile,
+    LeaderElection,
+)
+from moorage.configuration.tolerant import TolerantValidation
+from moorage.configuration.yaml_source import YamlSource, read_yaml
+from moorage.errors import ConfigurationError, Fault
+
+__all__ = [
+    "ClientConnection",
+    "KubeSchedulerConfiguration",
+    "KubeSchedulerProfile",
+    "LeaderElection",
+    "LoadedConfiguration",
+    "load",
+]
+
+GROUP = "kubescheduler.config.k8s.io"
+OLDER_VERSIONS = ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2", "v1beta3")
+KUBE_SCHEDULER_LEASE = "kube-scheduler"
+
+_ADDRESS = f"is no field of {API_VERSION} and is not used; --bind-address and --port say where moorage serves"
+_UNUSED = {
+    "healthzBindAddress": _ADDRESS,
+    "metricsBindAddress": _ADDRESS,
+    "enableProfiling": "has no effect; there are no Go profiles to serve",
+    "enableContentionProfiling": "has no effect; there are no Go profiles to serve",
+    "delayCacheUntilActive": "has no effect; every replica keeps its cache warm",
+}
+"""Fields that are accepted and not acted upon, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedConfiguration:
+    """A configuration that can be used, and what its author should know about it."""
+
+    configuration: KubeSchedulerConfiguration
+    """The configuration in force, with every name settled."""
+    warnings: tuple[Fault, ...]
+    """What is accepted and does not act as it stands there."""
+
+
+def load(
+    text: str,
+    *,
+    known_plugins: Collection[str],
+    check_profile: ProfileCheck = lambda _: (),
+    check_extender: ExtenderCheck = lambda _: (),
+    allow_default_scheduler: bool = False,
+) -> LoadedConfiguration:
+    """Read a KubeSchedulerConfiguration; ConfigurationError holds all its faults, in the order of their lines.
+
+    `check_profile` is asked about each profile as far as it could be read; it knows the plugins and their arguments.
+    `check_extender` is asked about each extender that could be read; it knows what certificates have to be.
+    """
+    source = read_yaml(text)
+    if not isinstance(source.content, Mapping):
+        raise ConfigurationError([Fault("", 1, f"the file must hold one {KIND}")])
+    faults = [*source.faults, *_header_faults(source)]
+    fields = {**source.content, "apiVersion": API_VERSION, "kind": KIND}
+    validation = TolerantValidation(KubeSchedulerConfiguration, fields)
+    faults += _model_faults(source, validation)
+    faults += plugin_faults(source, known_plugins)
+    faults += profile_name_faults(source, allow_default_scheduler=allow_default_scheduler)
+    misnamed = set(unknown_plugins(source, known_plugins))
+    named = {fault.path for fault in faults}
+    faults += [fault for fault in builder_faults(source, misnamed, check_profile) if fault.path not in named]
+    faults += caller_faults(source, check_extender)
+    if faults or validation.model is None:
+        raise ConfigurationError(_by_line(faults))
+    warnings = [*_warnings(source), *plugin_warnings(source, known_plugins), *profile_name_warnings(source)]
+    return LoadedConfiguration(_settled(validation.model), _by_line(warnings))
+
+
+def _model_faults(source: YamlSource, validation: TolerantValidation[KubeSchedulerConfiguration]) -> Iterator[Fault]:
+    hints = FieldHints(KubeSchedulerConfiguration) if validation.errors else None
+    for location, details in validation.errors:
+        hint = hints.for_error(location, details["type"]) if hints else ""
+        yield source.fault(location, message_of(details) + hint)
+
+
+def _by_line(faults: Iterable[Fault]) -> tuple[Fault, ...]:
+    return tuple(sorted(faults, key=lambda fault: (fault.line or 0, fault.path)))
+
+
+def _header_faults(source: YamlSource) -> Iterator[Fault]:
+    version = source.content.get("apiVersion")
+    group, _, name = str(version).partition("/")
+    if group == GROUP and name in OLDER_VERSIONS:
+        message = f"{version} is no longer served; write {API_VERSION}, and mend the fields that are then refused"
+        yield source.fault(("apiVersion",), message)
+    elif version != API_VERSION:
+        yield source.fault(("apiVersion",), f"must be {API_VERSION}" + (f", not {version!r}" if version else ""))
+    kind = source.content.get("kind")
+    if kind != KIND:
+        yield source.fault(("kind",), f"must be {KIND}" + (f", not {kind!r}" if kind else ""))
+
+
+def _warnings(source: YamlSource) -> Iterator[Fault]:
+    for name, message in _UNUSED.items():
+        if source.content.get(name) is not None:
+            yield source.fault((name,), message)
+    election = source.content.get("leaderElection") or {}
+    if election.get("resourceName") == KUBE_SCHEDULER_LEASE:
+        message = f"is kube-scheduler's own Lease; moorage uses one of its own, {DEFAULT_LEASE_NAME}"
+        yield source.fault(("leaderElection", "resourceName"), message)
+    connection = source.content.get("clientConnection") or {}
+    for name in ("acceptContentTypes", "contentType"):
+        if connection.get(name, "") not in {"", "application/json"}:
+            yield source.fault(("clientConnection", name), "has no effect; moorage speaks JSON")
+
+
+def _settled(configuration: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
+    """Put the names in force in place of those that kube-scheduler has, or implies."""
+    election = configuration.leader_election
+    if election.resource_name == KUBE_SCHEDULER_LEASE:
+        election = election.model_copy(update={"resource_name": DEFAULT_LEASE_NAME})
+    profiles = tuple(
+        profile.model_copy(update={"scheduler_name": profile.scheduler_name or DEFAULT_SCHEDULER_NAME})
+        for profile in configuration.profiles
+    )
+    return configuration.model_copy(update={"leader_election": election, "profiles": profiles})

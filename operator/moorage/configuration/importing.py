@@ -1,0 +1,70 @@
+"""A KubeSchedulerConfiguration as what moorage's own users write: SchedulingPolicy objects, and values of the chart.
+
+Pure. A profile and the policy made of it compile to the same plugins, weights and arguments.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moorage.api.v1alpha1 import API_VERSION, DEFAULT_SCHEDULER_NAME, KIND
+from moorage.configuration.component_config import KubeSchedulerConfiguration, KubeSchedulerProfile
+
+Manifest = dict[str, Any]
+
+_IN_POLICIES = {"profiles", "extenders", "percentage_of_nodes_to_score"}
+_IN_POLICIES |= {"pod_initial_backoff_seconds", "pod_max_backoff_seconds"}
+"""Fields of the process that policies carry themselves."""
+_HEADER = {"api_version", "kind"}
+_FROM_RELEASE = {"leader_election": {"resource_name", "resource_namespace"}, "client_connection": {"kubeconfig"}}
+"""What the chart says by itself, from the release's name and namespace."""
+
+
+def policies_of(configuration: KubeSchedulerConfiguration, *, allow_default_scheduler: bool = False) -> list[Manifest]:
+    """Return a policy for each profile, with what the process says for all of them.
+
+    Taking over the name default-scheduler stays the user's decision: without `allow_default_scheduler` the API server
+    refuses the policy of that name, and says what would allow it.
+    """
+    policies = [_policy(profile, configuration) for profile in configuration.profiles]
+    for policy in policies:
+        if allow_default_scheduler and policy["metadata"]["name"] == DEFAULT_SCHEDULER_NAME:
+            policy["spec"]["allowDefaultScheduler"] = True
+    return policies
+
+
+def names_default_scheduler(configuration: KubeSchedulerConfiguration) -> bool:
+    """Whether one of the profiles has kube-scheduler's name."""
+    return any(_name_of(profile) == DEFAULT_SCHEDULER_NAME for profile in configuration.profiles)
+
+
+def chart_values_of(configuration: KubeSchedulerConfiguration) -> Manifest:
+    """Return the chart's values for the rest of the file."""
+    config = configuration.model_dump(
+        mode="json",
+        by_alias=True,
+        exclude_unset=True,
+        exclude={**dict.fromkeys(_IN_POLICIES | _HEADER, True), **_FROM_RELEASE},
+    )
+    for address in ("healthzBindAddress", "metricsBindAddress"):
+        config.pop(address, None)
+    return {"config": {name: value for name, value in config.items() if value != {}}}
+
+
+def _policy(profile: KubeSchedulerProfile, configuration: KubeSchedulerConfiguration) -> Manifest:
+    written = profile.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude={"scheduler_name"})
+    spec: Manifest = {"filters": {"serverlessNodes": "Allow"}, **written}
+    shared = configuration.model_dump(mode="json", by_alias=True, exclude_unset=True, include=_IN_POLICIES)
+    if "percentageOfNodesToScore" in shared:
+        spec.setdefault("percentageOfNodesToScore", shared["percentageOfNodesToScore"])
+    spec["backoff"] = {
+        "initialSeconds": configuration.pod_initial_backoff_seconds,
+        "maxSeconds": configuration.pod_max_backoff_seconds,
+    }
+    if shared.get("extenders"):
+        spec["extenders"] = shared["extenders"]
+    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": _name_of(profile)}, "spec": spec}
+
+
+def _name_of(profile: KubeSchedulerProfile) -> str:
+    return profile.scheduler_name or DEFAULT_SCHEDULER_NAME

@@ -1,0 +1,87 @@
+"""The names of plugins in a configuration file: those that left kube-scheduler, and those that never were.
+
+The content is looked at as it was written, so that names are checked although other parts of the file are wrong.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from moorage.api.faults import Location
+from moorage.configuration.yaml_source import YamlSource, mappings_in
+from moorage.errors import Fault
+
+ALL_PLUGINS = "*"
+"""In `disabled`: all default plugins."""
+
+REMOVED_PLUGINS = {
+    "AzureDiskLimits": "NodeVolumeLimits counts CSI volumes",
+    "CinderLimits": "NodeVolumeLimits counts CSI volumes",
+    "DefaultPodTopologySpread": "PodTopologySpread spreads by default",
+    "EBSLimits": "NodeVolumeLimits counts CSI volumes",
+    "GCEPDLimits": "NodeVolumeLimits counts CSI volumes",
+    "NodeLabel": "NodeAffinity's addedAffinity selects nodes by label",
+    "NodePreferAvoidPods": "taints with the effect PreferNoSchedule say the same",
+    "NodeResourceLimits": "NodeResourcesFit looks at requests",
+    "NodeResourcesLeastAllocated": "NodeResourcesFit has the scoring strategy LeastAllocated",
+    "NodeResourcesMostAllocated": "NodeResourcesFit has the scoring strategy MostAllocated",
+    "RequestedToCapacityRatio": "NodeResourcesFit has the scoring strategy RequestedToCapacityRatio",
+    "SelectorSpread": "PodTopologySpread spreads by default",
+    "ServiceAffinity": "PodTopologySpread and InterPodAffinity place pods together",
+}
+"""Plugins that kube-scheduler once had, and what does their work now."""
+
+
+class _Mention(NamedTuple):
+    location: Location
+    name: str
+    disabled: bool
+
+
+def plugin_faults(source: YamlSource, known: Collection[str]) -> Iterator[Fault]:
+    """Yield the names that stand for nothing. A plugin that left may still be disabled: that is a warning."""
+    for mention in _unknown(source, known):
+        if mention.name not in REMOVED_PLUGINS:
+            near = get_close_matches(mention.name, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else "`moorage plugins` lists those there are"
+            yield source.fault(mention.location, f"there is no plugin {mention.name!r}; {hint}")
+        elif not mention.disabled:
+            yield source.fault(mention.location, _removed(mention.name))
+
+
+def plugin_warnings(source: YamlSource, known: Collection[str]) -> Iterator[Fault]:
+    """Yield the plugins that are disabled although they left."""
+    for mention in _unknown(source, known):
+        if mention.disabled and mention.name in REMOVED_PLUGINS:
+            yield source.fault(mention.location, _removed(mention.name))
+
+
+def unknown_plugins(source: YamlSource, known: Collection[str]) -> Iterator[Location]:
+    """Yield where a plugin is named that there is not."""
+    return (mention.location for mention in _unknown(source, known))
+
+
+def _removed(name: str) -> str:
+    return f"the plugin {name!r} was removed from kube-scheduler; {REMOVED_PLUGINS[name]}"
+
+
+def _unknown(source: YamlSource, known: Collection[str]) -> Iterator[_Mention]:
+    for mention in _mentions(source.content):
+        if mention.name not in known and not (mention.disabled and mention.name == ALL_PLUGINS):
+            yield mention
+
+
+def _mentions(content: Mapping[str, Any]) -> Iterator[_Mention]:
+    for index, profile in mappings_in(content.get("profiles")):
+        points = profile.get("plugins")
+        for point, plugin_set in points.items() if isinstance(points, Mapping) else ():
+            if isinstance(plugin_set, Mapping):
+                for side in ("enabled", "disabled"):
+                    yield from _named(("profiles", index, "plugins", point, side), plugin_set.get(side))
+        yield from _named(("profiles", index, "pluginConfig"), profile.get("pluginConfig"))
+
+
+def _named(location: Location, plugins: Any) -> Iterator[_Mention]:
+    for index, plugin in mappings_in(plugins):
+        if isinstance(plugin.get("name"), str):
+            yield _Mention((*location, index, "name"), plugin["name"], disabled=location[-1] == "disabled")

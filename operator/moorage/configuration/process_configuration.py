@@ -1,0 +1,101 @@
+"""The configuration file as the process's settings, defaults of all policies, and profiles beside them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from moorage.api.v1alpha1 import DEFAULT_SCHEDULER_NAME
+from moorage.configuration.component_config import (
+    KubeSchedulerConfiguration,
+    KubeSchedulerProfile,
+    LeaderElection,
+    LoadedConfiguration,
+)
+from moorage.errors import ConfigurationError, Fault, UnknownPlugin
+from moorage.framework.profile import Profile, ProfileSettings, ProfileSpec
+from moorage.framework.registry import Registry
+from moorage.settings import LeaderElectionSettings, Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessConfiguration:
+    """All that is known before the first policy is read."""
+
+    settings: Settings
+    defaults: ProfileSettings = field(default_factory=ProfileSettings)
+    """What a policy gets where it says nothing itself."""
+    profiles: tuple[Profile, ...] = ()
+    """Profiles of the file, built and so checked."""
+    warnings: tuple[Fault, ...] = ()
+
+
+def configure(flags: Settings, loaded: LoadedConfiguration | None, registry: Registry) -> ProcessConfiguration:
+    """Lay the file, which was checked when it was loaded, under the flags, and build its profiles."""
+    if loaded is None:
+        return ProcessConfiguration(settings=flags)
+    configuration = loaded.configuration
+    defaults = ProfileSettings(
+        percentage_of_nodes_to_score=configuration.percentage_of_nodes_to_score,
+        initial_backoff_seconds=configuration.pod_initial_backoff_seconds,
+        max_backoff_seconds=configuration.pod_max_backoff_seconds,
+        extenders=configuration.extenders,
+    )
+    return ProcessConfiguration(
+        settings=_settings(flags, configuration),
+        defaults=defaults,
+        profiles=_build(configuration, defaults, registry),
+        warnings=loaded.warnings,
+    )
+
+
+def check_profile(registry: Registry, profile: KubeSchedulerProfile) -> Collection[Fault]:
+    """Return what is wrong with a profile's plugins and their arguments."""
+    try:
+        registry.build_profile(_spec(profile, ProfileSettings()))
+    except ConfigurationError as error:
+        return error.faults
+    except UnknownPlugin as error:
+        return (Fault("plugins", None, str(error)),)
+    return ()
+
+
+def _settings(flags: Settings, configuration: KubeSchedulerConfiguration) -> Settings:
+    connection = configuration.client_connection
+    from_file = Path(connection.kubeconfig) if connection.kubeconfig else None
+    return replace(
+        flags,
+        kubeconfig=flags.kubeconfig or from_file,
+        qps=max(connection.qps, 0.0),
+        burst=connection.burst,
+        parallelism=configuration.parallelism,
+        leader_election=_leader_election(configuration.leader_election, enabled=flags.leader_election.enabled),
+    )
+
+
+def _leader_election(election: LeaderElection, *, enabled: bool) -> LeaderElectionSettings:
+    return LeaderElectionSettings(
+        enabled=enabled and election.leader_elect,
+        lease_duration_seconds=election.lease_duration_seconds,
+        renew_deadline_seconds=election.renew_deadline_seconds,
+        retry_period_seconds=election.retry_period_seconds,
+        lease_name=election.resource_name,
+        lease_namespace=election.resource_namespace,
+    )
+
+
+def _build(
+    configuration: KubeSchedulerConfiguration, defaults: ProfileSettings, registry: Registry
+) -> tuple[Profile, ...]:
+    return tuple(registry.build_profile(_spec(profile, defaults)) for profile in configuration.profiles)
+
+
+def _spec(profile: KubeSchedulerProfile, defaults: ProfileSettings) -> ProfileSpec:
+    percentage = profile.percentage_of_nodes_to_score
+    return ProfileSpec(
+        scheduler_name=profile.scheduler_name or DEFAULT_SCHEDULER_NAME,
+        plugins=profile.plugins,
+        plugin_config=profile.plugin_config,
+        settings=defaults if percentage is None else replace(defaults, percentage_of_nodes_to_score=percentage),
+    )

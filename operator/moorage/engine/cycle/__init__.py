@@ -1,0 +1,1 @@
+"""The scheduling cycle: PreFilter, Filter, Score and the choice of a node."""

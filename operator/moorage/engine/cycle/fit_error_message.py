@@ -1,0 +1,29 @@
+"""The sentence that says why a pod fits nowhere. People and autoscalers read it: every character is kube-scheduler's.
+
+Upstream: pkg/scheduler/framework/types.go (FitError.Error).
+"""
+
+from collections.abc import Mapping
+
+from moorage.engine.cycle.decision import Diagnosis
+
+NO_NODES = "no nodes available to schedule pods"
+"""Upstream ErrNoNodesAvailable."""
+
+
+def fit_error(diagnosis: Diagnosis) -> str:
+    """Word a diagnosis, PostFilter's findings included."""
+    if not diagnosis.total_nodes:
+        return NO_NODES
+    parts = [f"0/{diagnosis.total_nodes} nodes are available:"]
+    body = diagnosis.pre_filter.message or histogram(diagnosis.reasons)
+    if body:
+        parts.append(f"{body}.")
+    if diagnosis.post_filter_message:
+        parts.append(diagnosis.post_filter_message)
+    return " ".join(parts)
+
+
+def histogram(reasons: Mapping[str, int]) -> str:
+    """Join reasons and how many nodes gave each, sorted as strings: `10 x` stands before `2 y`."""
+    return ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))

@@ -1,0 +1,127 @@
+"""Score: plugins rank the nodes that fit, weights add the ranks up, and chance decides between equals.
+
+Upstream: pkg/scheduler/framework/runtime/framework.go (RunPreScorePlugins, RunScorePlugins),
+pkg/scheduler/schedule_one.go (prioritizeNodes, selectHost).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from moorage.cluster.arrays import IntArray
+from moorage.cluster.snapshot import Snapshot
+from moorage.engine.cycle.decision import CycleError, PluginScores, ScoreTable
+from moorage.engine.cycle.kept_scores import KeptScores, check_range
+from moorage.engine.cycle.plan import Plan, plan_for
+from moorage.engine.cycle.pre_filter import States
+from moorage.framework.interface import ScorePlugin
+from moorage.framework.profile import Profile, WeightedScore
+from moorage.framework.status import Code
+from moorage.model.pods.pod import Pod
+
+
+def run_scores(profile: Profile, pod: Pod, nodes: Snapshot) -> ScoreTable:
+    """Score every node of the view; CycleError where a plugin fails or leaves its range."""
+    if not profile.score:
+        return ScoreTable(profile, nodes, (), np.ones(nodes.size, np.int64))
+    plan = plan_for(profile, pod.shape, nodes.cluster)
+    states, skipped = _run_pre_score(plan, pod, nodes)
+    if plan.score_fault:
+        raise CycleError(plan.score_fault)
+    kept = _kept_scores(plan, pod, nodes.cluster).of(pod, nodes) if plan.local_score else None
+    static = _static_scores(plan, pod, nodes.cluster)
+    scores: list[PluginScores] = []
+    level = 0
+    total = np.zeros(nodes.size, np.int64) if kept is None else kept.total
+    for entry in plan.score:
+        if entry.plugin in skipped:
+            continue
+        score = static.get(entry.plugin)
+        if score is None:
+            state = states.get(entry.plugin)
+            score = _normalized(entry, state, pod, nodes, entry.plugin.score(state, pod, nodes))
+        elif not isinstance(score, PluginScores):
+            score = _normalized(entry, None, pod, nodes, nodes.gather(score))
+        if isinstance(score.normalized, int):
+            level += score.normalized * entry.weight
+        else:
+            total = total + score.weighted  # not in place: what is kept is not to be written
+        scores.append(score)
+    return ScoreTable(profile, nodes, scores, total + level if level else total, kept.by_plugin if kept else tuple)
+
+
+def _kept_scores(plan: Plan, pod: Pod, cluster: Snapshot) -> KeptScores:
+    generation = (cluster.generations.nodes, cluster.generations.images)
+    return cluster.memo((plan, "kept"), pod.shape, generation, lambda: KeptScores(plan.local_score))
+
+
+def _run_pre_score(plan: Plan, pod: Pod, nodes: Snapshot) -> tuple[States, set[ScorePlugin[Any]]]:
+    states: States = {}
+    skipped: set[ScorePlugin[Any]] = set()
+    for plugin in plan.pre_score:
+        result = plugin.pre_score(pod, nodes)
+        if result.status.code is Code.SKIP:
+            skipped.add(plugin)
+        elif result.status.is_success:
+            states[plugin] = result.state
+        else:
+            raise CycleError(f'running PreScore plugin "{plugin.name}": {result.status.message}')
+    return states, skipped
+
+
+def _static_scores(plan: Plan, pod: Pod, cluster: Snapshot) -> Mapping[ScorePlugin[Any], PluginScores | IntArray]:
+    """Return the scores that follow from the shape and the nodes themselves: raw ones, for all nodes of the cluster.
+
+    Where these are all the same, so are the normalised ones, on every view: then all is said.
+    """
+
+    def compute() -> dict[ScorePlugin[Any], PluginScores | IntArray]:
+        static: dict[ScorePlugin[Any], PluginScores | IntArray] = {}
+        for entry in plan.score:
+            if entry.plugin.has_static_score:
+                raw = entry.plugin.score(None, pod, cluster)
+                static[entry.plugin] = _level(entry, pod, cluster, raw) if raw.min() == raw.max() else raw
+        return static
+
+    generation = (cluster.generations.nodes, cluster.generations.images)
+    return cluster.memo((plan, "scores"), pod.shape, generation, compute)
+
+
+def _level(entry: WeightedScore, pod: Pod, cluster: Snapshot, raw: IntArray) -> PluginScores:
+    one = cluster.take(np.zeros(1, np.int64))
+    score = _normalized(entry, None, pod, one, raw[:1])
+    return PluginScores(entry.plugin.name, entry.weight, int(raw[0]), int(np.max(score.normalized)))
+
+
+def _normalized(entry: WeightedScore, state: object, pod: Pod, nodes: Snapshot, raw: IntArray) -> PluginScores:
+    normalized = entry.plugin.normalize(state, pod, nodes, raw)
+    check_range(entry.plugin, normalized)
+    return PluginScores(entry.plugin.name, entry.weight, raw, normalized)
+
+
+def add_extender_scores(table: ScoreTable, scores: Mapping[str, int]) -> IntArray:
+    """Return the totals with what extenders add."""
+    return table.total + np.array([scores.get(name, 0) for name in table.node_names], np.int64)
+
+
+def select_host(total: IntArray, seed: int, cycle: int) -> int:
+    """Return the position of one of the best nodes, each as likely as the other; the same for the same arguments."""
+    (best,) = (total == np.maximum.reduce(total)).nonzero()
+    return int(best[draw(seed, cycle) % len(best)]) if len(best) > 1 else int(best[0])
+
+
+_MASK = 2**64 - 1
+_GOLDEN = 0x9E3779B97F4A7C15
+"""SplitMix64's increment: 2^64 divided by the golden ratio."""
+
+
+def draw(seed: int, cycle: int) -> int:
+    """Return a number below 2^64 that looks random: SplitMix64 at place `cycle` of the sequence that starts at `seed`.
+
+    The core has no random generator: a decision has to be repeatable from two numbers in a log.
+    """
+    mixed = (seed + (cycle + 1) * _GOLDEN) & _MASK
+    mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK
+    return mixed ^ (mixed >> 31)

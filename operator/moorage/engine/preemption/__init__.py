@@ -1,0 +1,1 @@
+"""Preemption: the search for victims on a node."""

@@ -1,0 +1,1 @@
+"""Pods: the digested structs, and how they are decoded from API objects."""

@@ -1,0 +1,1 @@
+"""Services, controllers, namespaces and disruption budgets, and how they are decoded."""

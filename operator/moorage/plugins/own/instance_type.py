@@ -1,0 +1,64 @@
+"""InstanceType: which instance types a policy allows, and which it likes.
+
+A table of scores is not normalised: a policy means the same on every set of nodes.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from moorage.api.policy_filters import PatternList
+from moorage.api.policy_scores import InstanceTypes
+from moorage.plugins.shared.node_opinion import NodeOpinion, NodeOpinionPlugin
+from moorage.plugins.shared.score_tables import TABLE_UNIT, has_new_labels
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from moorage.cluster.snapshot import Snapshot
+    from moorage.framework.cluster_events import ClusterEvent
+    from moorage.model.pods.pod import Pod, PodShape
+
+LABEL = "node.kubernetes.io/instance-type"
+REASON = "node(s) had an instance type that the policy excludes"
+
+
+class InstanceType(NodeOpinionPlugin, InstanceTypes):
+    """Filters and scores by the label node.kubernetes.io/instance-type; its table is the policy's `instanceTypes`."""
+
+    default_weight = 3
+    reason = REASON
+
+    allow: PatternList = ()
+    """Shell patterns of which a node's type must match one. Empty: every type may."""
+    deny: PatternList = ()
+    """Shell patterns; nodes that match one are refused, also when `allow` names them."""
+
+    def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
+        """Queue the pod when a node of an allowed type is added, or becomes one."""
+        del pod
+        return has_new_labels(event) and self._allows(event.new.labels.get(LABEL))
+
+    def judge(self, shape: PodShape, cluster: Snapshot) -> NodeOpinion:
+        """Judge each type once, by the bounds and by the first row of the table that matches."""
+        del shape
+        column = cluster.label(LABEL)
+        # The last entry is for nodes without the label: their id, ABSENT, indexes from the end.
+        types = (*column.values, None)
+        allowed = np.array([self._allows(name) for name in types], dtype=np.bool_)
+        scores = np.array([self._score(name) for name in types], dtype=np.int64)
+        return NodeOpinion(allowed[column.ids], scores[column.ids])
+
+    def _allows(self, instance_type: str | None) -> bool:
+        return (not self.allow or _matches(instance_type, self.allow)) and not _matches(instance_type, self.deny)
+
+    def _score(self, instance_type: str | None) -> int:
+        matching = (row.score for row in self.scores if _matches(instance_type, (row.match,)))
+        return next(matching, self.default) * TABLE_UNIT
+
+
+def _matches(instance_type: str | None, patterns: Iterable[str]) -> bool:
+    return instance_type is not None and any(fnmatchcase(instance_type, pattern) for pattern in patterns)

@@ -1,0 +1,63 @@
+"""ServerlessNodes: Fargate and virtual-kubelet nodes are no nodes to put a pod on.
+
+Such a node stands for one pod that its own provider placed there, or for a service behind an API; a pod that is bound
+to it by somebody else never runs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from moorage.cluster.node_selectors import label_equals
+from moorage.framework.interface import FilterPlugin, Rejection, Verdict
+from moorage.framework.status import Code
+
+if TYPE_CHECKING:
+    from moorage.cluster.arrays import BoolArray
+    from moorage.cluster.snapshot import Snapshot
+    from moorage.framework.cluster_events import ClusterEvent
+    from moorage.model.node import Node
+    from moorage.model.pods.pod import Pod
+
+REASON = "node(s) were serverless"
+
+SERVERLESS_LABELS = {"eks.amazonaws.com/compute-type": "fargate", "type": "virtual-kubelet"}
+"""Labels that tell such a node."""
+VIRTUAL_KUBELET_TAINT = "virtual-kubelet.io/provider"
+"""The taint that a virtual kubelet puts on its node, whatever its labels."""
+
+
+class ServerlessNodes(FilterPlugin[None]):
+    """Keeps pods off serverless nodes."""
+
+    has_static_verdict = True
+    interests = frozenset({"Node"})
+
+    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> Verdict:
+        """Pass nodes that run what is bound to them."""
+        del state
+        cluster = nodes.cluster
+        passed = nodes.gather(cluster.memo(self, pod.shape, cluster.generations.nodes, lambda: ~_serverless(cluster)))
+        return Verdict(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
+
+    def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
+        """Queue the pod when a node is added, or changed, that is not serverless."""
+        del pod
+        return event.new is not None and not _is_serverless(event.new)
+
+
+def _serverless(cluster: Snapshot) -> BoolArray:
+    taints = cluster.taints
+    tainted = np.array([any(taint.key == VIRTUAL_KUBELET_TAINT for taint in each) for each in taints.classes], np.bool_)
+    found: BoolArray = tainted[taints.ids]
+    for key, value in SERVERLESS_LABELS.items():
+        found |= label_equals(key, value, cluster)
+    return found
+
+
+def _is_serverless(node: Node) -> bool:
+    return any(node.labels.get(key) == value for key, value in SERVERLESS_LABELS.items()) or any(
+        taint.key == VIRTUAL_KUBELET_TAINT for taint in node.taints
+    )

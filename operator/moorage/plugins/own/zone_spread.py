@@ -1,0 +1,191 @@
+"""ZoneSpread: a policy's way of spreading a workload over zones, without a word in its pods.
+
+Prefer ranks zones by how many pods of the scope they have; just-assumed ones count, so that a burst spreads as evenly
+as a trickle. Require refuses zones that would get further ahead of the emptiest one than `maxSkew`. A table of zones
+that the policy prefers is part of the same score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from moorage.cluster.arrays import ABSENT
+from moorage.cluster.terms.counted_terms import Clause, CountedTerm
+from moorage.framework.interface import (
+    MAX_NODE_SCORE,
+    FilterPlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScoreResult,
+    Rejection,
+    ScorePlugin,
+    Verdict,
+)
+from moorage.framework.status import SKIP, Code
+from moorage.model.pods.affinity import TopologySpreadConstraint
+from moorage.model.selectors import LabelSelector, Requirement
+from moorage.plugins.shared.spread_defaults import ZONE
+from moorage.plugins.shared.spread_domains import SpreadCounts, SpreadDomains, may_be_used
+from moorage.plugins.shared.topology_domains import TopologyDomains
+from moorage.plugins.upstream.pod_topology_spread import MISSING_LABEL_REASON, SKEW_REASON
+
+if TYPE_CHECKING:
+    from moorage.cluster.arrays import IntArray
+    from moorage.cluster.snapshot import Snapshot
+    from moorage.model.pods.pod import Pod, PodShape
+
+REVISION_LABELS = ("pod-template-hash", "controller-revision-hash")
+"""Labels by which Deployments, and by which StatefulSets and DaemonSets, tell a revision's pods."""
+
+TABLE_UNIT = 10
+"""What a point of a policy's 0-10 tables is worth in the framework's 0-100."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ZoneScores:
+    """The score of the spreading, and that of the table, by node of the view; one of them may be missing."""
+
+    spreading: IntArray | None
+    table: IntArray | None
+
+
+class ZoneSpread(PreFilterPlugin[SpreadCounts], FilterPlugin[SpreadCounts], ScorePlugin[ZoneScores]):
+    """Spreads the pods of a workload, or of a namespace, over zones."""
+
+    default_weight: ClassVar[int] = 2
+    interests: ClassVar[frozenset[str]] = frozenset({"Pod", "Node"})
+
+    spread: Literal["Ignore", "Prefer", "Require"] = "Prefer"
+    """Prefer ranks zones with fewer pods higher, Require refuses zones beyond maxSkew as well, Ignore does neither."""
+    scope: Literal["Workload", "Namespace"] = "Workload"
+    """Which pods count: those of the same owner and revision (a pod without an owner is not spread), or all of the
+    namespace."""
+    max_skew: Annotated[int, Field(ge=1)] = 1
+    """How many more pods a zone may have than the emptiest one, with Require."""
+    prefer: dict[str, Annotated[int, Field(ge=0, le=10)]] = Field(default_factory=dict)
+    """Scores of zones, 0 to 10; others have 0. With a table the score is the mean of the table's and the spreading's,
+    so that neither drowns the other."""
+    allow: tuple[str, ...] = ()
+    """Zones that the policy's filters allow; empty: all. Zones that no pod may use need not keep up with the others."""
+    deny: tuple[str, ...] = ()
+    """Zones that the policy's filters refuse."""
+
+    def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[SpreadCounts]:
+        """Count the pods of the scope by zone; SKIP where nothing is required."""
+        domains = self._domains(pod.shape, snapshot) if self.spread == "Require" else None
+        if domains is None:
+            return PreFilterResult(SKIP)
+        return PreFilterResult(state=SpreadCounts(domains, domains.count(snapshot)))
+
+    def add_pod(self, state: SpreadCounts, pod: Pod, other: Pod, nodes: Snapshot) -> SpreadCounts:
+        """Count `other` in the node's zone."""
+        del pod
+        return state.shifted(nodes, 1) if _counts(state, other) else state
+
+    def remove_pod(self, state: SpreadCounts, pod: Pod, other: Pod, nodes: Snapshot) -> SpreadCounts:
+        """Count `other` out of the node's zone."""
+        del pod
+        return state.shifted(nodes, -1) if _counts(state, other) else state
+
+    def filter(self, state: SpreadCounts, pod: Pod, nodes: Snapshot) -> Verdict:
+        """Pass nodes in whose zone one more pod keeps within maxSkew."""
+        del pod
+        passed = state.resolved.domains.spread(state.fits(), nodes)
+
+        def rejections() -> Sequence[Rejection]:
+            outside = nodes.label(ZONE).ids == ABSENT
+            return (
+                Rejection(outside, MISSING_LABEL_REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),
+                Rejection(~passed & ~outside, SKEW_REASON),
+            )
+
+        return Verdict(passed, rejections)
+
+    def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[ZoneScores]:
+        """Grade the zones of the nodes that fit; SKIP where there is neither a scope nor a table."""
+        resolved = self._domains(pod.shape, nodes.cluster) if self.spread != "Ignore" else None
+        if resolved is None and not self.prefer:
+            return PreScoreResult(SKIP)
+        spreading = table = None
+        if resolved is not None:
+            spreading = _graded(resolved, nodes)
+        if self.prefer:
+            zones = nodes.label(ZONE)
+            points = [self.prefer.get(zone, 0) for zone in zones.values]
+            table = np.array([*points, 0], np.int64).take(zones.ids) * TABLE_UNIT
+        return PreScoreResult(state=ZoneScores(spreading, table))
+
+    def score(self, state: ZoneScores, pod: Pod, nodes: Snapshot) -> IntArray:
+        """Combine both scores; nodes without a zone have 0."""
+        del pod, nodes
+        parts = [part for part in (state.spreading, state.table) if part is not None]
+        total: IntArray = np.sum(parts, axis=0)
+        return total // len(parts)
+
+    def _domains(self, shape: PodShape, cluster: Snapshot) -> SpreadDomains | None:
+        """Return the zones, and what counts in them, or None where the pod is in no scope."""
+        return cluster.memo(self, shape, cluster.generations.nodes, lambda: self._resolved(shape, cluster))
+
+    def _scope(self, shape: PodShape) -> CountedTerm | None:
+        if self.scope == "Namespace":
+            clause = Clause(frozenset((shape.namespace,)), LabelSelector())
+        elif shape.owner is None:
+            return None
+        else:
+            clause = Clause(frozenset((shape.namespace,)), _revision(shape), owner_uid=shape.owner.uid)
+        return CountedTerm((clause,), counts_terminating=False)
+
+    def _resolved(self, shape: PodShape, cluster: Snapshot) -> SpreadDomains | None:
+        """Count in all zones, and let those keep up that the pod may use: by its affinity, tolerations and `allow`."""
+        counted = self._scope(shape)
+        if counted is None:
+            return None
+        constraint = TopologySpreadConstraint(
+            max_skew=self.max_skew,
+            topology_key=ZONE,
+            when_unsatisfiable="DoNotSchedule",
+            selector=None,
+            honor_taints=True,
+        )
+        column = cluster.label(ZONE)
+        allowed = [(not self.allow or zone in self.allow) and zone not in self.deny for zone in column.values]
+        usable = may_be_used(constraint, shape, cluster) & np.array([*allowed, False], np.bool_)[column.ids]
+        domains = TopologyDomains.of(ZONE, cluster)
+        return SpreadDomains(
+            constraint=constraint,
+            counted=counted,
+            self_match=1,
+            domains=domains,
+            counting=domains,
+            present=domains.restricted(usable).present,
+        )
+
+
+def _revision(shape: PodShape) -> LabelSelector:
+    return LabelSelector(
+        tuple(
+            Requirement(label, "In", frozenset((shape.labels[label],)))
+            for label in REVISION_LABELS
+            if label in shape.labels
+        )
+    )
+
+
+def _counts(state: SpreadCounts, other: Pod) -> bool:
+    counted = state.resolved.counted
+    return counted is not None and counted.matches(other)
+
+
+def _graded(resolved: SpreadDomains, nodes: Snapshot) -> IntArray:
+    """Score zones by how many more pods they have than the emptiest zone of the nodes: none 100, one 50, two 33, ..."""
+    counts = resolved.domains.spread(resolved.count(nodes.cluster), nodes)
+    outside = nodes.gather(resolved.domains.ids) == ABSENT
+    if outside.all():
+        return np.zeros(nodes.size, np.int64)
+    fewest = counts[~outside].min()
+    return np.where(outside, 0, MAX_NODE_SCORE // (1 + np.maximum(counts - fewest, 0)))

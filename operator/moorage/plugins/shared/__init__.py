@@ -1,0 +1,1 @@
+"""Code that several plugins share. No module here is a plugin."""

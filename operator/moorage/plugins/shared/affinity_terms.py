@@ -1,0 +1,81 @@
+"""A pod's own affinity terms, resolved against the namespaces that exist into terms that the snapshot counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from moorage.cluster.terms.counted_terms import Clause, CountedTerm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from moorage.model.pods.affinity import AffinityTerm, WeightedAffinityTerm
+    from moorage.model.pods.pod import PodShape
+    from moorage.model.selectors import Labels
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedTerm:
+    """A term, the topology key over which it is summed, and what one pod that matches it is worth."""
+
+    topology_key: str
+    counted: CountedTerm
+    weight: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class IncomingTerms:
+    """The terms of a pod that waits. Required affinity counts the pods that match all its terms at once."""
+
+    affinity: CountedTerm
+    affinity_keys: tuple[str, ...]
+    anti_affinity: tuple[KeyedTerm, ...]
+    preferred: tuple[KeyedTerm, ...]
+    """The preferred terms; those of anti-affinity weigh less than nothing."""
+    matches_itself: bool
+    """Whether the pod meets all its required affinity terms, and so may be the first of its group."""
+
+
+def resolve_terms(shape: PodShape, namespaces: Mapping[str, Labels]) -> IncomingTerms:
+    """Resolve the terms of pods of a shape."""
+    affinity = shape.pod_affinity
+    near = CountedTerm(tuple(_clause(term, namespaces) for term in affinity.required_affinity), counts_terminating=True)
+    return IncomingTerms(
+        affinity=near,
+        affinity_keys=tuple(dict.fromkeys(term.topology_key for term in affinity.required_affinity)),
+        anti_affinity=tuple(
+            KeyedTerm(term.topology_key, _counted(term, namespaces)) for term in affinity.required_anti_affinity
+        ),
+        preferred=(
+            *_weighted(affinity.preferred_affinity, 1, namespaces),
+            *_weighted(affinity.preferred_anti_affinity, -1, namespaces),
+        ),
+        matches_itself=bool(near.clauses) and near.matches_shape(shape),
+    )
+
+
+def _weighted(
+    terms: Iterable[WeightedAffinityTerm], sign: int, namespaces: Mapping[str, Labels]
+) -> tuple[KeyedTerm, ...]:
+    return tuple(
+        KeyedTerm(weighted.term.topology_key, _counted(weighted.term, namespaces), sign * weighted.weight)
+        for weighted in terms
+    )
+
+
+def _counted(term: AffinityTerm, namespaces: Mapping[str, Labels]) -> CountedTerm:
+    return CountedTerm((_clause(term, namespaces),), counts_terminating=True)
+
+
+def _clause(term: AffinityTerm, namespaces: Mapping[str, Labels]) -> Clause:
+    selector = term.namespace_selector
+    if selector is None:
+        return Clause(term.namespaces, term.selector)
+    if selector.matches({}):
+        # An empty selector means all namespaces. kube-scheduler 1.35 and 1.36 have a selector of only NotIn and
+        # DoesNotExist mean the same, as they match the incoming pod's term again, against no labels at all. Upstream
+        # repaired that in PR #138198, after 1.36.
+        return Clause(None, term.selector)
+    selected = frozenset(name for name, labels in namespaces.items() if selector.matches(labels))
+    return Clause(term.namespaces | selected, term.selector)

@@ -1,0 +1,50 @@
+"""The selector that default spreading uses: what a pod's Services select, and the controller that owns it.
+
+Upstream: `pkg/scheduler/framework/plugins/helper/spread.go`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from moorage.model.selectors import LabelSelector, Requirement
+from moorage.model.workloads.workload_objects import Controller, Service
+
+if TYPE_CHECKING:
+    from moorage.cluster.snapshot import Snapshot
+    from moorage.model.pods.pod import PodShape
+
+_API_VERSIONS = {"ReplicationController": "v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1"}
+
+SELECTING_KINDS = ("Service", *_API_VERSIONS)
+"""Kinds of the objects on which the selector depends."""
+
+
+def default_selector(shape: PodShape, snapshot: Snapshot) -> LabelSelector:
+    """Return a selector of the pod's peers; it is empty where nothing selects or owns the pod."""
+    labels: dict[str, str] = {}
+    for service in snapshot.objects("Service").values():
+        assert isinstance(service, Service)
+        if service.namespace == shape.namespace and _selects(service, shape):
+            labels.update(service.selector or {})
+    requirements = _owner_requirements(shape, snapshot)
+    if shape.owner and shape.owner.kind == "ReplicationController":
+        labels.update((each.key, value) for each in requirements for value in each.values)
+        requirements = ()
+    equalities = (Requirement(key, "In", frozenset((value,))) for key, value in sorted(labels.items()))
+    return LabelSelector(tuple(dict.fromkeys((*equalities, *requirements))))
+
+
+def _selects(service: Service, shape: PodShape) -> bool:
+    """Whether the service selects the pod; a service without a selector selects nothing."""
+    return bool(service.selector) and all(shape.labels.get(key) == value for key, value in service.selector.items())
+
+
+def _owner_requirements(shape: PodShape, snapshot: Snapshot) -> tuple[Requirement, ...]:
+    owner = shape.owner
+    if owner is None or _API_VERSIONS.get(owner.kind) != owner.api_version:
+        return ()
+    controller = snapshot.objects(owner.kind).get(f"{shape.namespace}/{owner.name}")
+    if not isinstance(controller, Controller) or controller.selector is None:
+        return ()
+    return controller.selector.requirements

@@ -1,0 +1,126 @@
+"""How NodeResourcesFit turns the use of resources into a score: the scoring strategies and their arguments.
+
+All arithmetic is exact, in int64, as upstream's. Upstream: pkg/scheduler/framework/plugins/noderesources/
+(resource_allocation.go, least_allocated.go, most_allocated.go, requested_to_capacity_ratio.go), plugins/helper/
+shape_score.go and, for what is a valid argument, pkg/scheduler/apis/config/validation/validation_pluginargs.go.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Literal, Self
+
+import numpy as np
+from pydantic import Field, field_validator, model_validator
+
+from moorage.api.base import ApiModel, ListOf, Score
+from moorage.api.policy_scores import UtilizationShapePoint
+from moorage.framework.interface import MAX_NODE_SCORE
+from moorage.plugins.shared.node_resources_usage import DEFAULT_RESOURCES, ResourceSpec
+
+if TYPE_CHECKING:
+    from moorage.cluster.arrays import BoolArray, IntArray
+    from moorage.plugins.shared.node_resources_usage import Use
+
+MAX_UTILIZATION = 100
+"""Utilization is a percentage."""
+MAX_SHAPE_SCORE = 10
+"""Scores in a shape run from 0 to this (upstream MaxCustomPriorityScore)."""
+
+
+class ShapePoint(UtilizationShapePoint):
+    """A point as kube-scheduler reads it, where a number that is left out is 0; policies have to write both."""
+
+    utilization: Annotated[int, Field(ge=0, le=MAX_UTILIZATION)] = 0
+    """Percent of the resource that is requested once the pod is there."""
+    score: Score = 0
+    """The score at that utilization, 0 to 10; between points it runs straight."""
+
+
+class RequestedToCapacityRatioParam(ApiModel):
+    """A scoring function of utilization, straight between its points and level outside of them."""
+
+    shape: Annotated[tuple[ShapePoint, ...], ListOf, Field(min_length=1)]
+    """The points, by increasing utilization."""
+
+    @field_validator("shape")
+    @classmethod
+    def _utilization_increases(cls, shape: tuple[ShapePoint, ...]) -> tuple[ShapePoint, ...]:
+        if any(left.utilization >= right.utilization for left, right in pairwise(shape)):
+            raise ValueError("utilization values must be sorted in increasing order")
+        return shape
+
+    @cached_property
+    def table(self) -> IntArray:
+        """The function's value, 0 to MAX_NODE_SCORE, for each whole percentage of utilization."""
+        return np.array([self._value(percent) for percent in range(MAX_UTILIZATION + 1)], dtype=np.int64)
+
+    def _value(self, percent: int) -> int:
+        scale = MAX_NODE_SCORE // MAX_SHAPE_SCORE
+        first, last = self.shape[0], self.shape[-1]
+        if percent <= first.utilization:
+            return first.score * scale
+        for left, right in pairwise(self.shape):
+            if percent <= right.utilization:
+                rise = (right.score - left.score) * scale * (percent - left.utilization)
+                return left.score * scale + truncated_quotient(rise, right.utilization - left.utilization)
+        return last.score * scale
+
+
+def truncated_quotient(dividend: int, divisor: int) -> int:
+    """Divide as Go does, toward zero, by a positive divisor."""
+    return dividend // divisor if dividend >= 0 else -(-dividend // divisor)
+
+
+class ScoringStrategy(ApiModel):
+    """Which use of a node's resources is a good one."""
+
+    type: Literal["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"]
+    """Prefer empty nodes, full nodes, or what the shape says."""
+    resources: Annotated[tuple[ResourceSpec, ...], ListOf] = DEFAULT_RESOURCES
+    """The resources that count; cpu and memory alike where none is given."""
+    requested_to_capacity_ratio: RequestedToCapacityRatioParam | None = None
+    """The shape; for RequestedToCapacityRatio only, and needed there."""
+
+    @field_validator("resources")
+    @classmethod
+    def _default_resources(cls, resources: tuple[ResourceSpec, ...]) -> tuple[ResourceSpec, ...]:
+        return resources or DEFAULT_RESOURCES
+
+    @model_validator(mode="after")
+    def _shape_belongs_to_ratio(self) -> Self:
+        wanted = self.type == "RequestedToCapacityRatio"
+        if wanted and self.requested_to_capacity_ratio is None:
+            raise ValueError("requestedToCapacityRatio: must be specified when type is RequestedToCapacityRatio")
+        if not wanted and self.requested_to_capacity_ratio is not None:
+            raise ValueError("requestedToCapacityRatio: only allowed when type is RequestedToCapacityRatio")
+        return self
+
+    def score(self, use: Use) -> IntArray:
+        """Score nodes by the weighted mean over the resources that each of them has, 0 where it has none."""
+        ratio = self.requested_to_capacity_ratio
+        if ratio is not None:
+            return _requested_to_capacity_ratio(ratio.table, use)
+        free_or_used = use.capacity - use.used if self.type == "LeastAllocated" else np.minimum(use.used, use.capacity)
+        scores = np.maximum(free_or_used, 0) * MAX_NODE_SCORE // use.capacity
+        total, weights = _weighted(scores, use.weights, use.present)
+        means: IntArray = total // np.maximum(weights, 1)
+        return means
+
+
+def _requested_to_capacity_ratio(table: IntArray, use: Use) -> IntArray:
+    """Score by a shape's table; the mean is rounded, and leaves out resources that score 0, as upstream does."""
+    scores = table[np.minimum(use.used, use.capacity) * MAX_UTILIZATION // use.capacity]
+    counted = scores > 0 if use.present is None else (scores > 0) & use.present
+    total, weights = _weighted(scores, use.weights, counted)
+    divisor = np.maximum(weights, 1)
+    means: IntArray = (2 * total + divisor) // (2 * divisor)
+    return means
+
+
+def _weighted(scores: IntArray, weights: IntArray, counted: BoolArray | None) -> tuple[IntArray, IntArray]:
+    """Return each node's weighted sum of scores and the sum of the weights that count there."""
+    if counted is None:
+        return weights @ scores, weights.sum()
+    return weights @ (scores * counted), weights @ counted

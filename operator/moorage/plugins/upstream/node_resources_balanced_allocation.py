@@ -1,0 +1,117 @@
+"""NodeResourcesBalancedAllocation: nodes gain where the pod makes their resources' use more even.
+
+Upstream: pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go. Floats are computed in upstream's order
+of operations, so that scores agree to the integer.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import field_validator
+
+from moorage.framework.interface import MAX_NODE_SCORE, PreScoreResult, ScorePlugin
+from moorage.framework.status import SKIP, SUCCESS
+from moorage.plugins.shared.node_resources_usage import (
+    DEFAULT_RESOURCES,
+    ResourceSpec,
+    ScoredResources,
+    scored_resources,
+)
+
+if TYPE_CHECKING:
+    from moorage.cluster.arrays import BoolArray, IntArray
+    from moorage.cluster.snapshot import Snapshot
+    from moorage.model.pods.pod import Pod, PodShape
+    from moorage.plugins.shared.node_resources_usage import Use
+
+FloatArray = npt.NDArray[np.float64]
+
+HALF_SCORE = MAX_NODE_SCORE // 2
+PAIR = 2
+"""The deviation of two fractions is half their distance; that of fewer is 0."""
+
+
+class NodeResourcesBalancedAllocation(ScorePlugin[None]):
+    """Compares how evenly a node's resources are used with the pod and without it: 75 is no change, 100 the best."""
+
+    has_local_score = True
+
+    resources: tuple[ResourceSpec, ...] = DEFAULT_RESOURCES
+    """The resources whose use should be even; cpu and memory where none is given. All weigh 1."""
+
+    @field_validator("resources")
+    @classmethod
+    def _check_resources(cls, resources: tuple[ResourceSpec, ...]) -> tuple[ResourceSpec, ...]:
+        names = [resource.name for resource in resources]
+        if len(names) != len(set(names)):
+            raise ValueError("a resource is listed twice")
+        if any(resource.weight != 1 for resource in resources):
+            raise ValueError("weight must be 1")
+        return resources or DEFAULT_RESOURCES
+
+    def skips_score(self, shape: PodShape) -> bool:
+        """Skip pods that request none of the resources."""
+        return not any(shape.requests.get(resource.name) for resource in self.resources)
+
+    def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[None]:
+        """Skip, see `skips_score`."""
+        del nodes
+        return PreScoreResult(SKIP if self.skips_score(pod.shape) else SUCCESS)
+
+    def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
+        """Map the change of evenness, -50 to 50, to 50..100; without a PreScore, 0 for pods that it would skip."""
+        del state
+        if self.skips_score(pod.shape):
+            return np.zeros(nodes.size, dtype=np.int64)
+        resources = self._resources(pod.shape, nodes.cluster)
+        return _score(resources.use([nodes.requested(name) for name in resources.names], nodes))
+
+    def _resources(self, shape: PodShape, cluster: Snapshot) -> ScoredResources:
+        specs, generation = self.resources, cluster.generations.nodes
+        return cluster.memo(self, shape, generation, lambda: scored_resources(specs, shape.requests, cluster))
+
+
+def _score(use: Use) -> IntArray:
+    fractions = np.minimum(np.array([use.before, use.used]) / use.capacity, 1.0)
+    deviation = _deviation(fractions) if use.present is None else _deviation_where_present(fractions, use.present)
+    without_pod, with_pod = ((1 - deviation) * MAX_NODE_SCORE).astype(np.int64)
+    # Never negative before it is halved, as both lie in 50..100.
+    scores: IntArray = HALF_SCORE + (HALF_SCORE + with_pod - without_pod) // 2
+    return scores
+
+
+def _deviation(fractions: FloatArray) -> FloatArray:
+    """Return the standard deviation over the resources (axis 1), where all nodes have all of them."""
+    count = fractions.shape[1]
+    if count < PAIR:
+        return np.zeros((len(fractions), fractions.shape[2]))
+    if count == PAIR:
+        distance: FloatArray = np.abs(fractions[:, 0] - fractions[:, 1])
+        return distance / PAIR
+    distances = fractions - _sum(fractions)[:, np.newaxis] / count
+    deviation: FloatArray = np.sqrt(_sum(distances * distances) / count)
+    return deviation
+
+
+def _deviation_where_present(fractions: FloatArray, present: BoolArray) -> FloatArray:
+    """Return the same where nodes lack some of the resources: those do not count there.
+
+    Adding 0 for a resource that does not count changes no sum, not even in its last bit.
+    """
+    count = present.sum(axis=0)
+    divisor = np.maximum(count, 1)
+    distances = (fractions - (_sum(fractions * present) / divisor)[:, np.newaxis]) * present
+    highest = np.where(present, fractions, 0).max(axis=1)
+    lowest = np.where(present, fractions, 1).min(axis=1)
+    return np.select(
+        [count > PAIR, count == PAIR], [np.sqrt(_sum(distances * distances) / divisor), (highest - lowest) / PAIR], 0.0
+    )
+
+
+def _sum(fractions: FloatArray) -> FloatArray:
+    """Add the resources (axis 1) up in their order, which NumPy's own sum does not promise."""
+    return reduce(np.add, fractions.swapaxes(0, 1))

@@ -1,0 +1,175 @@
+"""NodeResourcesFit: a node has room for what the pod requests, and nodes rank by how much of them is in use.
+
+The filter reads real requests, the score those in which defaults stand for what containers leave out.
+
+moorage does not allocate devices (see `dynamic_resources`), so no extended resource is left to a device class.
+
+Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from moorage.api.base import LABEL_VALUE_LENGTH, LABEL_VALUE_PATTERN, QualifiedName
+from moorage.api.extender import is_extended_resource
+from moorage.framework.cluster_events import Action
+from moorage.framework.interface import (
+    FilterPlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScoreResult,
+    Rejection,
+    ScorePlugin,
+    Verdict,
+)
+from moorage.framework.status import Code
+from moorage.model.resources import PODS
+from moorage.plugins.shared.node_resources_scoring import ScoringStrategy
+from moorage.plugins.shared.node_resources_usage import ScoredResources, scored_resources
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from moorage.cluster.arrays import IntArray
+    from moorage.cluster.snapshot import Snapshot
+    from moorage.framework.cluster_events import ClusterEvent
+    from moorage.model.node import Node
+    from moorage.model.pods.pod import Pod, PodShape
+
+REASON_PODS = "Too many pods"
+
+ResourceGroup = Annotated[str, Field(max_length=LABEL_VALUE_LENGTH, pattern=LABEL_VALUE_PATTERN)]
+
+Requests = tuple[tuple[str, int], ...]
+"""The amounts that a node must have free, none of them 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Demand:
+    """What a shape requests of one resource."""
+
+    resource: str
+    amount: int
+    bearable: IntArray
+    """How much of it may be in use already on each node of the cluster; negative where even none is too much."""
+
+
+Demands = tuple[_Demand, ...]
+
+
+class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands | None], ScorePlugin[None]):
+    """Filters by free resources and free places for pods, scores by a strategy."""
+
+    without_pre_filter = 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
+    has_local_score = True
+    interests = frozenset({"Node", "Pod"})
+
+    ignored_resources: tuple[QualifiedName, ...] = ()
+    """Extended resources that the filter does not look at."""
+    ignored_resource_groups: tuple[ResourceGroup, ...] = ()
+    """Prefixes, such as `example.com`, of extended resources that the filter does not look at."""
+    scoring_strategy: ScoringStrategy = ScoringStrategy(type="LeastAllocated")
+    """Which use of resources is preferred; by default that of the emptiest node."""
+
+    def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[Demands]:
+        """Work out what may be in use on each node for the pod to fit."""
+        return PreFilterResult(state=self._demands_of(pod.shape, snapshot.cluster))
+
+    def filter(self, state: Demands | None, pod: Pod, nodes: Snapshot) -> Verdict:
+        """Pass nodes that have a free place and enough of every resource."""
+        demands = self._demands_of(pod.shape, nodes.cluster) if state is None else state
+        passed = nodes.pod_count < nodes.allowed_pods
+        for demand in demands:
+            passed &= nodes.requested(demand.resource) <= nodes.gather(demand.bearable)
+        return Verdict(passed, lambda: tuple(_rejections(demands, nodes)))
+
+    def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[None]:
+        """Do nothing; that there is a PreScore is part of what profiles can state."""
+        del pod, nodes
+        return PreScoreResult()
+
+    def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
+        """Score by the strategy."""
+        del state
+        resources = self._resources(pod.shape, nodes.cluster)
+        in_use = [nodes.non_zero_requested(name) for name in resources.names]
+        return self.scoring_strategy.score(resources.use(in_use, nodes))
+
+    def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
+        """Queue the pod when something that it requests was freed, or a node that could hold it came or grew."""
+        if event.kind == "Pod":
+            return _frees(event, pod)
+        old, new = event.old, event.new
+        requests = self._requests(pod.shape)
+        if new is None or not _would_fit_empty(requests, new):
+            return False
+        return old is None or _grew(requests, old, new)
+
+    def _demands_of(self, shape: PodShape, cluster: Snapshot) -> Demands:
+        """Look up what was worked out for a shape."""
+        generation = cluster.generations.nodes
+        return cluster.memo((self, "demands"), shape, generation, lambda: self._demands(shape, cluster))
+
+    def _demands(self, shape: PodShape, cluster: Snapshot) -> Demands:
+        return tuple(
+            _Demand(resource, amount, cluster.allocatable(resource) - amount)
+            for resource, amount in self._requests(shape)
+        )
+
+    def _resources(self, shape: PodShape, cluster: Snapshot) -> ScoredResources:
+        specs, generation = self.scoring_strategy.resources, cluster.generations.nodes
+        return cluster.memo(self, shape, generation, lambda: scored_resources(specs, shape.score_requests, cluster))
+
+    def _requests(self, shape: PodShape) -> Requests:
+        return tuple((name, amount) for name, amount in shape.requests.amounts if self._heeds(name, amount))
+
+    def _heeds(self, resource: str, amount: int) -> bool:
+        """Whether the filter looks at a request."""
+        if not amount:
+            return False
+        group = resource.split("/", maxsplit=1)[0]
+        ignored = resource in self.ignored_resources or group in self.ignored_resource_groups
+        return not (ignored and is_extended_resource(resource))
+
+
+def _rejections(demands: Demands, nodes: Snapshot) -> Iterator[Rejection]:
+    """Yield each lack; one that even an empty node would have cannot be helped by preemption."""
+    yield Rejection(nodes.pod_count >= nodes.allowed_pods, REASON_PODS)
+    for demand in demands:
+        bearable = nodes.gather(demand.bearable)
+        short = nodes.requested(demand.resource) > bearable
+        reason = f"Insufficient {demand.resource}"
+        yield Rejection(short & (bearable >= 0), reason)
+        yield Rejection(short & (bearable < 0), reason, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+
+
+def _frees(event: ClusterEvent, pod: Pod) -> bool:
+    """Whether a pod left, or came to request less of something that this pod requests."""
+    old, new = event.old, event.new
+    if event.action is Action.DELETE:
+        return bool(old.node_name or old.nominated_node_name)
+    if event.action is not Action.UPDATE:
+        return False
+    if new.uid == pod.uid:
+        return _requests_less(old.shape.requests.amounts, new)
+    wanted = {name for name, amount in pod.shape.requests.amounts if amount}
+    return bool(new.node_name) and any(old.requests.get(name) > new.requests.get(name) for name in wanted)
+
+
+def _requests_less(amounts: Requests, pod: Pod) -> bool:
+    return any(amount > pod.shape.requests.get(name) for name, amount in amounts)
+
+
+def _would_fit_empty(requests: Requests, node: Node) -> bool:
+    """Whether the node could run the pod if nothing else ran on it."""
+    return node.allocatable.get(PODS) >= 1 and all(amount <= node.allocatable.get(name) for name, amount in requests)
+
+
+def _grew(requests: Requests, old: Node, new: Node) -> bool:
+    """Whether a node got more places for pods, or more of something that the pod requests."""
+    wanted = (PODS, *(name for name, _ in requests))
+    return any(new.allocatable.get(name) > old.allocatable.get(name) for name in wanted)

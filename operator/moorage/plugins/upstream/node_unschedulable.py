@@ -1,0 +1,51 @@
+"""NodeUnschedulable: cordoned nodes take only pods that tolerate it.
+
+Upstream: pkg/scheduler/framework/plugins/nodeunschedulable/node_unschedulable.go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from moorage.cluster.tolerations import tolerated
+from moorage.framework.interface import FilterPlugin, Rejection, Verdict
+from moorage.framework.status import Code
+from moorage.model.node import Taint
+
+if TYPE_CHECKING:
+    from moorage.cluster.snapshot import Snapshot
+    from moorage.framework.cluster_events import ClusterEvent
+    from moorage.model.pods.pod import Pod, PodShape
+
+REASON = "node(s) were unschedulable"
+UNSCHEDULABLE_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+"""What a pod has to tolerate to be put on a cordoned node, whether or not the node carries it already."""
+
+
+class NodeUnschedulable(FilterPlugin[None]):
+    """Keeps pods off nodes with `spec.unschedulable`."""
+
+    has_static_verdict = True
+    interests = frozenset({"Node", "Pod"})
+
+    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> Verdict:
+        """Pass nodes that are not cordoned, or all of them if the pod tolerates it."""
+        del state
+        tolerant = _tolerates_cordon(pod.shape)
+        passed = np.ones(nodes.size, dtype=np.bool_) if tolerant else ~nodes.unschedulable
+        return Verdict(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
+
+    def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
+        """Queue the pod when a node can be used again, or when the pod itself begins to tolerate cordons."""
+        old, new = event.old, event.new
+        if new is None:
+            return False
+        if event.kind == "Pod":
+            return bool(new.uid == pod.uid) and _tolerates_cordon(new.shape)
+        return not new.unschedulable and (old is None or old.unschedulable)
+
+
+def _tolerates_cordon(shape: PodShape) -> bool:
+    return tolerated(shape.tolerations, UNSCHEDULABLE_TAINT)

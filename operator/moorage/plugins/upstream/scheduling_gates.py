@@ -1,0 +1,31 @@
+"""SchedulingGates: a pod with gates waits outside the queue until the last one is removed.
+
+Upstream: pkg/scheduler/framework/plugins/schedulinggates/scheduling_gates.go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from moorage.framework.interface import PreEnqueuePlugin
+from moorage.framework.status import SUCCESS, Status, unresolvable
+
+if TYPE_CHECKING:
+    from moorage.framework.cluster_events import ClusterEvent
+    from moorage.model.pods.pod import Pod
+
+
+class SchedulingGates(PreEnqueuePlugin):
+    """Holds back pods with `spec.schedulingGates`."""
+
+    interests = frozenset({"Pod"})
+
+    def pre_enqueue(self, pod: Pod) -> Status:
+        """Admit pods without gates."""
+        if not pod.scheduling_gates:
+            return SUCCESS
+        return unresolvable(f"waiting for scheduling gates: [{' '.join(pod.scheduling_gates)}]")
+
+    def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
+        """Queue the pod when its own gates are gone."""
+        return event.new is not None and event.new.uid == pod.uid and not event.new.scheduling_gates

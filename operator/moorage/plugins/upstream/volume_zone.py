@@ -1,0 +1,159 @@
+"""VolumeZone: a pod follows its bound volumes into their zone and region.
+
+Only labels of volumes count here; their node affinity is VolumeBinding's.
+
+Upstream: `pkg/scheduler/framework/plugins/volumezone/volume_zone.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from moorage.cluster.arrays import ABSENT
+from moorage.framework.cluster_events import Action
+from moorage.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult, Rejection, Verdict
+from moorage.framework.status import SKIP, Code, Status, unresolvable
+from moorage.model.volumes.storage_objects import WAIT_FOR_FIRST_CONSUMER
+
+if TYPE_CHECKING:
+    from moorage.cluster.arrays import BoolArray
+    from moorage.cluster.snapshot import Snapshot
+    from moorage.framework.cluster_events import ClusterEvent
+    from moorage.model.pods.pod import Pod, PodShape
+    from moorage.model.volumes.storage_objects import PersistentVolume, PersistentVolumeClaim
+
+REASON = "node(s) had no available volume zone"
+
+SUCCESSORS = {
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+}
+"""The labels that took the place of the beta ones."""
+
+TOPOLOGY_LABELS = (*SUCCESSORS, *SUCCESSORS.values())
+ZONE_DELIMITER = "__"
+"""Joins the zones of a regional volume in one label value."""
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeTopology:
+    """A topology label of a volume, and the values of which a node needs one."""
+
+    key: str
+    values: frozenset[str]
+
+
+class VolumeZone(PreFilterPlugin[tuple[VolumeTopology, ...]], FilterPlugin[tuple[VolumeTopology, ...]]):
+    """Filters by the zones and regions of bound volumes."""
+
+    interests: ClassVar[frozenset[str]] = frozenset(
+        {"Node", "StorageClass", "PersistentVolumeClaim", "PersistentVolume"}
+    )
+
+    def skips_filter(self, shape: PodShape) -> bool:
+        """Skip pods without volumes."""
+        return not shape.volumes
+
+    def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[tuple[VolumeTopology, ...]]:
+        """Collect the topology of the pod's volumes; SKIP where there is none."""
+        found, refusal = _collect(pod, snapshot)
+        if refusal is not None:
+            return PreFilterResult(refusal)
+        return PreFilterResult(state=found) if found else PreFilterResult(SKIP)
+
+    def filter(self, state: tuple[VolumeTopology, ...] | None, pod: Pod, nodes: Snapshot) -> Verdict:
+        """Pass nodes in a zone and region of every volume, and nodes that are in none.
+
+        A profile that leaves PreFilter out has this plugin collect the topology here, as upstream's does.
+        """
+        if state is None:
+            state, refusal = _collect(pod, nodes)
+            if refusal is not None:
+                everywhere = np.ones(nodes.size, np.bool_)
+                reasons = [Rejection(everywhere, reason, refusal.code) for reason in refusal.reasons]
+                return Verdict(~everywhere, lambda: reasons)
+        placed = np.zeros(nodes.size, np.bool_)
+        for key in TOPOLOGY_LABELS:
+            placed |= nodes.label(key).ids != ABSENT
+        passed = ~placed
+        if placed.any():
+            matching = np.ones(nodes.size, np.bool_)
+            for each in state:
+                matching &= _in_topology(each, nodes)
+            passed = passed | matching
+        return Verdict(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
+
+    def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
+        """Whether a claim of the pod, its class, a volume's topology or a node changed for the better."""
+        match event.kind:
+            case _ if event.action is Action.DELETE:
+                return False
+            case "StorageClass":
+                waits = event.new.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
+                return event.action is Action.ADD and waits
+            case "PersistentVolumeClaim":
+                return event.new.namespace == pod.namespace and event.new.name in _claim_names(pod)
+            case "PersistentVolume":
+                return event.old is None or list(_topology(event.old)) != list(_topology(event.new))
+            case _:
+                return event.old is None or event.old.labels != event.new.labels
+
+
+def _collect(pod: Pod, snapshot: Snapshot) -> tuple[tuple[VolumeTopology, ...], Status | None]:
+    """Return the topology of all bound volumes, or say which claim stands in the way."""
+    found: list[VolumeTopology] = []
+    for name in _claim_names(pod):
+        claim = snapshot.objects("PersistentVolumeClaim").get(f"{pod.namespace}/{name}")
+        if claim is None:
+            return (), unresolvable(f'persistentvolumeclaim "{name}" not found')
+        if not claim.volume_name:
+            refusal = _refuse_unbound(claim, snapshot)
+            if refusal is not None:
+                return (), refusal
+            continue
+        volume = snapshot.objects("PersistentVolume").get(claim.volume_name)
+        if volume is None:
+            return (), unresolvable(f'persistentvolume "{claim.volume_name}" not found')
+        found += _topology(volume)
+    return tuple(found), None
+
+
+def _claim_names(pod: Pod) -> list[str]:
+    return [volume.claim_name for volume in pod.shape.volumes if volume.claim_name]
+
+
+def _refuse_unbound(claim: PersistentVolumeClaim, snapshot: Snapshot) -> Status | None:
+    """Say why an unbound claim has to be bound first; None where it waits for its first consumer."""
+    if not claim.class_name:
+        return unresolvable("PersistentVolumeClaim had no pv name and storageClass name")
+    storage_class = snapshot.objects("StorageClass").get(claim.class_name)
+    if storage_class is None:
+        return unresolvable(f'storageclass.storage.k8s.io "{claim.class_name}" not found')
+    if storage_class.volume_binding_mode is None:
+        return unresolvable(f'VolumeBindingMode not set for StorageClass "{claim.class_name}"')
+    if storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER:
+        return None
+    return unresolvable("PersistentVolume had no name")
+
+
+def _topology(volume: PersistentVolume) -> Iterator[VolumeTopology]:
+    for key in TOPOLOGY_LABELS:
+        if key in volume.labels:
+            values = frozenset(value.strip() for value in volume.labels[key].split(ZONE_DELIMITER))
+            if "" not in values:  # a label that names no zone is ignored
+                yield VolumeTopology(key, values)
+
+
+def _in_topology(topology: VolumeTopology, nodes: Snapshot) -> BoolArray:
+    """Which nodes have one of the values; a node without a beta label may have its successor."""
+    column = nodes.label(topology.key)
+    matching = np.array([*(value in topology.values for value in column.values), False], np.bool_)[column.ids]
+    successor = SUCCESSORS.get(topology.key)
+    if successor is None:
+        return matching
+    without = column.ids == ABSENT
+    return np.where(without, _in_topology(VolumeTopology(successor, topology.values), nodes), matching)

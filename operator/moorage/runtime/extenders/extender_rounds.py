@@ -1,0 +1,68 @@
+"""One pod's way past the extenders: filtering one after the other, then ranking all at once.
+
+Upstream: findNodesThatPassExtenders and prioritizeNodes in pkg/scheduler/schedule_one.go.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from moorage.engine.messages import ExtendersAnswered
+from moorage.errors import ExtenderError
+
+if TYPE_CHECKING:
+    from moorage.model.node import Node
+    from moorage.model.pods.pod import Pod
+    from moorage.runtime.extenders.http_extender import HttpExtender
+
+
+class ExtenderCycle:
+    """What the extenders have said so far about one pod."""
+
+    def __init__(self, pod: Pod, nodes: Mapping[str, Node], until: float) -> None:
+        """Begin with all nodes; `until` is when the time for all calls ends, monotonic."""
+        self._pod = pod
+        self._nodes = nodes
+        self._until = until
+        self._failed: dict[str, str] = {}
+        self._unresolvable: dict[str, str] = {}
+        self._scores: Counter[str] = Counter()
+
+    async def filter(self, extenders: Sequence[HttpExtender]) -> None:
+        """Ask one after the other, as long as there are nodes left. Raises ExtenderError."""
+        for extender in extenders:
+            if not self._nodes:
+                return
+            try:
+                answer = await extender.filter(self._pod, self._nodes, self._until)
+            except ExtenderError:
+                if not extender.is_ignorable:
+                    raise
+            else:
+                self._nodes = {name: self._nodes[name] for name in answer.kept}
+                self._failed |= answer.failed
+                self._unresolvable |= answer.unresolvable
+
+    async def prioritize(self, extenders: Sequence[HttpExtender]) -> None:
+        """Ask all at once, where there is anything to choose between; those that fail add nothing."""
+        if len(self._nodes) > 1:
+            await asyncio.gather(*map(self._add_scores, extenders))
+
+    async def _add_scores(self, extender: HttpExtender) -> None:
+        try:
+            self._scores.update(await extender.prioritize(self._pod, self._nodes, self._until))
+        except ExtenderError:
+            return  # the connection has told of it; upstream goes on without the scores, too
+
+    def answer(self) -> ExtendersAnswered:
+        """Return it all, for the engine."""
+        return ExtendersAnswered(
+            pod_uid=self._pod.uid,
+            node_names=frozenset(self._nodes),
+            failed=self._failed,
+            unresolvable=self._unresolvable,
+            scores=dict(self._scores),
+        )

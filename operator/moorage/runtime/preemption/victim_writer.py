@@ -1,0 +1,100 @@
+"""What preemption writes: conditions and deletions of victims, evictions, and nominations taken back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from moorage.engine.preemption.victim_search import PREEMPTED
+from moorage.errors import ApiError, ApiUnreachable
+from moorage.runtime.api_resources import POD
+from moorage.runtime.client.kube import STRATEGIC_MERGE_PATCH
+from moorage.runtime.timestamps import whole_time
+
+if TYPE_CHECKING:
+    from moorage.model.pods.pod import Pod
+    from moorage.runtime.client.kube import KubeClient
+    from moorage.runtime.clock import Clock
+
+USUAL_GRACE_SECONDS = 30.0
+"""How long a pod has to end where the API server does not tell; the API's default."""
+
+
+class _Metadata(msgspec.Struct, rename="camel"):
+    deletion_grace_period_seconds: float | None = None
+
+
+class _Deleted(msgspec.Struct):
+    """A pod that is being deleted, or the Status that says that it is gone."""
+
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+
+
+class VictimWriter:
+    """Writes to victims. All its methods raise ApiError, ApiUnreachable or NotLeader."""
+
+    def __init__(self, client: KubeClient, clock: Clock) -> None:
+        """Write through `client`."""
+        self._client = client
+        self._clock = clock
+        self._decoder = msgspec.json.Decoder(_Deleted)
+
+    async def delete(self, victim: Pod, reporter: str) -> float:
+        """Set the condition, then delete the pod; return how long it has to end, in seconds."""
+        if victim.disruption_target != PREEMPTED:
+            await self._set_condition(victim, reporter)
+        return self._grace(await self._client.delete(_path(victim), msgspec.json.encode(_options(victim))))
+
+    async def evict(self, victim: Pod, reporter: str) -> float:
+        """Evict the pod, so that its budget holds; return how long it has to end, in seconds.
+
+        The API server sets the condition itself, and only when it evicts. Its reason is made ours afterwards: while
+        pods end that a scheduler preempted, their preemptor looks for no other victims.
+        """
+        body = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": victim.name, "namespace": victim.namespace},
+            "deleteOptions": _options(victim),
+        }
+        await self._client.create(f"{_path(victim)}/eviction", msgspec.json.encode(body))
+        try:
+            return self._grace(await self._set_condition(victim, reporter))
+        except (ApiError, ApiUnreachable):
+            return USUAL_GRACE_SECONDS  # gone already, most likely; evicted it is
+
+    async def clear_nomination(self, pod: Pod) -> None:
+        """Take back the nomination of a waiting pod."""
+        await self._patch_status(pod, {"nominatedNodeName": None})
+
+    async def _set_condition(self, victim: Pod, reporter: str) -> bytes:
+        condition = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": PREEMPTED,
+            "message": f"{reporter}: preempting to accommodate a higher priority pod",
+            "lastTransitionTime": whole_time(self._clock.time()),
+        }
+        return await self._patch_status(victim, {"conditions": [condition]})
+
+    async def _patch_status(self, pod: Pod, status: dict[str, Any]) -> bytes:
+        """Patch a pod's status; the uid guards against another pod of the same name, which is a Conflict."""
+        body = msgspec.json.encode({"metadata": {"uid": pod.uid}, "status": status})
+        return await self._client.patch(f"{_path(pod)}/status", body, STRATEGIC_MERGE_PATCH)
+
+    def _grace(self, answer: bytes) -> float:
+        try:
+            seconds = self._decoder.decode(answer).metadata.deletion_grace_period_seconds
+        except msgspec.DecodeError:
+            return USUAL_GRACE_SECONDS
+        return seconds or 0.0
+
+
+def _path(pod: Pod) -> str:
+    return POD.path(pod.name, pod.namespace)
+
+
+def _options(victim: Pod) -> dict[str, object]:
+    """Return DeleteOptions without a grace period of our own: the victim's counts."""
+    return {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": victim.uid}}

@@ -1,0 +1,96 @@
+"""Writes what was decided about volumes: a volume's claimRef, a claim's selected node.
+
+Each write is made only to the very version that the decision was made with. Where somebody has changed the object
+since, it is read once more: what it says already, be it from another pod with the same claim, need not be written.
+Upstream: GetBindVolumeToClaim in component-helpers/storage/volume/pv_helpers.go, bindAPIUpdate in
+pkg/scheduler/framework/plugins/volumebinding/binder.go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from moorage.cluster.intents import BindVolume, SelectNode
+from moorage.errors import Conflict
+from moorage.model.volumes.decode_volumes import persistent_volume, persistent_volume_claim
+from moorage.runtime.api_resources import PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM
+from moorage.runtime.client.kube import MERGE_PATCH
+
+if TYPE_CHECKING:
+    from moorage.cluster.intents import Intent
+    from moorage.model.volumes.storage_objects import PersistentVolume, PersistentVolumeClaim
+    from moorage.runtime.client.kube import KubeClient
+    from moorage.runtime.volumes.stores import VolumeStores
+
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
+"""Marks bindings that nobody asked for by name, so that the volume controller undoes them when the claim goes."""
+
+
+class VolumeWriter:
+    """Carries intents out. All its methods raise ApiError, ApiUnreachable or NotLeader."""
+
+    def __init__(self, client: KubeClient, stores: VolumeStores) -> None:
+        """Write through `client`; what the `stores` say already is not written."""
+        self._client = client
+        self._stores = stores
+
+    async def carry_out(self, intent: Intent) -> str:
+        """Carry an intent out, and return the resourceVersion from which on the object shows it."""
+        if isinstance(intent, BindVolume):
+            return await self._bind(intent)
+        return await self._select(intent)
+
+    async def clear_selected_node(self, claim: PersistentVolumeClaim) -> None:
+        """Take the selected node from a claim, if it is still what it was."""
+        await self._annotate(claim.namespace, claim.name, claim.resource_version, None)
+
+    async def _bind(self, intent: BindVolume) -> str:
+        known = self._stores.volumes.get(intent.volume_name)
+        if known is not None and _is_bound_to(known, intent):
+            return known.resource_version
+        path = PERSISTENT_VOLUME.path(intent.volume_name)
+        metadata: dict[str, Any] = {"resourceVersion": intent.volume_resource_version}
+        if known is None or known.claim_ref is None:
+            metadata["annotations"] = {BOUND_BY_CONTROLLER: "yes"}
+        reference = {
+            "apiVersion": PERSISTENT_VOLUME_CLAIM.api_version,
+            "kind": PERSISTENT_VOLUME_CLAIM.kind,
+            "namespace": intent.claim_namespace,
+            "name": intent.claim_name,
+            "uid": intent.claim_uid,
+        }
+        try:
+            answer = await self._patch(path, {"metadata": metadata, "spec": {"claimRef": reference}})
+        except Conflict:
+            answer = await self._client.get(path)
+            if not _is_bound_to(persistent_volume(answer), intent):
+                raise
+        return persistent_volume(answer).resource_version
+
+    async def _select(self, intent: SelectNode) -> str:
+        namespace, name = intent.claim_namespace, intent.claim_name
+        known = self._stores.claims.get(f"{namespace}/{name}")
+        if known is not None and known.selected_node == intent.node_name:
+            return known.resource_version
+        try:
+            answer = await self._annotate(namespace, name, intent.claim_resource_version, intent.node_name)
+        except Conflict:
+            answer = await self._client.get(PERSISTENT_VOLUME_CLAIM.path(name, namespace))
+            if persistent_volume_claim(answer).selected_node != intent.node_name:
+                raise
+        return persistent_volume_claim(answer).resource_version
+
+    async def _annotate(self, namespace: str, name: str, version: str, node_name: str | None) -> bytes:
+        metadata = {"resourceVersion": version, "annotations": {SELECTED_NODE: node_name}}
+        return await self._patch(PERSISTENT_VOLUME_CLAIM.path(name, namespace), {"metadata": metadata})
+
+    async def _patch(self, path: str, body: dict[str, Any]) -> bytes:
+        return await self._client.patch(path, msgspec.json.encode(body), MERGE_PATCH)
+
+
+def _is_bound_to(volume: PersistentVolume, intent: BindVolume) -> bool:
+    reference = volume.claim_ref
+    return reference is not None and reference.uid == intent.claim_uid

@@ -1,0 +1,23 @@
+"""Sums over topology domains, against the plainest loop."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from moorage.cluster.terms.domains import sum_by_domain
+
+
+@given(nodes=st.lists(st.tuples(st.integers(-1, 4), st.integers(-100, 10**12))))
+def test_counts_add_up_by_domain(nodes: list[tuple[int, int]]) -> None:
+    ids = np.array([domain for domain, _ in nodes], dtype=np.int32)
+    counts = np.array([count for _, count in nodes], dtype=np.int64)
+    sums = sum_by_domain(ids, counts, 5)
+    expected = [sum(count for domain, count in nodes if domain == each) for each in range(5)]
+    assert sums.tolist() == expected
+    assert sums.dtype == np.int64
+
+
+def test_without_domains_there_are_no_sums() -> None:
+    ids = np.array([-1, -1], dtype=np.int32)
+    counts = np.array([3, 4], dtype=np.int64)
+    assert sum_by_domain(ids, counts, 0).tolist() == []

@@ -1,0 +1,209 @@
+"""Policies between the watch, the own lists and the engine, with a clock that the test moves."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from fakes import FakeClock, FakeRecorder
+from moorage.controller.compile import compile_policy
+from moorage.controller.policies import PolicyStore
+from moorage.controller.policy_keeper import PolicyKeeper
+from moorage.engine.messages import Message, ProfileChanged, ProfileRefused, ProfileRemoved
+from moorage.errors import ApiError, ApiUnreachable, MoorageError, NotFound
+from moorage.framework.profile import ProfileSettings
+from moorage.framework.registry import Registry
+
+RESYNC_SECONDS = 60.0
+
+
+def policy(name: str, generation: int = 1, **spec: Any) -> dict[str, Any]:
+    metadata = {
+        "name": name,
+        "uid": f"uid-{name}",
+        "generation": generation,
+        "creationTimestamp": "2026-01-01T00:00:00Z",
+    }
+    return {"metadata": metadata, "spec": spec}
+
+
+class NoStatuses:
+    def publish(self, name: str, uid: str, status: Mapping[str, object]) -> None: ...
+
+    def forget(self, name: str) -> None: ...
+
+
+class Listing:
+    """A keeper, and the API server's policies, or its error."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.posted: list[Message] = []
+        self.recorder = FakeRecorder()
+        self.answer: list[dict[str, Any]] | MoorageError = []
+        self.lists = 0
+        self.first_listed = 0
+        registry = Registry.discover()
+        store = PolicyStore(build=lambda policy: registry.build_profile(compile_policy(policy, ProfileSettings())))
+        self.keeper = PolicyKeeper(store, self.posted.append, NoStatuses(), self.recorder.record, self.clock)
+
+    async def read(self) -> list[dict[str, Any]]:
+        self.lists += 1
+        if isinstance(self.answer, MoorageError):
+            raise self.answer
+        return self.answer
+
+    def count(self) -> None:
+        self.first_listed += 1
+
+    def take_posted(self) -> list[tuple[str, str]]:
+        """Return what the engine was told since the last time."""
+        told = [
+            ("changed", message.profile.name) if isinstance(message, ProfileChanged) else ("removed", name_of(message))
+            for message in self.posted
+        ]
+        self.posted.clear()
+        return told
+
+
+def name_of(message: Message) -> str:
+    assert isinstance(message, ProfileRemoved)
+    return message.scheduler_name
+
+
+@asynccontextmanager
+async def listing(answer: list[dict[str, Any]] | MoorageError) -> AsyncIterator[Listing]:
+    made = Listing()
+    made.answer = answer
+    task = asyncio.create_task(made.keeper.keep_listing(made.read, made.count, RESYNC_SECONDS))
+    try:
+        await made.clock.advance(0)
+        yield made
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_the_first_list_is_what_scheduling_waits_for() -> None:
+    async with listing(ApiUnreachable("down")) as made:
+        await made.clock.advance(2.5)
+        assert (made.lists, made.first_listed, made.keeper.has_synced) == (3, 0, False)
+        made.answer = [policy("gold")]
+        await made.clock.advance(1)
+        assert (made.first_listed, made.keeper.has_synced) == (1, True)
+        assert made.take_posted() == [("changed", "gold")]
+
+
+async def test_without_the_kind_there_are_no_policies_to_wait_for_and_it_is_looked_for_again() -> None:
+    async with listing(NotFound(404, "NotFound", "no such resource")) as made:
+        assert (made.first_listed, made.keeper.has_synced) == (0, True)
+        made.answer = [policy("gold")]
+        await made.clock.advance(1)
+        assert made.first_listed == 1
+        assert made.take_posted() == [("changed", "gold")]
+
+
+async def test_a_deletion_that_nobody_watched_is_found_by_the_next_list() -> None:
+    async with listing([policy("gold"), policy("silver")]) as made:
+        made.take_posted()
+        made.answer = [policy("silver")]
+        await made.clock.advance(RESYNC_SECONDS - 1)
+        assert made.take_posted() == []
+        await made.clock.advance(1)
+        assert made.take_posted() == [("removed", "gold")]
+
+
+async def test_after_a_list_that_failed_the_next_one_comes_at_once() -> None:
+    async with listing([policy("gold")]) as made:
+        made.take_posted()
+        made.answer = ApiError(500, "InternalError", "oops")
+        await made.clock.advance(RESYNC_SECONDS)
+        made.answer = []
+        await made.clock.advance(1)
+        assert made.take_posted() == [("removed", "gold")]
+        assert made.first_listed == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "warnings"),
+    [
+        (NotFound(404, "NotFound", "no such resource"), 1),
+        (ApiError(500, "InternalError", "oops"), 1),
+        (ApiUnreachable("told by the transport"), 0),
+    ],
+)
+async def test_failures_of_a_row_are_told_once(
+    error: MoorageError, warnings: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with listing(error) as made:
+        await made.clock.advance(5)
+    assert len([record for record in caplog.records if record.levelno >= logging.WARNING]) == warnings
+
+
+async def test_a_failure_of_another_kind_is_told_again(caplog: pytest.LogCaptureFixture) -> None:
+    async with listing(ApiUnreachable("told by the transport")) as made:
+        await made.clock.advance(5)
+        made.answer = NotFound(404, "NotFound", "no such resource")
+        await made.clock.advance(5)
+    assert ["SchedulingPolicy is not installed" in message for message in caplog.messages] == [True]
+
+
+async def test_an_event_older_than_the_list_changes_nothing() -> None:
+    async with listing([policy("gold", 2, preset="BinPack")]) as made:
+        made.take_posted()
+        made.keeper.receive("MODIFIED", policy("gold", 1))
+        assert made.take_posted() == []
+        made.keeper.receive("DELETED", policy("gold", 2))
+        assert made.take_posted() == [("removed", "gold")]
+
+
+async def test_each_verdict_is_told_once_by_an_event() -> None:
+    async with listing([policy("gold")]) as made:
+        made.keeper.receive("MODIFIED", policy("gold", 2, weights={"NodeResourceFit": 1}))
+        made.keeper.receive("MODIFIED", policy("gold", 2, weights={"NodeResourceFit": 1}))
+        assert [event.reason for event in made.recorder.events] == ["Programmed", "UnknownPlugin"]
+
+
+async def test_the_event_of_a_paused_policy_does_not_say_that_pods_are_scheduled() -> None:
+    async with listing([policy("gold", paused=True)]) as made:
+        (event,) = made.recorder.events
+        assert (event.reason, event.warning) == ("Paused", False)
+        assert event.note == "Pods with schedulerName gold wait: spec.paused is true"
+
+
+async def test_the_engine_is_told_of_a_policy_that_is_refused_from_the_start() -> None:
+    async with listing([policy("gold", weights={"NodeResourceFit": 1})]) as made:
+        (message,) = made.posted
+        assert isinstance(message, ProfileRefused)
+        assert message.scheduler_name == "gold"
+        assert message.message.startswith("SchedulingPolicy gold is refused: there is no plugin 'NodeResourceFit'")
+
+
+async def test_the_log_says_which_policies_are_live_refused_and_removed(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    async with listing([policy("gold", schedulerName="shiny"), policy("idle", paused=True)]) as made:
+        made.keeper.receive("MODIFIED", policy("gold", 2, schedulerName="shiny", weights={"NodeResourceFit": 1}))
+        made.keeper.receive("MODIFIED", policy("gold", 2, schedulerName="shiny", weights={"NodeResourceFit": 1}))
+        made.keeper.receive("DELETED", policy("gold", 2))
+    assert caplog.messages == [
+        "SchedulingPolicy gold is live: generation 1, schedulerName shiny",
+        "SchedulingPolicy idle is paused: generation 1, schedulerName idle",
+        (
+            "SchedulingPolicy gold is refused, its last good generation stays live: generation 2, schedulerName shiny: "
+            "UnknownPlugin: there is no plugin 'NodeResourceFit'; did you mean NodeResourcesFit?"
+        ),
+        "SchedulingPolicy gold is removed",
+    ]
+
+
+async def test_the_log_says_when_the_missing_kind_has_arrived(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    async with listing(NotFound(404, "NotFound", "no such resource")) as made:
+        made.answer = []
+        await made.clock.advance(1)
+    assert caplog.messages[1:] == ["SchedulingPolicy is installed now, and policies are read"]

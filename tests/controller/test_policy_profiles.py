@@ -1,0 +1,109 @@
+"""What is refused of a policy, and by which path its author finds it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from moorage.api.v1alpha1 import parse_policy
+from moorage.controller.policy_profiles import build_profile
+from moorage.errors import InvalidPolicy, UnknownPlugin
+from moorage.framework.profile import Profile, ProfileSettings
+from moorage.framework.registry import Registry
+
+REGISTRY = Registry.discover()
+
+
+def built(**spec: Any) -> Profile:
+    policy = parse_policy({"metadata": {"name": "p", "uid": "u", "generation": 3}, "spec": spec})
+    return build_profile(REGISTRY, ProfileSettings(), policy)
+
+
+def refused(**spec: Any) -> list[str]:
+    with pytest.raises(InvalidPolicy) as caught:
+        built(**spec)
+    return [str(fault) for fault in caught.value.faults]
+
+
+def argument(plugin: str, **args: Any) -> dict[str, Any]:
+    return {"name": plugin, "args": args}
+
+
+def test_an_extender_without_a_usable_certificate_is_refused_by_path() -> None:
+    tls = {"caData": "bm90IGEgY2VydGlmaWNhdGU="}
+    extender = {"urlPrefix": "https://x.example.com", "filterVerb": "filter", "enableHTTPS": True, "tlsConfig": tls}
+    (fault,) = refused(extenders=[extender])
+    assert fault.startswith("spec.extenders[0].tlsConfig.caData: ")
+
+
+def test_a_weight_for_a_plugin_without_a_score_is_refused_where_it_was_written() -> None:
+    words = "DefaultBinder has no score; `moorage plugins` lists the plugins that have one"
+    assert refused(weights={"DefaultBinder": 3, "NodeAffinity": 2}) == [f"spec.weights.DefaultBinder: {words}"]
+    assert built(weights={"DefaultBinder": 0}).bind
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"weights": {"NodeResourceFit": 3}},
+        {"plugins": {"score": {"enabled": [{"name": "NodeResourceFit"}]}}},
+        {"pluginConfig": [{"name": "NodeResourceFit", "args": {}}]},
+    ],
+)
+def test_unknown_plugins_stay_unknown_plugins(spec: dict[str, Any]) -> None:
+    with pytest.raises(UnknownPlugin, match="did you mean NodeResourcesFit"):
+        built(**spec)
+
+
+def test_a_plugin_at_a_wrong_point_is_refused_by_its_place_in_the_policy() -> None:
+    enabled = [{"name": "NodeAffinity"}, {"name": "NodeName"}]
+    (fault,) = refused(weights={"ImageLocality": 2}, gpu={}, plugins={"score": {"enabled": enabled}})
+    assert fault == "spec.plugins.score.enabled[1].name: plugin NodeName has no extension point score"
+    (fault,) = refused(plugins={"bind": {"disabled": [{"name": "*"}]}})
+    assert fault.startswith("spec.plugins.bind: ")
+
+
+def test_a_wrong_argument_is_refused_with_its_plugin_and_what_was_probably_meant() -> None:
+    config = [argument("InterPodAffinity", hardPodAffinityWeight=101), argument("NodeResourcesFit", ignoredResource=[])]
+    assert refused(resources={"strategy": "MostAllocated"}, pluginConfig=config) == [
+        (
+            "spec.pluginConfig[1].args.ignoredResource: is no argument of plugin NodeResourcesFit; "
+            "did you mean ignoredResources?"
+        ),
+        (
+            "spec.pluginConfig[0].args.hardPodAffinityWeight: must be less than or equal to 100, not 101 "
+            "(plugin InterPodAffinity)"
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        (argument("NodeName", colour="red"), "colour: is no argument of plugin NodeName; it takes none"),
+        (
+            argument("DefaultPreemption", colour="red"),
+            (
+                "colour: is no argument of plugin DefaultPreemption; there are minCandidateNodesPercentage, "
+                "minCandidateNodesAbsolute"
+            ),
+        ),
+        (
+            argument("NodeResourcesFit", scoringStrategy={"type": "MostAllocated", "resource": []}),
+            "scoringStrategy.resource: is no argument of plugin NodeResourcesFit; did you mean resources?",
+        ),
+        (
+            argument("NodeResourcesFit", scoringStrategy={"type": "MostAllocated", "resources": [{"nam": "cpu"}]}),
+            "scoringStrategy.resources[0].nam: is no argument of plugin NodeResourcesFit; did you mean name?",
+        ),
+    ],
+)
+def test_arguments_that_a_plugin_does_not_have_are_told_with_those_it_has(config: dict[str, Any], words: str) -> None:
+    assert f"spec.pluginConfig[0].args.{words}" in refused(pluginConfig=[config])
+
+
+def test_what_a_section_stands_for_is_refused_by_the_section() -> None:
+    selector = {"matchLabels": {"team": "not ok!"}}
+    (fault,) = refused(filters={"nodeSelector": selector}, pluginConfig=[argument("NodeAffinity")])
+    assert fault.startswith("spec.filters: must match pattern ")

@@ -1,0 +1,105 @@
+import logging
+from typing import Any
+
+import pytest
+
+from fakes import FakeApi, FakeClock, Sent, running
+from moorage.controller.status_writer import PolicyStatusWriter
+from moorage.errors import ApiError, NotFound
+
+
+class Writing:
+    def __init__(self, answer: Any = None) -> None:
+        self.clock = FakeClock()
+        self.api = FakeApi(answer or (lambda _: {}), self.clock)
+        self.writer = PolicyStatusWriter(self.api.client(), self.clock)
+
+    @property
+    def written(self) -> list[Any]:
+        return [sent.body["status"] for sent in self.api.sent]
+
+
+async def test_a_status_is_applied_to_the_very_policy_it_is_about() -> None:
+    writing = Writing()
+    writing.writer.publish("gold", "uid-1", {"pods": {"bound": 1}})
+    await writing.writer.flush()
+    (sent,) = writing.api.sent
+    assert sent.path == (
+        "/apis/scheduling.moorage.dev/v1alpha1/schedulingpolicies/gold/status?fieldManager=moorage&force=true"
+    )
+    assert sent.content_type == "application/apply-patch+yaml"
+    assert sent.body == {
+        "apiVersion": "scheduling.moorage.dev/v1alpha1",
+        "kind": "SchedulingPolicy",
+        "metadata": {"name": "gold", "uid": "uid-1"},
+        "status": {"pods": {"bound": 1}},
+    }
+
+
+async def test_nothing_is_written_while_nothing_changes() -> None:
+    writing = Writing()
+    async with running(writing.writer):
+        for _ in range(10):
+            writing.writer.publish("gold", "uid-1", {"pods": {"bound": 1}})
+            await writing.clock.advance(1)
+    assert len(writing.written) == 1
+
+
+async def test_a_busy_policy_is_written_once_a_second_with_its_newest_numbers() -> None:
+    writing = Writing()
+    async with running(writing.writer):
+        for bound in range(100):
+            writing.writer.publish("gold", "uid-1", {"bound": bound})
+            await writing.clock.advance(0.1)
+    assert 9 <= len(writing.written) <= 11
+    assert writing.written[-1]["bound"] >= 89
+
+
+async def test_policies_do_not_wait_for_each_other() -> None:
+    writing = Writing()
+    for name in ("a", "b", "c"):
+        writing.writer.publish(name, name, {})
+    await writing.writer.flush()
+    assert len(writing.api.sent) == 3
+
+
+async def test_what_could_not_be_written_is_written_once_the_api_server_is_back(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    down = [True]
+
+    def answer(_: Sent) -> Any:
+        if down[0]:
+            raise ApiError(500, "InternalError", "down")
+        return {}
+
+    writing = Writing(answer)
+    writing.writer.publish("gold", "uid-1", {"a": 1})
+    async with running(writing.writer):
+        await writing.clock.advance(5)
+        down[0] = False
+        await writing.clock.advance(5)
+    assert len(writing.api.sent) == 7
+    assert len([record for record in caplog.records if record.levelno == logging.WARNING]) == 1
+
+
+async def test_a_policy_that_is_gone_is_not_asked_about_for_ever_once_it_is_forgotten() -> None:
+    def answer(_: Sent) -> Any:
+        raise NotFound(404, "NotFound", "gone")
+
+    writing = Writing(answer)
+    writing.writer.publish("gold", "uid-1", {"a": 1})
+    await writing.writer.flush()
+    writing.writer.forget("gold")
+    await writing.clock.advance(10)
+    await writing.writer.flush()
+    assert len(writing.api.sent) == 1
+
+
+async def test_a_policy_that_was_created_anew_gets_its_status_again() -> None:
+    writing = Writing()
+    writing.writer.publish("gold", "uid-1", {"a": 1})
+    await writing.writer.flush()
+    writing.writer.publish("gold", "uid-2", {"a": 1})
+    await writing.writer.flush()
+    assert [sent.body["metadata"]["uid"] for sent in writing.api.sent] == ["uid-1", "uid-2"]
