@@ -247,7 +247,7 @@ def import_(
 ) -> None:
     """Print a configuration file's profiles as SchedulingPolicy objects, and the rest as the chart's values."""
     from moorage.app import load_configuration
-    from moorage.configuration.importing import chart_values_of, names_default_scheduler, policies_of
+    from moorage.configuration.policy_import import chart_values_of, names_default_scheduler, policies_of
 
     loaded = load_configuration(file, allow_default_scheduler=True)
     for warning in loaded.warnings:

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from moorage.api import crd as crds
-from moorage.configuration.component_config import load
+from moorage.configuration.loading import load
 
 helm = pytest.importorskip("helm_python", reason="no helm wheel for this platform")
 

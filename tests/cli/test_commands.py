@@ -13,7 +13,7 @@ import yaml
 from typer.testing import CliRunner
 
 from moorage import __version__, cli
-from moorage.configuration.component_config import load
+from moorage.configuration.loading import load
 from moorage.configuration.process_configuration import configure
 from moorage.framework.registry import Registry
 from moorage.settings import Settings

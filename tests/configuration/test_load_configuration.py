@@ -1,4 +1,4 @@
-"""A configuration file as the process takes it: settings, profiles, and every fault in one go."""
+"""Tests of loading a configuration file into settings and profiles, and of reporting all faults at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def file_of(tmp_path: Path, text: str) -> Path:
     return file
 
 
-def test_flags_win_over_the_file_and_the_file_over_the_defaults(tmp_path: Path) -> None:
+def test_flags_override_the_file_and_the_file_overrides_the_defaults(tmp_path: Path) -> None:
     text = "parallelism: 4\nclientConnection: {kubeconfig: /from/file, qps: 7}\npodInitialBackoffSeconds: 3\n"
     file = file_of(tmp_path, text + "percentageOfNodesToScore: 20\n")
     read = load_process_configuration(Settings(kubeconfig=Path("/from/flag")), file)
@@ -35,7 +35,7 @@ def test_profiles_of_the_file_are_built(tmp_path: Path) -> None:
     assert (other.name, other.settings.percentage_of_nodes_to_score) == ("other", 0)
 
 
-def test_faults_of_fields_arguments_and_certificates_come_together_with_their_lines(tmp_path: Path) -> None:
+def test_faults_of_fields_arguments_and_certificates_are_reported_together_with_lines(tmp_path: Path) -> None:
     text = """\
 parallelism: many
 profiles:

@@ -7,8 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from moorage.configuration.component_config import LoadedConfiguration, load
 from moorage.configuration.configuration_view import view_of
+from moorage.configuration.loading import LoadedConfiguration, load
 from moorage.configuration.process_configuration import ProcessConfiguration, check_profile, configure
 from moorage.errors import ConfigurationError, Fault
 from moorage.framework.plugin_rows import PluginRow, list_plugins

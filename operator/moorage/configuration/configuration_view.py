@@ -1,6 +1,6 @@
-"""What of a configuration file is in force, as a file that means the same: `moorage config view`. Pure.
+"""Renders a configuration as it is in force, as an equivalent file: `moorage config view`. Pure.
 
-Each profile's plugins are spelled out as they run, after the defaults, multiPoint and every `disabled` had their say.
+Each profile lists its plugins as they run, after the defaults, multiPoint and every `disabled` are applied.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from moorage.api.plugins import Plugins
-from moorage.configuration.component_config import KubeSchedulerConfiguration, KubeSchedulerProfile
+from moorage.configuration.loading import KubeSchedulerConfiguration, KubeSchedulerProfile
 from moorage.framework import plugin_sets
 from moorage.framework.profile import Profile
 from moorage.framework.registry import Registry
@@ -24,11 +24,11 @@ _WITHOUT_EFFECT: dict[str, Any] = {
     "delay_cache_until_active": True,
     "client_connection": {"accept_content_types", "content_type"},
 }
-"""Fields that are accepted for compatibility alone."""
+"""Fields that are only accepted for compatibility."""
 
 
 def view_of(configuration: KubeSchedulerConfiguration, profiles: tuple[Profile, ...], registry: Registry) -> Manifest:
-    """Return the configuration with its profiles as they were built, in the same order."""
+    """Return the configuration with its built profiles, in the same order."""
     view = configuration.model_dump(
         mode="json", by_alias=True, exclude_none=True, exclude={**_WITHOUT_EFFECT, "profiles": True, "extenders": True}
     )

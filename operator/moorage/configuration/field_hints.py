@@ -1,4 +1,4 @@
-"""Hints for fields that no model knows: where a mis-indented one belongs, or what was probably meant."""
+"""Hints for unknown fields: the parent of a field with the wrong indentation, or the nearest known name."""
 
 from collections import defaultdict
 from difflib import get_close_matches
@@ -9,20 +9,20 @@ from moorage.api.faults import Location
 from moorage.api.schema import Schema, structural_schema
 
 HOMES_SHOWN = 2
-"""A name that belongs in more places than this is no hint."""
+"""A hint names at most this many parents; a name with more parents gets no such hint."""
 
 
 class FieldHints:
-    """The fields of one model and of all models below it."""
+    """Hints from the fields of one model and of all models below it."""
 
     def __init__(self, model: type[BaseModel]) -> None:
-        """Read the fields off the model's schema."""
+        """Collect the fields of the model's schema."""
         self._schema = structural_schema(model)
         self._homes: dict[str, set[str]] = defaultdict(set)
         self._collect(self._schema, "")
 
     def for_error(self, location: Location, kind: str) -> str:
-        """Return what to add to the message about an unknown field; empty where there is nothing to add."""
+        """Return the text to append to the message about an unknown field; empty if there is no hint."""
         name = location[-1] if location else None
         if kind != "extra_forbidden" or not isinstance(name, str):
             return ""

@@ -1,6 +1,6 @@
-"""The names of plugins in a configuration file: those that left kube-scheduler, and those that never were.
+"""Checks the plugin names of a configuration file: removed plugins and unknown ones.
 
-The content is looked at as it was written, so that names are checked although other parts of the file are wrong.
+It reads the content before validation, so that it checks the names even if other parts of the file are faulty.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -12,7 +12,7 @@ from moorage.configuration.yaml_source import YamlSource, mappings_in
 from moorage.errors import Fault
 
 ALL_PLUGINS = "*"
-"""In `disabled`: all default plugins."""
+"""The name that stands for all default plugins in `disabled`."""
 
 REMOVED_PLUGINS = {
     "AzureDiskLimits": "NodeVolumeLimits counts CSI volumes",
@@ -21,43 +21,45 @@ REMOVED_PLUGINS = {
     "EBSLimits": "NodeVolumeLimits counts CSI volumes",
     "GCEPDLimits": "NodeVolumeLimits counts CSI volumes",
     "NodeLabel": "NodeAffinity's addedAffinity selects nodes by label",
-    "NodePreferAvoidPods": "taints with the effect PreferNoSchedule say the same",
-    "NodeResourceLimits": "NodeResourcesFit looks at requests",
+    "NodePreferAvoidPods": "taints with the effect PreferNoSchedule do the same",
+    "NodeResourceLimits": "NodeResourcesFit checks requests",
     "NodeResourcesLeastAllocated": "NodeResourcesFit has the scoring strategy LeastAllocated",
     "NodeResourcesMostAllocated": "NodeResourcesFit has the scoring strategy MostAllocated",
     "RequestedToCapacityRatio": "NodeResourcesFit has the scoring strategy RequestedToCapacityRatio",
     "SelectorSpread": "PodTopologySpread spreads by default",
     "ServiceAffinity": "PodTopologySpread and InterPodAffinity place pods together",
 }
-"""Plugins that kube-scheduler once had, and what does their work now."""
+"""Plugins that kube-scheduler no longer has, and what replaces each."""
 
 
 class _Mention(NamedTuple):
+    """A plugin name in the file."""
+
     location: Location
     name: str
     disabled: bool
 
 
 def plugin_faults(source: YamlSource, known: Collection[str]) -> Iterator[Fault]:
-    """Yield the names that stand for nothing. A plugin that left may still be disabled: that is a warning."""
+    """Yield the unknown names, and removed plugins that are enabled. Disabling a removed plugin is only a warning."""
     for mention in _unknown(source, known):
         if mention.name not in REMOVED_PLUGINS:
             near = get_close_matches(mention.name, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else "`moorage plugins` lists those there are"
+            hint = f"did you mean {near[0]}?" if near else "`moorage plugins` lists the known ones"
             yield source.fault(mention.location, f"there is no plugin {mention.name!r}; {hint}")
         elif not mention.disabled:
             yield source.fault(mention.location, _removed(mention.name))
 
 
 def plugin_warnings(source: YamlSource, known: Collection[str]) -> Iterator[Fault]:
-    """Yield the plugins that are disabled although they left."""
+    """Yield the removed plugins that the file disables."""
     for mention in _unknown(source, known):
         if mention.disabled and mention.name in REMOVED_PLUGINS:
             yield source.fault(mention.location, _removed(mention.name))
 
 
 def unknown_plugins(source: YamlSource, known: Collection[str]) -> Iterator[Location]:
-    """Yield where a plugin is named that there is not."""
+    """Yield the locations of names that are not known plugins."""
     return (mention.location for mention in _unknown(source, known))
 
 

@@ -1,4 +1,4 @@
-"""The configuration file as the process's settings, defaults of all policies, and profiles beside them. Pure."""
+"""Turns a loaded configuration file into the process's settings, defaults for policies, and profiles. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from moorage.api.v1alpha1 import DEFAULT_SCHEDULER_NAME
-from moorage.configuration.component_config import (
+from moorage.configuration.loading import (
     KubeSchedulerConfiguration,
     KubeSchedulerProfile,
     LeaderElection,
@@ -21,18 +21,18 @@ from moorage.settings import LeaderElectionSettings, Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessConfiguration:
-    """All that is known before the first policy is read."""
+    """Everything that the process knows before it reads the first policy."""
 
     settings: Settings
     defaults: ProfileSettings = field(default_factory=ProfileSettings)
-    """What a policy gets where it says nothing itself."""
+    """Settings of a policy that does not set them itself."""
     profiles: tuple[Profile, ...] = ()
-    """Profiles of the file, built and so checked."""
+    """Profiles of the file, already built and therefore valid."""
     warnings: tuple[Fault, ...] = ()
 
 
 def configure(flags: Settings, loaded: LoadedConfiguration | None, registry: Registry) -> ProcessConfiguration:
-    """Lay the file, which was checked when it was loaded, under the flags, and build its profiles."""
+    """Merge the flags over the loaded file, and build the file's profiles."""
     if loaded is None:
         return ProcessConfiguration(settings=flags)
     configuration = loaded.configuration
@@ -51,7 +51,7 @@ def configure(flags: Settings, loaded: LoadedConfiguration | None, registry: Reg
 
 
 def check_profile(registry: Registry, profile: KubeSchedulerProfile) -> Collection[Fault]:
-    """Return what is wrong with a profile's plugins and their arguments."""
+    """Return the faults of a profile's plugins and of their arguments."""
     try:
         registry.build_profile(_spec(profile, ProfileSettings()))
     except ConfigurationError as error:

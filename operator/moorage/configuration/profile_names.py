@@ -1,6 +1,6 @@
-"""The schedulerNames of a configuration file: each profile has one of its own, and none is kube-scheduler's unasked.
+"""Checks the schedulerNames of a configuration file: each is unique, and default-scheduler needs permission.
 
-The content is looked at as it was written, so that names are checked although other parts of the file are wrong.
+It reads the content before validation, so that it checks the names even if other parts of the file are faulty.
 """
 
 from collections.abc import Iterator
@@ -11,25 +11,25 @@ from moorage.errors import Fault
 
 
 def profile_name_faults(source: YamlSource, *, allow_default_scheduler: bool) -> Iterator[Fault]:
-    """Yield the names that are missing, repeated, or kube-scheduler's."""
+    """Yield the names that are missing, repeated, or kube-scheduler's without permission."""
     first: dict[str | None, int] = {}
     for location, name in _names(source):
         index = location[1]
         if name is None:
-            yield source.fault(location, "is required where there is more than one profile")
+            yield source.fault(location, "is required if there is more than one profile")
         elif name == DEFAULT_SCHEDULER_NAME and not allow_default_scheduler:
             yield source.fault(
                 location,
                 f"{name} is kube-scheduler's name: give the profile another one, "
-                "or pass --allow-default-scheduler where no kube-scheduler serves it",
+                "or pass --allow-default-scheduler if no kube-scheduler serves it",
             )
         elif name in first:
-            yield source.fault(location, f"{name!r} is the name of profiles[{first[name]}] already")
+            yield source.fault(location, f"{name!r} is already the name of profiles[{first[name]}]")
         first.setdefault(name, index)
 
 
 def profile_name_warnings(source: YamlSource) -> Iterator[Fault]:
-    """Yield the profile that takes kube-scheduler's name."""
+    """Yield each profile that has kube-scheduler's name."""
     for location, name in _names(source):
         if name == DEFAULT_SCHEDULER_NAME:
             message = f"{name} is kube-scheduler's name; make sure that no kube-scheduler serves it"
@@ -37,7 +37,7 @@ def profile_name_warnings(source: YamlSource) -> Iterator[Fault]:
 
 
 def _names(source: YamlSource) -> Iterator[tuple[tuple[str, int, str], str | None]]:
-    """Yield each profile's name, the implied one of a single profile too; names that are no text are skipped."""
+    """Yield each profile's name, also the implied name of a single profile. Skip names that are not text."""
     profiles = mappings_in(source.content.get("profiles"))
     implied = DEFAULT_SCHEDULER_NAME if len(profiles) == 1 else None
     for index, profile in profiles:

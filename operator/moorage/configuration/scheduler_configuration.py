@@ -1,11 +1,11 @@
-"""KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) as models, with upstream's defaults and rules.
+"""Models of KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1), with upstream's defaults and rules.
 
 Upstream: staging/src/k8s.io/kube-scheduler/config/v1/types.go, pkg/scheduler/apis/config/v1/defaults.go and
-pkg/scheduler/apis/config/validation/validation.go. `component_config` reads the file, knows the lines, and
-checks what is between profiles: their names.
+pkg/scheduler/apis/config/validation/validation.go. `loading` reads the file and keeps the lines; `profile_names`
+checks the names of profiles against each other.
 
-Different from upstream: without profiles there are none, where kube-scheduler has one named default-scheduler; and the
-Lease has a name of its own, so that moorage and kube-scheduler never wait for each other.
+Two differences from upstream: a file without profiles has no profile, while kube-scheduler adds default-scheduler; and
+the Lease has another name, so that moorage and kube-scheduler never wait for each other.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ DEFAULT_QPS = 50.0
 DEFAULT_BURST = 100
 DEFAULT_LEASE_NAME = "moorage"
 DEFAULT_LEASE_NAMESPACE = "kube-system"
-"""As upstream's; leases there have a priority level of their own in the API server."""
+"""Upstream's namespace. The API server has a separate priority level for leases in it."""
 RETRY_JITTER = 1.2
 """The leader retries after up to 1.2 times retryPeriod (upstream leaderelection.JitterFactor)."""
 
@@ -35,22 +35,22 @@ Int32 = Annotated[int, Field(ge=0, le=INT32_MAX)]
 
 
 class ClientConnection(ApiModel):
-    """How the API server is reached, and how often."""
+    """The connection to the API server and its rate limit."""
 
     kubeconfig: str = ""
-    """A kubeconfig file; empty: the service account of the pod."""
+    """Path of a kubeconfig file. Empty: the service account of the pod."""
     accept_content_types: str = ""
-    """Accepted for compatibility; moorage speaks JSON."""
+    """Accepted for compatibility; has no effect, since moorage uses JSON only."""
     content_type: str = ""
-    """Accepted for compatibility; moorage speaks JSON."""
+    """Accepted for compatibility; has no effect, since moorage uses JSON only."""
     qps: Annotated[float, Field(allow_inf_nan=False), AfterValidator(lambda qps: qps or DEFAULT_QPS)] = DEFAULT_QPS
-    """Requests a second, on average; 0 means 50, below 0 there is no limit."""
+    """Average number of requests per second. 0 means 50; a negative number means no limit."""
     burst: Annotated[Int32, AfterValidator(lambda burst: burst or DEFAULT_BURST)] = DEFAULT_BURST
-    """Requests at once, beyond the average; 0 means 100."""
+    """Number of requests that may exceed the average at once. 0 means 100."""
 
 
 def _timings(check: Callable[[float, float, float], bool]) -> Callable[["LeaderElection"], bool]:
-    """Make a rule over lease duration, renew deadline and retry period, in seconds, where there is an election."""
+    """Return a rule over lease duration, renew deadline and retry period in seconds; it holds without an election."""
     return lambda election: (
         not election.leader_elect
         or check(election.lease_duration_seconds, election.renew_deadline_seconds, election.retry_period_seconds)
@@ -58,7 +58,7 @@ def _timings(check: Callable[[float, float, float], bool]) -> Callable[["LeaderE
 
 
 class LeaderElection(ApiModel):
-    """Which of several replicas binds pods."""
+    """Election of the one replica that binds pods."""
 
     rules = (
         Rule(
@@ -68,12 +68,12 @@ class LeaderElection(ApiModel):
         ),
         Rule(
             holds=_timings(lambda _lease, renew, retry: renew > RETRY_JITTER * retry),
-            message="must be longer than 1.2 times retryPeriod, or one late renewal loses the lease",
+            message="must be longer than 1.2 times retryPeriod; otherwise one late renewal loses the lease",
             field="renewDeadline",
         ),
         Rule(
             holds=_timings(lambda lease, renew, _retry: floor(lease) > renew),
-            message="must be longer than renewDeadline in whole seconds, or two replicas could lead at once",
+            message="must be longer than renewDeadline in whole seconds; otherwise two replicas could lead at once",
             field="leaseDuration",
         ),
         Rule(
@@ -84,19 +84,19 @@ class LeaderElection(ApiModel):
     )
 
     leader_elect: bool = True
-    """False: this process is alone, and binds without a lease."""
+    """Whether to elect a leader. False: this is the only replica, and it binds without a lease."""
     lease_duration: GoDuration = "15s"
-    """How long others wait after the last renewal that they saw."""
+    """Time that other replicas wait after the last renewal that they saw."""
     renew_deadline: GoDuration = "10s"
-    """How long the leader may go without a renewal before it stops."""
+    """Time without a renewal after which the leader stops."""
     retry_period: GoDuration = "2s"
-    """How often the lease is renewed, or tried for."""
+    """Interval between attempts to renew or to acquire the lease."""
     resource_lock: str = "leases"
-    """The kind of lock; only leases."""
+    """Kind of lock; must be leases."""
     resource_name: Annotated[str, Field(min_length=1)] = DEFAULT_LEASE_NAME
-    """The Lease's name."""
+    """Name of the Lease."""
     resource_namespace: Annotated[str, Field(min_length=1)] = DEFAULT_LEASE_NAMESPACE
-    """The Lease's namespace."""
+    """Namespace of the Lease."""
 
     @property
     def lease_duration_seconds(self) -> float:
@@ -115,7 +115,7 @@ class LeaderElection(ApiModel):
 
 
 class KubeSchedulerProfile(ApiModel):
-    """How the pods of one schedulerName are scheduled."""
+    """Profile for the pods of one schedulerName."""
 
     rules = (
         Rule(
@@ -126,11 +126,11 @@ class KubeSchedulerProfile(ApiModel):
     )
 
     scheduler_name: LabelValue | None = None
-    """What pods write as their schedulerName. May only be absent where there is one profile: then default-scheduler."""
+    """The schedulerName of the pods. Optional if there is only one profile; it is then default-scheduler."""
     percentage_of_nodes_to_score: Percentage | None = None
-    """As the process's field of this name, for this profile."""
+    """Overrides the field of the same name of the configuration."""
     plugins: Plugins = Plugins()
-    """Which plugins run at which extension point."""
+    """Plugins that are enabled and disabled at each extension point."""
     plugin_config: Annotated[tuple[PluginConfig, ...], ListOf, Field(json_schema_extra=map_list("name"))] = ()
     """Arguments of plugins."""
 
@@ -140,17 +140,17 @@ def _queue_sort(profile: KubeSchedulerProfile) -> PluginSet:
 
 
 class KubeSchedulerConfiguration(ApiModel):
-    """The configuration of the process, and profiles that are live besides the policies."""
+    """Configuration of the process, and profiles that are live in addition to the policies."""
 
     rules = (
         Rule(
-            holds=lambda configuration: configuration.backoff_grows or not configuration.says_max_backoff,
+            holds=lambda configuration: configuration.backoff_grows or not configuration.sets_max_backoff,
             message="must not be below podInitialBackoffSeconds",
             field="podMaxBackoffSeconds",
         ),
         Rule(
-            holds=lambda configuration: configuration.backoff_grows or configuration.says_max_backoff,
-            message="must not be above podMaxBackoffSeconds, which is 10 where it is not set",
+            holds=lambda configuration: configuration.backoff_grows or configuration.sets_max_backoff,
+            message="must not be above podMaxBackoffSeconds, which is 10 by default",
             field="podInitialBackoffSeconds",
         ),
         Rule(
@@ -167,7 +167,7 @@ class KubeSchedulerConfiguration(ApiModel):
         ),
         Rule(
             holds=lambda configuration: not repeated_resources(configuration.extenders),
-            message="a resource can be managed by one extender only",
+            message="only one extender can manage a resource",
             field="extenders",
         ),
     )
@@ -177,38 +177,38 @@ class KubeSchedulerConfiguration(ApiModel):
     kind: Literal["KubeSchedulerConfiguration"] = KIND
     """KubeSchedulerConfiguration."""
     client_connection: ClientConnection = ClientConnection()
-    """How the API server is reached, and how often."""
+    """Connection to the API server and its rate limit."""
     leader_election: LeaderElection = LeaderElection()
-    """Which of several replicas binds pods."""
+    """Election of the one replica that binds pods."""
     parallelism: Annotated[int, Field(ge=1, le=INT32_MAX)] = 16
-    """How many binds and extender calls run at once."""
+    """Number of binds and extender calls that run at once."""
     percentage_of_nodes_to_score: Percentage = 0
-    """How many of the nodes must have been found to fit before ranking starts; 0: 50 % in small, 5 % in large ones."""
+    """Percentage of nodes that must fit before scoring starts. 0: adaptive, 50 % in small to 5 % in large clusters."""
     pod_initial_backoff_seconds: Annotated[int, Field(ge=1, le=INT32_MAX)] = 1
-    """How long a pod waits after its first failed attempt; the wait doubles from one to the next."""
+    """Backoff after a pod's first failed attempt, in seconds. It doubles with each further attempt."""
     pod_max_backoff_seconds: Annotated[int, Field(ge=1, le=INT32_MAX)] = 10
-    """The longest wait."""
+    """Longest backoff, in seconds."""
     healthz_bind_address: str | None = None
-    """Not a field of v1, though guides have it; accepted with a warning, and not used."""
+    """Not a field of v1, but common in guides; accepted with a warning and without effect."""
     metrics_bind_address: str | None = None
-    """Not a field of v1, though guides have it; accepted with a warning, and not used."""
+    """Not a field of v1, but common in guides; accepted with a warning and without effect."""
     enable_profiling: bool = True
-    """Accepted for compatibility; there are no Go profiles to serve."""
+    """Accepted for compatibility; has no effect, since moorage has no Go profiles."""
     enable_contention_profiling: bool = True
-    """Accepted for compatibility; there are no Go profiles to serve."""
+    """Accepted for compatibility; has no effect, since moorage has no Go profiles."""
     delay_cache_until_active: bool = False
-    """Accepted for compatibility; every replica keeps its cache warm."""
+    """Accepted for compatibility; has no effect, since every replica keeps its cache warm."""
     profiles: Annotated[tuple[KubeSchedulerProfile, ...], ListOf] = ()
-    """Profiles that are live besides the policies."""
+    """Profiles that are live in addition to the policies."""
     extenders: Annotated[tuple[Extender, ...], ListOf] = ()
-    """Web services that all profiles ask besides their plugins."""
+    """Web services that all profiles call in addition to their plugins."""
 
     @property
     def backoff_grows(self) -> bool:
-        """Whether the longest backoff is not below the first."""
+        """Whether the longest backoff is at least the initial one."""
         return self.pod_max_backoff_seconds >= self.pod_initial_backoff_seconds
 
     @property
-    def says_max_backoff(self) -> bool:
-        """Whether the longest backoff was written, and so is the one to blame."""
+    def sets_max_backoff(self) -> bool:
+        """Whether the file sets the longest backoff, so that a fault belongs to that field."""
         return "pod_max_backoff_seconds" in self.model_fields_set

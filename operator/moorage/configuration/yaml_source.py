@@ -1,6 +1,6 @@
-"""YAML with lines: what a text says, where each part stands, and what is wrong with the text itself.
+"""Reads YAML with line numbers, and reports faults of the text itself.
 
-yaml.safe_load would take the last of two equal fields in silence, and forget the lines.
+It walks PyYAML's node tree: yaml.safe_load forgets the lines and silently takes the last of two equal fields.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,9 +13,9 @@ from moorage.api.faults import Location, path_of
 from moorage.errors import ConfigurationError, Fault
 
 MAX_NODES = 50_000
-"""More parts than any real file has; aliases within aliases would otherwise grow without end."""
+"""Larger than any real file. The limit stops nested aliases, which grow exponentially."""
 MAX_DEPTH = 64
-"""Deeper than any real file; an alias may hold itself."""
+"""Deeper than any real file. The limit stops an alias that contains itself."""
 
 _MERGE_TAG = "tag:yaml.org,2002:merge"
 _TEXT_TAGS = frozenset({"tag:yaml.org,2002:str", "tag:yaml.org,2002:timestamp"})
@@ -23,48 +23,50 @@ _TEXT_TAGS = frozenset({"tag:yaml.org,2002:str", "tag:yaml.org,2002:timestamp"})
 
 @dataclass(slots=True)
 class YamlSource:
-    """A parsed text."""
+    """A parsed text, with the line of each part."""
 
     content: Any = None
     """Mappings, lists and scalars."""
     lines: dict[Location, int] = field(default_factory=dict)
-    """The line of each field's name and each list's element, and of the first part of all."""
+    """The line of each field name, of each list element, and, under `()`, of the first part."""
     faults: list[Fault] = field(default_factory=list)
-    """Repeated fields, and names that are no text."""
+    """Repeated fields, and field names that are not text."""
 
     def line_of(self, location: Location) -> int | None:
-        """Return the line of a part, or of the nearest part around it that stands in the text."""
+        """Return the line of a part, or of the nearest part around it that the text has."""
         for end in range(len(location), -1, -1):
             if location[:end] in self.lines:
                 return self.lines[location[:end]]
         return None
 
     def fault(self, location: Location, message: str) -> Fault:
-        """Make a fault of the part at a location."""
+        """Return a fault of the part at a location."""
         return Fault(path_of(location), self.line_of(location), message)
 
 
 def read_yaml(text: str) -> YamlSource:
-    """Parse one document; ConfigurationError where the text is no YAML, and nothing can be said of its fields."""
+    """Parse one document. Raise ConfigurationError if the text is not valid YAML."""
     try:
         loader = yaml.SafeLoader(text)
         return _Reader(loader).read(loader.get_single_node())
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
-        message = f"this is no valid YAML: {error.problem or error}; check the indentation and the quotes"
+        message = f"this is not valid YAML: {error.problem or error}; check the indentation and the quotes"
         raise ConfigurationError([Fault("", line, message)]) from error
     except (yaml.YAMLError, RecursionError) as error:
-        raise ConfigurationError([Fault("", None, f"this is no valid YAML: {str(error).splitlines()[0]}")]) from error
+        raise ConfigurationError([Fault("", None, f"this is not valid YAML: {str(error).splitlines()[0]}")]) from error
 
 
 def mappings_in(value: Any) -> list[tuple[int, Mapping[str, Any]]]:
-    """Return the elements of a list that are mappings, with their positions; nothing where it is no list."""
+    """Return the elements of a list that are mappings, with their positions; nothing if `value` is not a list."""
     if not isinstance(value, list):
         return []
     return [(index, element) for index, element in enumerate(value) if isinstance(element, Mapping)]
 
 
 class _Reader:
+    """A walk over PyYAML's nodes that collects values, lines and faults."""
+
     def __init__(self, loader: yaml.SafeLoader) -> None:
         self._loader = loader
         self._source = YamlSource()
@@ -95,7 +97,7 @@ class _Reader:
         for name, line, value in self._fields(node, location):
             where = (*location, name)
             if name in content:
-                message = f"is repeated; it stands in line {self._source.lines[where]} already"
+                message = f"is repeated; line {self._source.lines[where]} has it already"
                 self._source.faults.append(Fault(path_of(where), line, message))
             if content.get(name) is not None:
                 continue
@@ -111,5 +113,5 @@ class _Reader:
                 continue
             message = f"the field name {key.value!r} must be text: quote it"
             if key.tag == _MERGE_TAG:
-                message = "merge keys (<<) are not read: write the fields out"
+                message = "merge keys (<<) are not supported: write the fields out"
             self._source.faults.append(Fault(path_of(location), line, message))

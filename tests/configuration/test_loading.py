@@ -5,7 +5,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moorage.configuration.component_config import (
+from moorage.configuration.loading import (
     KubeSchedulerConfiguration,
     KubeSchedulerProfile,
     LoadedConfiguration,
@@ -80,7 +80,7 @@ GUIDE = """\
 """
 
 
-def test_the_guides_file_loads_with_warnings() -> None:
+def test_file_from_the_tuning_guide_loads_with_warnings() -> None:
     result = loaded(GUIDE, allow_default_scheduler=True)
     assert [(warning.line, warning.path) for warning in result.warnings] == [
         (14, "leaderElection.resourceName"),
@@ -100,7 +100,7 @@ def test_the_guides_file_loads_with_warnings() -> None:
     assert cost_saver.plugins.score.disabled[0].name == "InterPodAffinity"
 
 
-def test_profile_for_default_scheduler_needs_leave() -> None:
+def test_profile_named_default_scheduler_needs_the_flag() -> None:
     (fault,) = faults(GUIDE)
     assert fault.startswith("line 33: profiles[0].schedulerName: default-scheduler is kube-scheduler's name")
     assert "--allow-default-scheduler" in fault
@@ -127,7 +127,7 @@ def test_zero_rates_mean_the_defaults() -> None:
     assert (connection.qps, connection.burst) == (50, 100)
 
 
-def test_nulls_are_as_good_as_absent() -> None:
+def test_null_equals_an_absent_field() -> None:
     assert configured("extenders: null\nprofiles:\nleaderElection:\n") == configured("")
 
 
@@ -151,7 +151,7 @@ def test_zero_extender_timeout_means_the_default() -> None:
             "leaderElection:\nleaderElect: true",
             "line 4: leaderElect: is no known field here; it belongs under leaderElection",
         ),
-        ("parallelism: 3\nparallelism: 4", "line 4: parallelism: is repeated; it stands in line 3 already"),
+        ("parallelism: 3\nparallelism: 4", "line 4: parallelism: is repeated; line 3 has it already"),
         ("parallelism: '3'", "line 3: parallelism: must be a whole number, not the text '3'"),
         ("parallelism: 0", "line 3: parallelism: must be greater than or equal to 1, not 0"),
         ("parallelism: 1.5", "line 3: parallelism: must be a whole number, not 1.5"),
@@ -211,11 +211,11 @@ def test_zero_extender_timeout_means_the_default() -> None:
         ),
         (
             "profiles: [{schedulerName: a}, {schedulerName: a}]",
-            "line 3: profiles[1].schedulerName: 'a' is the name of profiles",
+            "line 3: profiles[1].schedulerName: 'a' is already the name of profil",
         ),
         (
             "profiles:\n- schedulerName: a\n- {}",
-            "line 5: profiles[1].schedulerName: is required where there is more than one",
+            "line 5: profiles[1].schedulerName: is required if there is more than one",
         ),
         (
             "profiles: [{schedulerName: a, plugins: {score: {enabled: [{name: NodeLabel}]}}}]",
@@ -231,7 +231,7 @@ def test_zero_extender_timeout_means_the_default() -> None:
         ),
         (
             "profiles: [{schedulerName: a, pluginConfig: [{name: Zzz}]}]",
-            "line 3: profiles[0].pluginConfig[0].name: there is no plugin 'Zzz'; `moorage plugins` lists those there a",
+            "line 3: profiles[0].pluginConfig[0].name: there is no plugin 'Zzz'; `moorage plugins` lists the known",
         ),
         (
             "profiles: [{schedulerName: a, pluginConfig: [{name: VolumeBinding}, {name: VolumeBinding}]}]",
@@ -291,14 +291,14 @@ def test_header_is_required() -> None:
         "a: \x00",
     ],
 )
-def test_text_that_is_no_mapping_in_yaml_is_refused_in_one_sentence(text: str) -> None:
+def test_text_that_is_not_a_yaml_mapping_is_refused_in_one_sentence(text: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         load(text, known_plugins=KNOWN)
     (fault,) = caught.value.faults
     assert "\n" not in fault.message
 
 
-def test_aliases_within_aliases_end() -> None:
+def test_nested_aliases_are_refused() -> None:
     text = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 40))
     with pytest.raises(ConfigurationError, match="too many"):
         load(text, known_plugins=KNOWN)
@@ -306,11 +306,11 @@ def test_aliases_within_aliases_end() -> None:
 
 def test_over_indented_field_is_shown_by_line() -> None:
     (fault,) = faults("leaderElection:\n  leaderElect: true\n    leaseDuration: 15s\n")
-    assert fault.startswith("line 5: this is no valid YAML")
+    assert fault.startswith("line 5: this is not valid YAML")
     assert "indentation" in fault
 
 
-def test_every_fault_of_a_file_is_named_at_once_in_the_order_of_lines() -> None:
+def test_all_faults_of_a_file_are_reported_in_the_order_of_lines() -> None:
     body = """\
         leaderElection:
         leaderElect: true
@@ -375,7 +375,7 @@ def check_weights(profile: KubeSchedulerProfile) -> list[Fault]:
     ]
 
 
-def test_faults_of_arguments_are_named_in_the_same_go_with_path_and_line() -> None:
+def test_faults_of_plugin_arguments_are_reported_with_path_and_line() -> None:
     body = """\
         parallelism: 0
         profiles:
@@ -404,17 +404,17 @@ def test_faults_of_arguments_are_named_in_the_same_go_with_path_and_line() -> No
     ]
 
 
-def test_rule_is_not_blamed_for_a_value_that_could_not_be_read() -> None:
+def test_rule_is_not_checked_on_an_invalid_value() -> None:
     assert faults("leaderElection: {leaseDuration: abc, renewDeadline: 30s}") == [
         "line 3: leaderElection.leaseDuration: 'abc' is no duration; write it as in 500ms, 15s or 1m30s"
     ]
 
 
-def test_timings_do_not_matter_without_election() -> None:
+def test_timings_are_not_checked_without_election() -> None:
     assert not configured("leaderElection: {leaderElect: false, leaseDuration: 1s}").leader_election.leader_elect
 
 
-def test_removed_plugin_may_still_be_disabled() -> None:
+def test_disabling_a_removed_plugin_is_a_warning() -> None:
     body = "profiles: [{schedulerName: a, plugins: {filter: {disabled: [{name: EBSLimits}, {name: '*'}]}}}]"
     (warning,) = loaded(body).warnings
     assert warning.path == "profiles[0].plugins.filter.disabled[0].name"
@@ -430,7 +430,7 @@ def test_removed_plugin_may_still_be_disabled() -> None:
         "clientConnection: {contentType: application/vnd.kubernetes.protobuf}",
     ],
 )
-def test_field_that_does_not_act_is_warned_of(body: str) -> None:
+def test_field_without_effect_gives_a_warning(body: str) -> None:
     (warning,) = loaded(body).warnings
     assert (warning.line, "has no effect" in warning.message) == (3, True)
 
@@ -445,7 +445,7 @@ ODD = st.recursive(
 
 @settings(max_examples=40, deadline=None)
 @given(content=st.dictionaries(st.sampled_from(WORDS), ODD, max_size=5))
-def test_whatever_stands_in_a_file_without_a_header_is_refused_with_lines(content: dict[str, object]) -> None:
+def test_any_content_without_a_header_is_refused_with_lines(content: dict[str, object]) -> None:
     with pytest.raises(ConfigurationError) as caught:
         load(yaml.safe_dump(content), known_plugins=KNOWN)
     assert all(fault.line for fault in caught.value.faults)

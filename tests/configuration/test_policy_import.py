@@ -1,4 +1,4 @@
-"""A configuration file's profiles, and the policies made of them, are the same profiles."""
+"""Tests that a configuration file's profiles and the policies imported from them compile to equal profiles."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from moorage.api.v1alpha1 import parse_policy
-from moorage.configuration.component_config import KubeSchedulerConfiguration, load
-from moorage.configuration.importing import chart_values_of, policies_of
+from moorage.configuration.loading import KubeSchedulerConfiguration, load
+from moorage.configuration.policy_import import chart_values_of, policies_of
 from moorage.configuration.process_configuration import configure
 from moorage.controller.compile import compile_policy
 from moorage.errors import InvalidPolicy
@@ -36,7 +36,7 @@ def described(profile: Profile) -> dict[str, object]:
     }
 
 
-def test_a_policy_compiles_to_the_profile_that_it_was_imported_from(configuration: KubeSchedulerConfiguration) -> None:
+def test_imported_policy_compiles_to_the_profile_of_the_file(configuration: KubeSchedulerConfiguration) -> None:
     loaded = load(FILE.read_text(encoding="utf-8"), known_plugins=REGISTRY.classes, allow_default_scheduler=True)
     from_file = configure(Settings(), loaded, REGISTRY).profiles
     from_policies = [
@@ -46,14 +46,16 @@ def test_a_policy_compiles_to_the_profile_that_it_was_imported_from(configuratio
     assert [described(profile) for profile in from_policies] == [described(profile) for profile in from_file]
 
 
-def test_kube_schedulers_name_is_not_taken_over_unasked(configuration: KubeSchedulerConfiguration) -> None:
+def test_import_does_not_take_over_default_scheduler_unless_allowed(
+    configuration: KubeSchedulerConfiguration,
+) -> None:
     of_default, *others = policies_of(configuration)
     with pytest.raises(InvalidPolicy, match="allowDefaultScheduler: true takes it over"):
         parse_policy(of_default)
     assert [parse_policy(policy).scheduler_name for policy in others] == ["low-latency-profile", "cost-saver-profile"]
 
 
-def test_the_chart_gets_what_is_no_policys_business(configuration: KubeSchedulerConfiguration) -> None:
+def test_chart_values_hold_the_fields_that_are_not_part_of_a_policy(configuration: KubeSchedulerConfiguration) -> None:
     assert chart_values_of(configuration) == {
         "config": {
             "clientConnection": {"qps": 100.0, "burst": 200},

@@ -1,9 +1,9 @@
-"""The configuration file: from its text to a configuration, or to everything that is wrong with it.
+"""Loads a KubeSchedulerConfiguration from text, and collects all of its faults.
 
     read_yaml ──▶ header ──▶ models and rules ──▶ plugin names ──▶ plugin arguments ──▶ warnings
-        every step adds its faults; only a text that is no YAML at all ends the reading early
+        every step adds its faults; only a text that is not YAML ends the loading early
 
-Arguments of plugins stay mappings here; whoever builds profiles has the plugins validate them (`check_profile`).
+Plugin arguments stay mappings here. The caller passes `check_profile`, which builds the plugins and so validates them.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from moorage.api.faults import message_of
 from moorage.api.v1alpha1 import DEFAULT_SCHEDULER_NAME
+from moorage.configuration.element_checks import ExtenderCheck, ProfileCheck, extender_faults, profile_faults
 from moorage.configuration.field_hints import FieldHints
 from moorage.configuration.plugin_names import plugin_faults, plugin_warnings, unknown_plugins
-from moorage.configuration.profile_check import ExtenderCheck, ProfileCheck, builder_faults, caller_faults
 from moorage.configuration.profile_names import profile_name_faults, profile_name_warnings
 from moorage.configuration.scheduler_configuration import (
     API_VERSION,
@@ -24,7 +24,7 @@ from moorage.configuration.scheduler_configuration import (
     KubeSchedulerProfile,
     LeaderElection,
 )
-from moorage.configuration.tolerant import TolerantValidation
+from moorage.configuration.tolerant_validation import TolerantValidation
 from moorage.configuration.yaml_source import YamlSource, read_yaml
 from moorage.errors import ConfigurationError, Fault
 
@@ -41,25 +41,25 @@ GROUP = "kubescheduler.config.k8s.io"
 OLDER_VERSIONS = ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2", "v1beta3")
 KUBE_SCHEDULER_LEASE = "kube-scheduler"
 
-_ADDRESS = f"is no field of {API_VERSION} and is not used; --bind-address and --port say where moorage serves"
+_ADDRESS = f"is not a field of {API_VERSION} and has no effect; set --bind-address and --port"
 _UNUSED = {
     "healthzBindAddress": _ADDRESS,
     "metricsBindAddress": _ADDRESS,
-    "enableProfiling": "has no effect; there are no Go profiles to serve",
-    "enableContentionProfiling": "has no effect; there are no Go profiles to serve",
+    "enableProfiling": "has no effect; moorage has no Go profiles",
+    "enableContentionProfiling": "has no effect; moorage has no Go profiles",
     "delayCacheUntilActive": "has no effect; every replica keeps its cache warm",
 }
-"""Fields that are accepted and not acted upon, and why."""
+"""Fields that are accepted without effect, and the reason for each."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedConfiguration:
-    """A configuration that can be used, and what its author should know about it."""
+    """A valid configuration, and warnings for its author."""
 
     configuration: KubeSchedulerConfiguration
-    """The configuration in force, with every name settled."""
+    """The configuration in force, with every default name filled in."""
     warnings: tuple[Fault, ...]
-    """What is accepted and does not act as it stands there."""
+    """Fields that are accepted but do not have the effect that they have in kube-scheduler."""
 
 
 def load(
@@ -70,10 +70,10 @@ def load(
     check_extender: ExtenderCheck = lambda _: (),
     allow_default_scheduler: bool = False,
 ) -> LoadedConfiguration:
-    """Read a KubeSchedulerConfiguration; ConfigurationError holds all its faults, in the order of their lines.
+    """Load a KubeSchedulerConfiguration. Raise ConfigurationError with all of its faults, in the order of their lines.
 
-    `check_profile` is asked about each profile as far as it could be read; it knows the plugins and their arguments.
-    `check_extender` is asked about each extender that could be read; it knows what certificates have to be.
+    `check_profile` gets the valid part of each profile and returns the faults of plugins and their arguments.
+    `check_extender` gets each valid extender and returns the faults of its URL and certificates.
     """
     source = read_yaml(text)
     if not isinstance(source.content, Mapping):
@@ -86,8 +86,8 @@ def load(
     faults += profile_name_faults(source, allow_default_scheduler=allow_default_scheduler)
     misnamed = set(unknown_plugins(source, known_plugins))
     named = {fault.path for fault in faults}
-    faults += [fault for fault in builder_faults(source, misnamed, check_profile) if fault.path not in named]
-    faults += caller_faults(source, check_extender)
+    faults += [fault for fault in profile_faults(source, misnamed, check_profile) if fault.path not in named]
+    faults += extender_faults(source, check_extender)
     if faults or validation.model is None:
         raise ConfigurationError(_by_line(faults))
     warnings = [*_warnings(source), *plugin_warnings(source, known_plugins), *profile_name_warnings(source)]
@@ -109,7 +109,7 @@ def _header_faults(source: YamlSource) -> Iterator[Fault]:
     version = source.content.get("apiVersion")
     group, _, name = str(version).partition("/")
     if group == GROUP and name in OLDER_VERSIONS:
-        message = f"{version} is no longer served; write {API_VERSION}, and mend the fields that are then refused"
+        message = f"{version} is no longer supported; write {API_VERSION}, then fix the fields that it refuses"
         yield source.fault(("apiVersion",), message)
     elif version != API_VERSION:
         yield source.fault(("apiVersion",), f"must be {API_VERSION}" + (f", not {version!r}" if version else ""))
@@ -124,16 +124,16 @@ def _warnings(source: YamlSource) -> Iterator[Fault]:
             yield source.fault((name,), message)
     election = source.content.get("leaderElection") or {}
     if election.get("resourceName") == KUBE_SCHEDULER_LEASE:
-        message = f"is kube-scheduler's own Lease; moorage uses one of its own, {DEFAULT_LEASE_NAME}"
+        message = f"is kube-scheduler's Lease; moorage uses the Lease {DEFAULT_LEASE_NAME} instead"
         yield source.fault(("leaderElection", "resourceName"), message)
     connection = source.content.get("clientConnection") or {}
     for name in ("acceptContentTypes", "contentType"):
         if connection.get(name, "") not in {"", "application/json"}:
-            yield source.fault(("clientConnection", name), "has no effect; moorage speaks JSON")
+            yield source.fault(("clientConnection", name), "has no effect; moorage uses JSON only")
 
 
 def _settled(configuration: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
-    """Put the names in force in place of those that kube-scheduler has, or implies."""
+    """Replace kube-scheduler's Lease name by moorage's, and fill in the implied schedulerName."""
     election = configuration.leader_election
     if election.resource_name == KUBE_SCHEDULER_LEASE:
         election = election.model_copy(update={"resource_name": DEFAULT_LEASE_NAME})

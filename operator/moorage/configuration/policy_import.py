@@ -1,6 +1,6 @@
-"""A KubeSchedulerConfiguration as what moorage's own users write: SchedulingPolicy objects, and values of the chart.
+"""Converts a KubeSchedulerConfiguration to SchedulingPolicy objects and to values of the chart.
 
-Pure. A profile and the policy made of it compile to the same plugins, weights and arguments.
+Pure. A profile and its policy compile to the same plugins, weights and arguments.
 """
 
 from __future__ import annotations
@@ -8,23 +8,23 @@ from __future__ import annotations
 from typing import Any
 
 from moorage.api.v1alpha1 import API_VERSION, DEFAULT_SCHEDULER_NAME, KIND
-from moorage.configuration.component_config import KubeSchedulerConfiguration, KubeSchedulerProfile
+from moorage.configuration.loading import KubeSchedulerConfiguration, KubeSchedulerProfile
 
 Manifest = dict[str, Any]
 
 _IN_POLICIES = {"profiles", "extenders", "percentage_of_nodes_to_score"}
 _IN_POLICIES |= {"pod_initial_backoff_seconds", "pod_max_backoff_seconds"}
-"""Fields of the process that policies carry themselves."""
+"""Fields of the configuration that become fields of each policy."""
 _HEADER = {"api_version", "kind"}
 _FROM_RELEASE = {"leader_election": {"resource_name", "resource_namespace"}, "client_connection": {"kubeconfig"}}
-"""What the chart says by itself, from the release's name and namespace."""
+"""Fields that the chart sets itself, from the name and namespace of the release."""
 
 
 def policies_of(configuration: KubeSchedulerConfiguration, *, allow_default_scheduler: bool = False) -> list[Manifest]:
-    """Return a policy for each profile, with what the process says for all of them.
+    """Return a policy for each profile, with the fields that the configuration sets for all profiles.
 
-    Taking over the name default-scheduler stays the user's decision: without `allow_default_scheduler` the API server
-    refuses the policy of that name, and says what would allow it.
+    The user decides whether a policy takes over the name default-scheduler: without `allow_default_scheduler` the API
+    server refuses the policy of that name, and its message names the field to set.
     """
     policies = [_policy(profile, configuration) for profile in configuration.profiles]
     for policy in policies:
@@ -34,12 +34,12 @@ def policies_of(configuration: KubeSchedulerConfiguration, *, allow_default_sche
 
 
 def names_default_scheduler(configuration: KubeSchedulerConfiguration) -> bool:
-    """Whether one of the profiles has kube-scheduler's name."""
+    """Return whether a profile has kube-scheduler's name."""
     return any(_name_of(profile) == DEFAULT_SCHEDULER_NAME for profile in configuration.profiles)
 
 
 def chart_values_of(configuration: KubeSchedulerConfiguration) -> Manifest:
-    """Return the chart's values for the rest of the file."""
+    """Return values of the chart for the fields that are not part of a policy."""
     config = configuration.model_dump(
         mode="json",
         by_alias=True,

@@ -1,6 +1,6 @@
-"""Parts of a configuration file, checked by whoever uses them: profiles by the plugins, extenders by their callers.
+"""Passes the profiles and extenders of a configuration file to checks of the packages that use them.
 
-Each part is given without what is known to be faulty, so that its other faults are found in the same go.
+A check gets its element without the parts that are known to be faulty, so that one run finds the other faults too.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -8,19 +8,19 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from moorage.api.extender import Extender
 from moorage.api.faults import Location, location_of
 from moorage.configuration.scheduler_configuration import KubeSchedulerProfile
-from moorage.configuration.tolerant import TolerantValidation
+from moorage.configuration.tolerant_validation import TolerantValidation
 from moorage.configuration.yaml_source import YamlSource, mappings_in
 from moorage.errors import Fault
 
 ProfileCheck = Callable[[KubeSchedulerProfile], Iterable[Fault]]
-"""Returns what is wrong with a profile, by paths from the profile down."""
+"""Returns the faults of a profile, with paths relative to the profile."""
 
 ExtenderCheck = Callable[[Extender], Iterable[Fault]]
-"""Returns what is wrong with an extender, by paths from the extender down."""
+"""Returns the faults of an extender, with paths relative to the extender."""
 
 
-def builder_faults(source: YamlSource, misnamed: Collection[Location], check: ProfileCheck) -> Iterator[Fault]:
-    """Yield what the check finds, with paths and lines of the file. `misnamed` is where plugins are named in vain."""
+def profile_faults(source: YamlSource, misnamed: Collection[Location], check: ProfileCheck) -> Iterator[Fault]:
+    """Yield the faults of all profiles, with paths and lines of the file. `misnamed` locates unknown plugin names."""
     for index, profile in mappings_in(source.content.get("profiles")):
         here: Location = ("profiles", index)
         cut = {location[2:-1] for location in misnamed if location[:2] == here}
@@ -31,8 +31,8 @@ def builder_faults(source: YamlSource, misnamed: Collection[Location], check: Pr
             yield source.fault((*here, *validation.original(location_of(fault.path))), fault.message)
 
 
-def caller_faults(source: YamlSource, check: ExtenderCheck) -> Iterator[Fault]:
-    """Yield what the check finds in the extenders that could be read, with paths and lines of the file."""
+def extender_faults(source: YamlSource, check: ExtenderCheck) -> Iterator[Fault]:
+    """Yield the faults of all valid extenders, with paths and lines of the file."""
     for index, extender in mappings_in(source.content.get("extenders")):
         readable = TolerantValidation(Extender, extender).model
         for fault in check(readable) if readable else ():

@@ -1,0 +1,106 @@
+"""Validates a content to the end, so that one run reports all faults.
+
+pydantic checks a model's rules only if all of its fields are valid. This module removes the faulty parts and validates
+the rest again until no new fault appears.
+"""
+
+from collections.abc import Collection
+from copy import deepcopy
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from moorage.api.base import RULE_ERROR
+from moorage.api.faults import Location
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class TolerantValidation(Generic[Model]):
+    """One validation of one content, with all of its errors."""
+
+    remainder: Model | None
+    """The model of the content without its faulty parts; None if the root breaks a rule."""
+    errors: list[tuple[Location, ErrorDetails]]
+    """All errors, each with its location in the original content."""
+
+    def __init__(self, model: type[Model], content: Any, without: Collection[Location] = ()) -> None:
+        """Validate a copy of the content. `without` names parts that are known to be faulty and are left out."""
+        self.errors = []
+        self._content = deepcopy(content)
+        self._removed_elements: dict[Location, set[int]] = {}
+        self._doubtful: set[Location] = set()
+        self._faulty: set[Location] = set()
+        self._remove(set(without))
+        self.remainder = self._validate(model)
+
+    @property
+    def model(self) -> Model | None:
+        """The model of the content; None if the content has an error."""
+        return None if self.errors else self.remainder
+
+    def original(self, location: Location) -> Location:
+        """Translate a location in the remainder to the location in the original content."""
+        original: Location = ()
+        for step in location:
+            original = (*original, self._original_step(original, step))
+        return original
+
+    def _validate(self, model: type[Model]) -> Model | None:
+        while True:
+            try:
+                return model.model_validate(self._content, by_alias=True, by_name=False)
+            except ValidationError as error:
+                found = error.errors()
+            for details in found:
+                self._record(details)
+            removals = {_removal_for(details) for details in found}
+            if () in removals:
+                return None
+            self._remove(removals)
+
+    def _record(self, details: ErrorDetails) -> None:
+        """Record an error, unless it may only follow from a removed part."""
+        location = self.original(details["loc"])
+        if details["type"] != RULE_ERROR:
+            if details["type"] != "extra_forbidden":
+                # After a fault in a small model its rules prove nothing; the rules of the root still do.
+                self._doubtful |= {location[:-1]} - {()}
+                self._faulty.add(location)
+        elif self.original(_removal_for(details)) in self._doubtful or location in self._faulty:
+            return
+        self.errors.append((location, details))
+
+    def _remove(self, removals: set[Location]) -> None:
+        """Remove parts of the content, and remember the positions of removed list elements."""
+        originals = [(self.original(removal), removal) for removal in removals]
+        # In reverse order, so that a removal does not shift the positions of later ones.
+        for original, removal in sorted(
+            originals, key=lambda pair: [str(step).zfill(9) for step in pair[1]], reverse=True
+        ):
+            if any(removal[:length] in removals for length in range(1, len(removal))):
+                continue
+            holder = self._content
+            for step in removal[:-1]:
+                holder = holder[step]
+            del holder[removal[-1]]
+            if isinstance(removal[-1], int):
+                self._removed_elements.setdefault(original[:-1], set()).add(int(original[-1]))
+
+    def _original_step(self, holder: Location, step: int | str) -> int | str:
+        if isinstance(step, str):
+            return step
+        for removed in sorted(self._removed_elements.get(holder, ())):
+            step += removed <= step
+        return step
+
+
+def _removal_for(details: ErrorDetails) -> Location:
+    """Return the location to remove for this error: the value, or the model that lacks a field or breaks a rule."""
+    location = details["loc"]
+    if details["type"] == RULE_ERROR:
+        return location[: len(location) - details["ctx"]["depth"]]
+    if details["type"] == "missing":
+        return location[:-1]
+    return location
