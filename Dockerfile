@@ -1,5 +1,5 @@
-# Two stages, the same Debian in both: build into /app, run as nobody in particular.
-# Both bases are arguments, so that a mirror, a digest or a base made with debootstrap can stand in.
+# Two stages on the same Debian release: build into /app, then run from it as an unprivileged user.
+# Both base images are build arguments, so that a mirror, a digest or a debootstrap image can replace them.
 ARG BUILD_IMAGE=docker.io/library/python:3.13-slim-trixie
 ARG RUNTIME_IMAGE=docker.io/library/python:3.13-slim-trixie
 

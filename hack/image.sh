@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Build the image with docker where a daemon answers, else with buildah (which needs none).
-# Where no registry can be reached, BASE=debootstrap makes the base image from Debian's packages.
+# Build the image with docker if its daemon answers, else with buildah, which needs no daemon.
+# BASE=debootstrap builds the base image from Debian packages, for machines without access to an image registry.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tag=${IMAGE:-moorage:$(sed -n 's/^__version__ = "\(.*\)"/\1/p' operator/moorage/__init__.py)}
 isolation=(--isolation chroot --storage-driver vfs)
 
 make_base() {
-  # A Debian trixie with Python, imported under a local name.
+  # Import Debian trixie with Python under a local name.
   local root
   root=$(mktemp -d)
-  echo "making a base image with debootstrap (about a minute)"
+  echo "building a base image with debootstrap (about a minute)"
   debootstrap --variant=minbase --include=python3,python3-pip,ca-certificates trixie "$root" >/dev/null
   rm -f "$root/usr/lib/python3."*/EXTERNALLY-MANAGED
-  # Behind a proxy of one's own the build needs the host's certificates and pip settings.
+  # Behind a private proxy, the build needs the host's certificates.
   if [ -e /etc/ssl/certs/ca-certificates.crt ]; then
     cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
   fi
@@ -36,6 +36,6 @@ if [ "${BASE:-}" != debootstrap ] && docker info >/dev/null 2>&1; then
 elif command -v buildah >/dev/null; then
   exec buildah build "${isolation[@]}" --tag "$tag" "${arguments[@]}" .
 else
-  echo "make image needs a docker daemon, or buildah (apt-get install buildah)" >&2
+  echo "make image needs a docker daemon or buildah: start docker, or run apt-get install buildah" >&2
   exit 1
 fi
