@@ -27,14 +27,14 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- else }}{{ printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag) }}{{ end }}
 {{- end -}}
 
-{{- /* The whole configuration file: the user's, with leader election from its own values unless the user gives it. */ -}}
+{{- /* The configuration file: leader election from `leaderElection`, overridden by the fields of `config`. */ -}}
 {{- define "moorage.config" -}}
 {{- $election := dict "leaderElect" .Values.leaderElection.enabled "leaseDuration" .Values.leaderElection.leaseDuration "renewDeadline" .Values.leaderElection.renewDeadline "retryPeriod" .Values.leaderElection.retryPeriod "resourceName" (include "moorage.fullname" .) "resourceNamespace" .Release.Namespace -}}
 {{- $base := dict "apiVersion" "kubescheduler.config.k8s.io/v1" "kind" "KubeSchedulerConfiguration" "leaderElection" $election -}}
 {{- toYaml (mergeOverwrite $base (deepCopy .Values.config)) -}}
 {{- end -}}
 
-{{- /* "true" where replicas elect a leader, else empty. */ -}}
+{{- /* "true" if replicas elect a leader, else empty. */ -}}
 {{- define "moorage.elects" -}}
 {{- if (include "moorage.config" . | fromYaml).leaderElection.leaderElect }}true{{ end }}
 {{- end -}}
