@@ -1,7 +1,7 @@
-"""A scheduler extender in a page: licences are bought for some nodes, and the emptier of them come first.
+"""A small scheduler extender: only some nodes have a licence, and the least used of them gets the highest score.
 
-Run it with `python3 extender.py [PORT]`. It speaks kube-scheduler's extender protocol, as in
-k8s.io/kube-scheduler/extender/v1, so it serves kube-scheduler just as well.
+Run it with `python3 extender.py [PORT]`. It implements kube-scheduler's extender protocol, as in
+k8s.io/kube-scheduler/extender/v1, so kube-scheduler can use it as well.
 """
 
 import json
@@ -14,20 +14,20 @@ taken: Counter[str] = Counter()
 
 
 def filter_(names: list[str]) -> dict[str, object]:
-    """Keep licensed nodes, and say of the others why not."""
+    """Keep licensed nodes, and give a reason for each of the others."""
     refused = {name: "no licence for this node" for name in names if name not in LICENSED}
     return {"NodeNames": [name for name in names if name in LICENSED], "FailedNodes": refused}
 
 
 def prioritize(names: list[str]) -> list[dict[str, object]]:
-    """Score 0 to 10: the node that was ranked first less often so far."""
+    """Score 10 for the node that was best least often so far, and 0 for the others."""
     best = min(names, key=lambda name: taken[name])
     taken[best] += 1
     return [{"Host": name, "Score": 10 if name == best else 0} for name in names]
 
 
 class Handler(BaseHTTPRequestHandler):
-    """POST /filter and POST /prioritize."""
+    """The HTTP handler of POST /filter and POST /prioritize."""
 
     def do_POST(self) -> None:
         """Answer one call."""
