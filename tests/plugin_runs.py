@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from moorage.cluster.snapshot import Snapshot
-from moorage.framework.interface import FilterPlugin, PreFilterPlugin, ScorePlugin, Verdict
+from moorage.framework.extension_points import FilterPlugin, FilterResult, PreFilterPlugin, ScorePlugin
 from moorage.framework.status import Code
 from moorage.model.pods.pod import Pod
 
@@ -56,7 +56,7 @@ def scores(plugin: ScorePlugin[Any], pod: Pod, nodes: Snapshot, *, raw: bool = F
     return dict(zip(nodes.names, found.tolist(), strict=True))
 
 
-def answers(verdict: Verdict, nodes: Snapshot) -> dict[str, str]:
+def answers(verdict: FilterResult, nodes: Snapshot) -> dict[str, str]:
     """Say what a Filter answers for each node: ok, or the reason."""
     found = dict.fromkeys(nodes.names, "ok")
     for rejection in verdict.rejections():

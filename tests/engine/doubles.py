@@ -8,14 +8,14 @@ import numpy as np
 from moorage.cluster.arrays import IntArray
 from moorage.cluster.snapshot import Snapshot
 from moorage.framework.cluster_events import ClusterEvent
-from moorage.framework.interface import (
+from moorage.framework.extension_points import (
     FilterPlugin,
+    FilterResult,
     PreEnqueuePlugin,
     PreFilterPlugin,
     PreFilterResult,
     Rejection,
     ScorePlugin,
-    Verdict,
 )
 from moorage.framework.profile import Profile, ProfileSettings, WeightedScore
 from moorage.framework.status import SUCCESS, Code, Status, unresolvable
@@ -34,11 +34,11 @@ class NameFilter(FilterPlugin[None]):
     wakes_on: frozenset[str] = frozenset()
     reason: str = "node(s) had the wrong name"
 
-    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> Verdict:
+    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
         del state, pod
         codes = [self.rejected.get(name) for name in nodes.names]
         passed = np.array([code is None for code in codes], np.bool_)
-        return Verdict(passed, lambda: [self._rejection(codes, code) for code in set(codes) - {None} if code])
+        return FilterResult(passed, lambda: [self._rejection(codes, code) for code in set(codes) - {None} if code])
 
     def _rejection(self, codes: Sequence[Code | None], code: Code) -> Rejection:
         return Rejection(np.array([each is code for each in codes], np.bool_), self.reason, code)
@@ -57,11 +57,11 @@ class BrokenFilter(FilterPlugin[None]):
 
     victim: str = "broken"
 
-    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> Verdict:
+    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
         del state
         if pod.name == self.victim:
             raise ZeroDivisionError("somebody's plugin")
-        return Verdict(np.ones(nodes.size, np.bool_), tuple)
+        return FilterResult(np.ones(nodes.size, np.bool_), tuple)
 
 
 class Narrower(PreFilterPlugin[None]):

@@ -11,7 +11,7 @@ from moorage.cluster.arrays import IntArray
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cycle.decision import CycleError
 from moorage.engine.cycle.kept_scores import FEW_NODES, KeptScores
-from moorage.framework.interface import ScorePlugin
+from moorage.framework.extension_points import ScorePlugin
 from moorage.framework.profile import WeightedScore
 from moorage.model.pods.pod import Pod
 from moorage.plugins.upstream.node_resources_balanced_allocation import NodeResourcesBalancedAllocation

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import snapshot_of
-from moorage.api.plugins import Plugin, Plugins, PluginSet
+from moorage.api.plugins import PluginEntry, Plugins, PluginSet
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cycle.plan import plan_for
 from moorage.framework.profile import Profile, ProfileSpec
@@ -18,7 +18,7 @@ from strategies import clusters, pods
 EVENS = slice(0, None, 2)
 
 
-OURS = tuple(Plugin(name=name) for name in ("Gpu", "InstanceType", "Lifecycle", "ServerlessNodes", "ZoneSpread"))
+OURS = tuple(PluginEntry(name=name) for name in ("Gpu", "InstanceType", "Lifecycle", "ServerlessNodes", "ZoneSpread"))
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def test_what_is_remembered_of_the_cluster_holds_for_every_view(
     evens = np.arange(cluster.size, dtype=np.int64)[EVENS]
     view = cluster.take(evens)
     for plugin in plan.filter:
-        if plugin.has_static_verdict:
+        if plugin.has_static_filter:
             everywhere = plugin.filter(None, incoming, cluster).passed
             assert plugin.filter(None, incoming, view).passed.tolist() == everywhere[EVENS].tolist()
     for entry in (*plan.score, *plan.local_score):

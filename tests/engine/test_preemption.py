@@ -13,7 +13,7 @@ from moorage.engine.cycle.fit_error import FitError
 from moorage.engine.cycle.scheduling_cycle import Attempt, run_cycle
 from moorage.engine.preemption.post_filter import PostFiltered, run_post_filter
 from moorage.engine.preemption.victim_search import Candidate, best_candidates, importance, split_by_budgets
-from moorage.framework.interface import PostFilterPlugin, PreFilterPlugin, PreFilterResult
+from moorage.framework.extension_points import PostFilterPlugin, PreFilterPlugin, PreFilterResult
 from moorage.framework.profile import Profile
 from moorage.framework.status import SKIP, Code, Status, unresolvable, unschedulable
 from moorage.model.node import Node

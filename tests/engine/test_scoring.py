@@ -8,7 +8,7 @@ from engine.doubles import NameScore, profile
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cycle.decision import CycleError
 from moorage.engine.cycle.scoring import run_scores, select_host
-from moorage.framework.interface import PreScoreResult
+from moorage.framework.extension_points import PreScoreResult
 from moorage.framework.profile import WeightedScore
 from moorage.framework.status import SKIP, error
 from moorage.model.pods.pod import Pod

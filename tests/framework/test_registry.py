@@ -6,7 +6,7 @@ from moorage.api.extender import Extender
 from moorage.api.plugins import PluginConfig, Plugins
 from moorage.errors import ConfigurationError, UnknownPlugin
 from moorage.framework.defaults import DEFAULT_PLUGINS
-from moorage.framework.interface import ScorePlugin
+from moorage.framework.extension_points import ScorePlugin
 from moorage.framework.profile import PolicyReference, Profile, ProfileSettings, ProfileSpec
 from moorage.framework.registry import Registry
 

@@ -152,8 +152,8 @@ def test_score_agrees_with_looking_at_each_node(labels: list[dict[str, str]], as
 
 
 def test_a_label_that_names_no_class_is_remarked_upon() -> None:
-    assert lifecycle({}).remarks(pod(labels={"lifecycle-preference": "Spot"})) == ()
-    (remark,) = lifecycle({}).remarks(pod(labels={"lifecycle-preference": "spto"}))
+    assert lifecycle({}).pod_warnings(pod(labels={"lifecycle-preference": "Spot"})) == ()
+    (remark,) = lifecycle({}).pod_warnings(pod(labels={"lifecycle-preference": "spto"}))
     assert remark == (
         "label lifecycle-preference=spto names no lifecycle and is passed over; write spot, on-demand or reserved"
     )

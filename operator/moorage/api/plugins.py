@@ -16,7 +16,7 @@ PLUGINS_PER_POINT = 64
 """More than three times the plugins that kube-scheduler has."""
 
 
-class Plugin(ApiModel):
+class PluginEntry(ApiModel):
     """One plugin at one extension point."""
 
     name: PluginName
@@ -26,7 +26,7 @@ class Plugin(ApiModel):
 
 
 PluginList = Annotated[
-    tuple[Plugin, ...], ListOf, Field(max_length=PLUGINS_PER_POINT, json_schema_extra=list_type("atomic"))
+    tuple[PluginEntry, ...], ListOf, Field(max_length=PLUGINS_PER_POINT, json_schema_extra=list_type("atomic"))
 ]
 
 

@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, ValidationError
 from moorage.api.base import LABEL_VALUE_LENGTH, ApiModel, ListOf, Rule
 from moorage.api.extender import Extender, ExtenderManagedResource, ExtenderTLSConfig
 from moorage.api.faults import faults_of
-from moorage.api.plugins import Plugin, PluginConfig, Plugins, PluginSet
+from moorage.api.plugins import PluginConfig, PluginEntry, Plugins, PluginSet
 from moorage.api.policy_filters import (
     Filters,
     InstanceTypeFilter,
@@ -58,8 +58,8 @@ __all__ = [
     "LifecycleClass",
     "LifecycleSource",
     "ObjectMeta",
-    "Plugin",
     "PluginConfig",
+    "PluginEntry",
     "PluginSet",
     "Plugins",
     "PodCounts",

@@ -11,7 +11,8 @@ from moorage.configuration.configuration_view import view_of
 from moorage.configuration.loading import LoadedConfiguration, load
 from moorage.configuration.process_configuration import ProcessConfiguration, check_profile, configure
 from moorage.errors import ConfigurationError, Fault
-from moorage.framework.plugin_rows import PluginRow, list_plugins
+from moorage.framework import plugin_rows
+from moorage.framework.plugin_rows import PluginRow
 from moorage.framework.registry import Registry
 from moorage.settings import Settings
 
@@ -60,6 +61,11 @@ def configuration_in_force(loaded: LoadedConfiguration) -> dict[str, Any]:
     """Return a file's configuration with each profile's plugins as they run."""
     registry = Registry.discover()
     return view_of(loaded.configuration, configure(Settings(), loaded, registry).profiles, registry)
+
+
+def list_plugins() -> list[PluginRow]:
+    """Return a row for each plugin, sorted by name."""
+    return plugin_rows.list_plugins(Registry.discover())
 
 
 def run_operator(configuration: ProcessConfiguration, log_level: str, log_format: str) -> int:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from moorage.api.v1alpha1 import (
-    Plugin,
     PluginConfig,
+    PluginEntry,
     Plugins,
     PluginSet,
     SchedulingPolicy,
@@ -76,24 +76,24 @@ class _Parts:
 
     def plugins(self) -> Plugins:
         """Return ours first, then what the policy's own `plugins` add, point by point."""
-        filters = tuple(Plugin(name=name) for name in self._filters())
-        scores = tuple(Plugin(name=name, weight=weight) for name, weight in self._weights().items() if weight)
+        filters = tuple(PluginEntry(name=name) for name in self._filters())
+        scores = tuple(PluginEntry(name=name, weight=weight) for name, weight in self._weights().items() if weight)
         ours = {
             "pre_filter": PluginSet(enabled=tuple(plugin for plugin in filters if plugin.name in PREPARED)),
             "filter": PluginSet(enabled=filters),
             "pre_score": PluginSet(
-                enabled=tuple(Plugin(name=plugin.name) for plugin in scores if plugin.name in PREPARED)
+                enabled=tuple(PluginEntry(name=plugin.name) for plugin in scores if plugin.name in PREPARED)
             ),
             "score": PluginSet(
                 enabled=scores,
                 disabled=tuple(
-                    Plugin(name=name)
+                    PluginEntry(name=name)
                     for name, weight in self.spec.weights.items()
                     if weight == 0 and name not in OWN_SCORES
                 ),
             ),
             "post_filter": PluginSet(
-                disabled=() if self.spec.preemption.enabled else (Plugin(name="DefaultPreemption"),)
+                disabled=() if self.spec.preemption.enabled else (PluginEntry(name="DefaultPreemption"),)
             ),
         }
         return self.spec.plugins.model_copy(

@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 
 from moorage.api.faults import Location, message_of, path_of
 from moorage.errors import Fault
-from moorage.framework.interface import Plugin
+from moorage.framework.extension_points import Plugin
 from moorage.framework.profile import ProfileSpec
 
 API_VERSION = "kubescheduler.config.k8s.io/v1"
@@ -24,7 +24,7 @@ FIT_PLUGIN = "NodeResourcesFit"
 
 
 @dataclass(slots=True)
-class Arguments:
+class ProfileArguments:
     """The arguments by plugin name, where each stood, and what is wrong with them already."""
 
     values: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -40,9 +40,9 @@ class Arguments:
         ]
 
 
-def read_arguments(spec: ProfileSpec) -> Arguments:
+def read_arguments(spec: ProfileSpec) -> ProfileArguments:
     """Collect a profile's plugin arguments; resources that extenders account for replace `ignoredResources`."""
-    arguments = Arguments()
+    arguments = ProfileArguments()
     for index, config in enumerate(spec.plugin_config):
         path = f"pluginConfig[{index}]"
         if config.name in arguments.values:

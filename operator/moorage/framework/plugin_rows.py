@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from moorage.framework import plugin_sets
 from moorage.framework.defaults import DEFAULT_PLUGINS
-from moorage.framework.interface import Plugin
+from moorage.framework.extension_points import Plugin
 from moorage.framework.registry import Registry
 
 
@@ -21,7 +21,7 @@ class PluginRow(NamedTuple):
     default: bool
     """Whether it runs where nothing else is said."""
     description: str
-    arguments: tuple[PluginArgument, ...]
+    arguments: tuple[ArgumentRow, ...]
 
     def as_json(self) -> dict[str, Any]:
         """Return the row with names as Kubernetes writes them."""
@@ -35,7 +35,7 @@ class PluginRow(NamedTuple):
         }
 
 
-class PluginArgument(NamedTuple):
+class ArgumentRow(NamedTuple):
     """A field of a plugin's `args`."""
 
     name: str
@@ -45,10 +45,10 @@ class PluginArgument(NamedTuple):
     """As it would be written; None for none."""
 
 
-def list_plugins() -> list[PluginRow]:
-    """List all plugins by name."""
+def list_plugins(registry: Registry) -> list[PluginRow]:
+    """Return a row for each plugin, sorted by name."""
     rows = []
-    for name, found in sorted(Registry.discover().classes.items()):
+    for name, found in sorted(registry.classes.items()):
         points = tuple(point for point in plugin_sets.POINT_CLASSES if plugin_sets.implements(found, point))
         weight = (DEFAULT_PLUGINS.get(name) or found.default_weight) if "score" in points else 0
         description = (found.__doc__ or "").strip().partition("\n")[0]
@@ -56,10 +56,10 @@ def list_plugins() -> list[PluginRow]:
     return rows
 
 
-def _arguments(plugin: type[Plugin]) -> Iterator[PluginArgument]:
+def _arguments(plugin: type[Plugin]) -> Iterator[ArgumentRow]:
     schema = plugin.model_json_schema()
     for name, node in schema.get("properties", {}).items():
-        yield PluginArgument(name, _type_of(node, schema.get("$defs", {})), node.get("default"))
+        yield ArgumentRow(name, _type_of(node, schema.get("$defs", {})), node.get("default"))
 
 
 def _type_of(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:

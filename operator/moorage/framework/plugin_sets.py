@@ -6,10 +6,9 @@ Upstream: pkg/scheduler/apis/config/v1/default_plugins.go (mergePlugins), pkg/sc
 
 from collections.abc import Mapping
 
-from moorage.api.plugins import Plugin as PluginEntry
-from moorage.api.plugins import Plugins, PluginSet
+from moorage.api.plugins import PluginEntry, Plugins, PluginSet
 from moorage.errors import Fault
-from moorage.framework.interface import (
+from moorage.framework.extension_points import (
     BindPlugin,
     FilterPlugin,
     Plugin,

@@ -9,7 +9,7 @@ from typing import Any
 
 from moorage.api.extender import Extender
 from moorage.api.plugins import PluginConfig, Plugins
-from moorage.framework.interface import (
+from moorage.framework.extension_points import (
     BindPlugin,
     FilterPlugin,
     Plugin,
@@ -90,7 +90,7 @@ class Profile:
     bind: tuple[BindPlugin, ...] = ()
     settings: ProfileSettings = ProfileSettings()
     policy: PolicyReference | None = None
-    remarking: tuple[Plugin, ...] = ()
+    warning_plugins: tuple[Plugin, ...] = ()
     """The plugins that may have a remark about a pod; most profiles have none."""
 
     @property

@@ -13,12 +13,11 @@ from typing import Any, Self, cast
 
 from pydantic import ValidationError
 
-from moorage.api.plugins import Plugin as PluginEntry
-from moorage.api.plugins import PluginConfig, Plugins, PluginSet
+from moorage.api.plugins import PluginConfig, PluginEntry, Plugins, PluginSet
 from moorage.errors import ConfigurationError, Fault, UnknownPlugin
 from moorage.framework import plugin_sets
 from moorage.framework.defaults import DEFAULT_GATES, DEFAULT_PLUGINS, GATED_PLUGINS
-from moorage.framework.interface import (
+from moorage.framework.extension_points import (
     BindPlugin,
     FilterPlugin,
     Plugin,
@@ -29,7 +28,7 @@ from moorage.framework.interface import (
     ReservePlugin,
     ScorePlugin,
 )
-from moorage.framework.plugin_arguments import Arguments, build_plugin, read_arguments
+from moorage.framework.plugin_arguments import ProfileArguments, build_plugin, read_arguments
 from moorage.framework.profile import Profile, ProfileSpec, WeightedScore
 
 ENTRY_POINT_GROUP = "moorage.plugins"
@@ -94,7 +93,9 @@ class Registry:
         for config in configs:
             self.find(config.name)
 
-    def _build_plugins(self, names: Iterable[str], arguments: Arguments) -> tuple[dict[str, Plugin], list[Fault]]:
+    def _build_plugins(
+        self, names: Iterable[str], arguments: ProfileArguments
+    ) -> tuple[dict[str, Plugin], list[Fault]]:
         """Build every plugin once; arguments of plugins that run nowhere are checked, too."""
         built: dict[str, Plugin] = {}
         faults: list[Fault] = []
@@ -156,12 +157,19 @@ def _assemble(spec: ProfileSpec, plugins: Plugins, points: Mapping[str, tuple[Pl
         bind=cast("tuple[BindPlugin, ...]", points["bind"]),
         settings=spec.settings,
         policy=spec.policy,
-        remarking=tuple(
+        warning_plugins=tuple(
             dict.fromkeys(
-                plugin for run in points.values() for plugin in run if type(plugin).remarks is not Plugin.remarks
+                plugin
+                for run in points.values()
+                for plugin in run
+                if type(plugin).pod_warnings is not Plugin.pod_warnings
             )
         ),
     )
+
+
+def _may_warn(plugin: Plugin) -> bool:
+    return type(plugin).pod_warnings is not Plugin.pod_warnings
 
 
 def _default_weight(plugin: Plugin) -> int:

@@ -123,7 +123,7 @@ class Reporter:
 
     def _remark(self, pod: Pod, profile: Profile) -> None:
         """Pass on what a plugin did not understand in the pod."""
-        for note in (note for plugin in profile.remarking for note in plugin.remarks(pod)):
+        for note in (note for plugin in profile.warning_plugins for note in plugin.pod_warnings(pod)):
             self._recorder.record(
                 Event(
                     regarding=pod_reference(pod),

@@ -18,7 +18,7 @@ from moorage.engine.cycle.scheduling_cycle import candidates
 from moorage.engine.cycle.scoring import run_scores
 from moorage.engine.preemption.post_filter import PostFiltered, run_post_filter
 from moorage.engine.preemption.victim_search import NO_VICTIMS, best_candidates
-from moorage.framework.interface import FilterPlugin, PreFilterPlugin
+from moorage.framework.extension_points import FilterPlugin, PreFilterPlugin
 from moorage.framework.profile import Profile
 from moorage.framework.status import Status, error, unresolvable
 from moorage.model.pods.pod import Pod

@@ -16,7 +16,7 @@ from moorage.cluster.arrays import BoolArray
 from moorage.cluster.snapshot import Snapshot
 from moorage.cluster.what_if import NodeWhatIf
 from moorage.engine.cycle.pre_filter import PreFiltered, States
-from moorage.framework.interface import FilterPlugin, Rejection, Verdict
+from moorage.framework.extension_points import FilterPlugin, FilterResult, Rejection
 from moorage.framework.status import SUCCESS, Code, Status
 from moorage.model.pods.pod import Pod
 
@@ -37,7 +37,7 @@ class NodeVerdicts(Struct):
     feasible: BoolArray
     filters: Sequence[FilterPlugin[Any]]
     """The plugins in the order in which they judge."""
-    verdicts: Mapping[FilterPlugin[Any], Verdict]
+    verdicts: Mapping[FilterPlugin[Any], FilterResult]
     crowded: Mapping[int, Status] = field(default_factory=dict)
     """Rejections, by position, of nodes that the pod would fit on but for the pods nominated to them."""
 
@@ -112,7 +112,7 @@ def _undecided(found: PreFiltered, node: NodeWhatIf) -> Sequence[FilterPlugin[An
     feasible = _static_verdicts_of(found, node.cluster).feasible
     if feasible is not None and not node.gather(feasible)[0]:
         return found.filters
-    return [plugin for plugin in found.filters if not plugin.has_static_verdict]
+    return [plugin for plugin in found.filters if not plugin.has_static_filter]
 
 
 def status_at(plugin: str, reasons: Sequence[Rejection], position: int) -> Status:
@@ -151,18 +151,18 @@ def remove_pod(found: PreFiltered, states: States, other: Pod, node: NodeWhatIf)
     return changed
 
 
-def _ask(plugin: FilterPlugin[Any], found: PreFiltered, states: States, nodes: Snapshot) -> Verdict:
+def _ask(plugin: FilterPlugin[Any], found: PreFiltered, states: States, nodes: Snapshot) -> FilterResult:
     """Let a plugin judge; one that needs its PreFilter and has none fails on all nodes."""
     if plugin not in found.plan.unprepared:
         return plugin.filter(states.get(plugin), found.pod, nodes)
     everywhere = np.ones(nodes.size, np.bool_)
-    return Verdict(~everywhere, lambda: (Rejection(everywhere, plugin.without_pre_filter, Code.ERROR),))
+    return FilterResult(~everywhere, lambda: (Rejection(everywhere, plugin.without_pre_filter, Code.ERROR),))
 
 
 class _StaticVerdicts(Struct, frozen=True, eq=False):
     """What follows from a shape and the nodes themselves."""
 
-    verdicts: Mapping[FilterPlugin[Any], Verdict]
+    verdicts: Mapping[FilterPlugin[Any], FilterResult]
     feasible: BoolArray | None
     """The nodes that pass all of them; None: all do."""
 
@@ -187,7 +187,7 @@ def _static_verdicts_of(found: PreFiltered, cluster: Snapshot) -> _StaticVerdict
 
 
 def _static_verdicts(found: PreFiltered, nodes: Snapshot) -> _StaticVerdicts:
-    static = [plugin for plugin in found.plan.filter if plugin.has_static_verdict]
+    static = [plugin for plugin in found.plan.filter if plugin.has_static_filter]
     verdicts = {plugin: _ask(plugin, found, {}, nodes) for plugin in static}
     feasible = np.logical_and.reduce([verdict.passed for verdict in verdicts.values()]) if verdicts else None
     return _StaticVerdicts(verdicts, None if feasible is None or feasible.all() else feasible)

@@ -14,7 +14,7 @@ from msgspec import Struct
 from moorage.cluster.arrays import IntArray
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cycle.decision import CycleError, PluginScores
-from moorage.framework.interface import MAX_NODE_SCORE, ScorePlugin
+from moorage.framework.extension_points import MAX_NODE_SCORE, ScorePlugin
 from moorage.framework.profile import WeightedScore
 from moorage.model.pods.pod import Pod
 

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from moorage.cluster.snapshot import Snapshot
-from moorage.framework.interface import FilterPlugin, PreFilterPlugin, ScorePlugin
+from moorage.framework.extension_points import FilterPlugin, PreFilterPlugin, ScorePlugin
 from moorage.framework.profile import Profile, WeightedScore
 from moorage.model.pods.pod import PodShape
 

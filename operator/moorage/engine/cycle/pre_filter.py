@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cycle.plan import NOTHING, Plan, plan_for
-from moorage.framework.interface import FilterPlugin, Plugin, PreFilterPlugin
+from moorage.framework.extension_points import FilterPlugin, Plugin, PreFilterPlugin
 from moorage.framework.profile import Profile
 from moorage.framework.status import SUCCESS, Code, Status, error, unresolvable
 from moorage.model.pods.pod import Pod

@@ -15,7 +15,7 @@ from moorage.engine.cycle.decision import CycleError, PluginScores, ScoreTable
 from moorage.engine.cycle.kept_scores import KeptScores, check_range
 from moorage.engine.cycle.plan import Plan, plan_for
 from moorage.engine.cycle.pre_filter import States
-from moorage.framework.interface import ScorePlugin
+from moorage.framework.extension_points import ScorePlugin
 from moorage.framework.profile import Profile, WeightedScore
 from moorage.framework.status import Code
 from moorage.model.pods.pod import Pod

@@ -22,7 +22,7 @@ from moorage.engine.preemption.victim_search import (
     dry_run,
     ineligible,
 )
-from moorage.framework.interface import PostFilterPlugin, PreemptionPlugin, PreFilterPlugin
+from moorage.framework.extension_points import PostFilterPlugin, PreemptionPlugin, PreFilterPlugin
 from moorage.framework.profile import Profile
 from moorage.framework.status import Code
 from moorage.model.pods.pod import Pod

@@ -8,7 +8,7 @@ from enum import IntEnum
 
 from moorage.engine.queue.queued_pod_info import QueuedPodInfo
 from moorage.framework.cluster_events import ClusterEvent
-from moorage.framework.interface import Plugin
+from moorage.framework.extension_points import Plugin
 from moorage.framework.profile import Profile
 
 EXTENDER = "Extender"

@@ -8,7 +8,7 @@ from moorage.model.selectors import LabelSelector, NodeSelector, PreferredSchedu
 
 
 @dataclass(frozen=True, slots=True)
-class NodeAffinity:
+class NodeAffinityTerms:
     """`spec.affinity.nodeAffinity`; `required` is None where the pod states none."""
 
     required: NodeSelector | None = None

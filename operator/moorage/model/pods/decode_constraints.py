@@ -16,7 +16,7 @@ from moorage.model.decode_selectors import (
 from moorage.model.pods.affinity import (
     NO_POD_AFFINITY,
     AffinityTerm,
-    NodeAffinity,
+    NodeAffinityTerms,
     PodAffinity,
     TopologySpreadConstraint,
     WeightedAffinityTerm,
@@ -36,7 +36,7 @@ from moorage.model.raw import at, read
 from moorage.model.selectors import LabelSelector, PreferredSchedulingTerm
 
 
-def affinity(raw: Raw, namespace: str) -> tuple[NodeAffinity | None, PodAffinity]:
+def affinity(raw: Raw, namespace: str) -> tuple[NodeAffinityTerms | None, PodAffinity]:
     """Digest `spec.affinity` of a pod in `namespace`."""
     wire = read(raw, ApiAffinity)
     if wire is None:
@@ -70,10 +70,10 @@ def tolerations(raw: Raw) -> tuple[Toleration, ...]:
     return tuple(Toleration(wire.key, wire.operator, wire.value, wire.effect) for wire in wires or ())
 
 
-def _node_affinity(wire: ApiNodeAffinity) -> NodeAffinity:
+def _node_affinity(wire: ApiNodeAffinity) -> NodeAffinityTerms:
     required = wire.required_during_scheduling_ignored_during_execution
     preferred = wire.preferred_during_scheduling_ignored_during_execution or ()
-    return NodeAffinity(
+    return NodeAffinityTerms(
         required=None if required is None else node_selector(required),
         preferred=tuple(
             PreferredSchedulingTerm(each.weight, node_selector_term(each.preference)) for each in preferred

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
-from moorage.model.pods.affinity import NO_POD_AFFINITY, NodeAffinity, PodAffinity, TopologySpreadConstraint
+from moorage.model.pods.affinity import NO_POD_AFFINITY, NodeAffinityTerms, PodAffinity, TopologySpreadConstraint
 from moorage.model.resources import NO_RESOURCES, Resources
 from moorage.model.volumes.storage_objects import PodVolume
 
@@ -64,7 +64,7 @@ class PodShape:
     non_zero_requests: Resources = NO_RESOURCES
     """Requests of a placed pod with container defaults filled in (pod-level resources count)."""
     node_selector: Mapping[str, str] | None = None
-    node_affinity: NodeAffinity | None = None
+    node_affinity: NodeAffinityTerms | None = None
     pod_affinity: PodAffinity = NO_POD_AFFINITY
     spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
     tolerations: tuple[Toleration, ...] = ()

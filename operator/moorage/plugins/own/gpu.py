@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from moorage.api.policy_scores import Gpu as GpuSection
-from moorage.framework.interface import MAX_NODE_SCORE, FilterPlugin, Rejection, ScorePlugin, Verdict
+from moorage.framework.extension_points import MAX_NODE_SCORE, FilterPlugin, FilterResult, Rejection, ScorePlugin
 from moorage.framework.status import Code
 from moorage.plugins.shared.score_tables import TABLE_UNIT
 
@@ -45,18 +45,18 @@ class Gpu(FilterPlugin[None], ScorePlugin[None], GpuSection):
     """Filters and scores by GPUs; its arguments are the policy's section `gpu`."""
 
     default_weight = 5
-    has_static_verdict = True
+    has_static_filter = True
     has_local_score = True
     interests = frozenset({"Node"})
 
-    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> Verdict:
+    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
         """Keep pods that ask for no GPU off nodes that have some, if `podsWithoutGpu` is Forbid."""
         del state
         if self.pods_without_gpu == "Forbid" and self._request(pod) is None:
             passed = ~nodes.gather(self._gpu_nodes(pod, nodes).has_gpus)
         else:
             passed = np.ones(nodes.size, dtype=np.bool_)
-        return Verdict(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
+        return FilterResult(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
 
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
         """Score pods that ask for a GPU by model and use, others by whether a node has GPUs at all."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from moorage.api.policy_filters import PatternList
 from moorage.api.policy_scores import InstanceTypes
-from moorage.plugins.shared.node_opinion import NodeOpinion, NodeOpinionPlugin
+from moorage.plugins.shared.node_evaluation import NodeEvaluation, NodeEvaluationPlugin
 from moorage.plugins.shared.score_tables import TABLE_UNIT, has_new_labels
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ LABEL = "node.kubernetes.io/instance-type"
 REASON = "node(s) had an instance type that the policy excludes"
 
 
-class InstanceType(NodeOpinionPlugin, InstanceTypes):
+class InstanceType(NodeEvaluationPlugin, InstanceTypes):
     """Filters and scores by the label node.kubernetes.io/instance-type; its table is the policy's `instanceTypes`."""
 
     default_weight = 3
@@ -42,7 +42,7 @@ class InstanceType(NodeOpinionPlugin, InstanceTypes):
         del pod
         return has_new_labels(event) and self._allows(event.new.labels.get(LABEL))
 
-    def judge(self, shape: PodShape, cluster: Snapshot) -> NodeOpinion:
+    def evaluate(self, shape: PodShape, cluster: Snapshot) -> NodeEvaluation:
         """Judge each type once, by the bounds and by the first row of the table that matches."""
         del shape
         column = cluster.label(LABEL)
@@ -50,7 +50,7 @@ class InstanceType(NodeOpinionPlugin, InstanceTypes):
         types = (*column.values, None)
         allowed = np.array([self._allows(name) for name in types], dtype=np.bool_)
         scores = np.array([self._score(name) for name in types], dtype=np.int64)
-        return NodeOpinion(allowed[column.ids], scores[column.ids])
+        return NodeEvaluation(allowed[column.ids], scores[column.ids])
 
     def _allows(self, instance_type: str | None) -> bool:
         return (not self.allow or _matches(instance_type, self.allow)) and not _matches(instance_type, self.deny)

@@ -14,7 +14,7 @@ from moorage.api.base import ListOf
 from moorage.api.policy_filters import LifecycleClass
 from moorage.api.policy_scores import Lifecycle as LifecycleSection
 from moorage.api.policy_scores import LifecycleSource
-from moorage.plugins.shared.node_opinion import NodeOpinion, NodeOpinionPlugin
+from moorage.plugins.shared.node_evaluation import NodeEvaluation, NodeEvaluationPlugin
 from moorage.plugins.shared.score_tables import TABLE_UNIT, has_new_labels
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ DEFAULT_SOURCES = (
 """The labels of EKS, Karpenter, GKE and AKS, and the convention of self-managed nodes."""
 
 
-class Lifecycle(NodeOpinionPlugin, LifecycleSection):
+class Lifecycle(NodeEvaluationPlugin, LifecycleSection):
     """Filters by allowed classes, scores by what the pod asks for or the policy prefers (its section `lifecycle`)."""
 
     default_weight = 5
@@ -60,7 +60,7 @@ class Lifecycle(NodeOpinionPlugin, LifecycleSection):
     allow: Annotated[tuple[LifecycleClass, ...], ListOf] = ()
     """The classes that nodes may have. Empty: all."""
 
-    def remarks(self, pod: Pod) -> Sequence[str]:
+    def pod_warnings(self, pod: Pod) -> Sequence[str]:
         """Say that the pod's label names no class; it counts as not asking."""
         value = pod.labels.get(self.pod_label, "")
         if not value or _asked_for(value):
@@ -73,13 +73,13 @@ class Lifecycle(NodeOpinionPlugin, LifecycleSection):
         del pod
         return has_new_labels(event) and self._allows(self._class_of(event.new.labels))
 
-    def judge(self, shape: PodShape, cluster: Snapshot) -> NodeOpinion:
+    def evaluate(self, shape: PodShape, cluster: Snapshot) -> NodeEvaluation:
         """Judge each class once: 10 or 1 for a pod that asks for one, 8 or 5 for a pod that does not."""
         classes = self._classes(cluster)
         asked = _asked_for(shape.labels.get(self.pod_label, ""))
         allowed = np.array([self._allows(name) for name in CLASSES], dtype=np.bool_)
         scores = np.array([self._score(name, asked) * TABLE_UNIT for name in CLASSES], dtype=np.int64)
-        return NodeOpinion(allowed[classes], scores[classes])
+        return NodeEvaluation(allowed[classes], scores[classes])
 
     def _classes(self, cluster: Snapshot) -> IntArray:
         """Return each node's class as an index into CLASSES."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from moorage.cluster.node_selectors import label_equals
-from moorage.framework.interface import FilterPlugin, Rejection, Verdict
+from moorage.framework.extension_points import FilterPlugin, FilterResult, Rejection
 from moorage.framework.status import Code
 
 if TYPE_CHECKING:
@@ -32,15 +32,15 @@ VIRTUAL_KUBELET_TAINT = "virtual-kubelet.io/provider"
 class ServerlessNodes(FilterPlugin[None]):
     """Keeps pods off serverless nodes."""
 
-    has_static_verdict = True
+    has_static_filter = True
     interests = frozenset({"Node"})
 
-    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> Verdict:
+    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
         """Pass nodes that run what is bound to them."""
         del state
         cluster = nodes.cluster
         passed = nodes.gather(cluster.memo(self, pod.shape, cluster.generations.nodes, lambda: ~_serverless(cluster)))
-        return Verdict(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
+        return FilterResult(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
         """Queue the pod when a node is added, or changed, that is not serverless."""

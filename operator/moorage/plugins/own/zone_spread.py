@@ -16,15 +16,15 @@ from pydantic import Field
 
 from moorage.cluster.arrays import ABSENT
 from moorage.cluster.terms.counted_terms import Clause, CountedTerm
-from moorage.framework.interface import (
+from moorage.framework.extension_points import (
     MAX_NODE_SCORE,
     FilterPlugin,
+    FilterResult,
     PreFilterPlugin,
     PreFilterResult,
     PreScoreResult,
     Rejection,
     ScorePlugin,
-    Verdict,
 )
 from moorage.framework.status import SKIP, Code
 from moorage.model.pods.affinity import TopologySpreadConstraint
@@ -92,7 +92,7 @@ class ZoneSpread(PreFilterPlugin[SpreadCounts], FilterPlugin[SpreadCounts], Scor
         del pod
         return state.shifted(nodes, -1) if _counts(state, other) else state
 
-    def filter(self, state: SpreadCounts, pod: Pod, nodes: Snapshot) -> Verdict:
+    def filter(self, state: SpreadCounts, pod: Pod, nodes: Snapshot) -> FilterResult:
         """Pass nodes in whose zone one more pod keeps within maxSkew."""
         del pod
         passed = state.resolved.domains.spread(state.fits(), nodes)
@@ -104,7 +104,7 @@ class ZoneSpread(PreFilterPlugin[SpreadCounts], FilterPlugin[SpreadCounts], Scor
                 Rejection(~passed & ~outside, SKEW_REASON),
             )
 
-        return Verdict(passed, rejections)
+        return FilterResult(passed, rejections)
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[ZoneScores]:
         """Grade the zones of the nodes that fit; SKIP where there is neither a scope nor a table."""

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from moorage.api.base import LABEL_VALUE_LENGTH, ApiModel, ListOf, QualifiedName
-from moorage.model.pods.affinity import NodeAffinity
+from moorage.model.pods.affinity import NodeAffinityTerms
 from moorage.model.selectors import (
     NodeSelector,
     NodeSelectorTerm,
@@ -99,10 +99,10 @@ class AddedAffinity(ApiModel):
     ] = ()
     """What nodes gain by."""
 
-    def digest(self) -> NodeAffinity:
+    def digest(self) -> NodeAffinityTerms:
         """Return the affinity as the plugin reads it."""
         required = self.required_during_scheduling_ignored_during_execution
-        return NodeAffinity(
+        return NodeAffinityTerms(
             NodeSelector(tuple(term.digest() for term in required.node_selector_terms)) if required else None,
             tuple(
                 PreferredSchedulingTerm(preferred.weight, preferred.preference.digest())

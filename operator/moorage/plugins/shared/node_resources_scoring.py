@@ -16,7 +16,7 @@ from pydantic import Field, field_validator, model_validator
 
 from moorage.api.base import ApiModel, ListOf, Score
 from moorage.api.policy_scores import UtilizationShapePoint
-from moorage.framework.interface import MAX_NODE_SCORE
+from moorage.framework.extension_points import MAX_NODE_SCORE
 from moorage.plugins.shared.node_resources_usage import DEFAULT_RESOURCES, ResourceSpec
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from moorage.framework.interface import MAX_NODE_SCORE
+from moorage.framework.extension_points import MAX_NODE_SCORE
 
 if TYPE_CHECKING:
     from moorage.framework.cluster_events import ClusterEvent

@@ -3,7 +3,7 @@
 Upstream: pkg/scheduler/framework/plugins/defaultbinder/default_binder.go.
 """
 
-from moorage.framework.interface import BindPlugin
+from moorage.framework.extension_points import BindPlugin
 
 
 class DefaultBinder(BindPlugin):

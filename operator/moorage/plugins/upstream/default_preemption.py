@@ -8,7 +8,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from moorage.framework.cluster_events import Action, ClusterEvent
-from moorage.framework.interface import PreemptionPlugin
+from moorage.framework.extension_points import PreemptionPlugin
 from moorage.model.pods.pod import Pod
 
 

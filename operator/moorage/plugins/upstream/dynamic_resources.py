@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from moorage.framework.interface import (
+from moorage.framework.extension_points import (
     FilterPlugin,
+    FilterResult,
     PostFilterPlugin,
     PreFilterPlugin,
     PreFilterResult,
     ScorePlugin,
-    Verdict,
 )
 from moorage.framework.status import SKIP, Status, unresolvable, unschedulable
 
@@ -50,10 +50,10 @@ class DynamicResources(PreFilterPlugin[None], FilterPlugin[None], PostFilterPlug
         del snapshot
         return PreFilterResult(SKIP if self.skips_filter(pod.shape) else unresolvable(REASON))
 
-    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> Verdict:
+    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
         """Pass every node: only pods without claims come here."""
         del state, pod
-        return Verdict(np.ones(nodes.size, dtype=np.bool_), tuple)
+        return FilterResult(np.ones(nodes.size, dtype=np.bool_), tuple)
 
     def post_filter(self, state: None, pod: Pod) -> Status:
         """Say that nothing is gained by taking claims back."""

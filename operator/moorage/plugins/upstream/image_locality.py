@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from moorage.framework.interface import MAX_NODE_SCORE, ScorePlugin
+from moorage.framework.extension_points import MAX_NODE_SCORE, ScorePlugin
 
 if TYPE_CHECKING:
     from moorage.cluster.arrays import IntArray

@@ -19,15 +19,15 @@ from pydantic import Field
 
 from moorage.cluster.arrays import ABSENT
 from moorage.cluster.terms.counted_terms import CarriedKind, CarriedTerm
-from moorage.framework.interface import (
+from moorage.framework.extension_points import (
     MAX_NODE_SCORE,
     FilterPlugin,
+    FilterResult,
     PreFilterPlugin,
     PreFilterResult,
     PreScoreResult,
     Rejection,
     ScorePlugin,
-    Verdict,
 )
 from moorage.framework.status import SKIP, Code
 from moorage.plugins.shared.affinity_hints import node_may_help, pod_may_help
@@ -111,7 +111,7 @@ class InterPodAffinity(PreFilterPlugin[RequiredState], FilterPlugin[RequiredStat
         """Count `other` out of the domains of the node."""
         return _adjusted(state, pod, other, _OneNode(nodes, -1))
 
-    def filter(self, state: RequiredState, pod: Pod, nodes: Snapshot) -> Verdict:
+    def filter(self, state: RequiredState, pod: Pod, nodes: Snapshot) -> FilterResult:
         """Pass nodes whose domains have the pods wanted, and none that is not wanted or does not want the pod."""
         del pod
         near = _near_enough(state, nodes)
@@ -125,7 +125,7 @@ class InterPodAffinity(PreFilterPlugin[RequiredState], FilterPlugin[RequiredStat
                 Rejection(near & away & ~existing, EXISTING_ANTI_AFFINITY_REASON),
             )
 
-        return Verdict(near & away & existing, rejections)
+        return FilterResult(near & away & existing, rejections)
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[Attraction]:
         """Weigh the domains; SKIP where no placed pod attracts or repels."""

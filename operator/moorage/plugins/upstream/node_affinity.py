@@ -19,18 +19,18 @@ from moorage.cluster.node_selectors import (
     node_matches,
     node_meets_pod_affinity,
 )
-from moorage.framework.interface import (
+from moorage.framework.extension_points import (
     FilterPlugin,
+    FilterResult,
     PreFilterPlugin,
     PreFilterResult,
     PreScoreResult,
     Rejection,
     ScorePlugin,
-    Verdict,
 )
 from moorage.framework.normalize import default_normalize
 from moorage.framework.status import SKIP, SUCCESS, Code, error, unresolvable
-from moorage.model.pods.affinity import NodeAffinity as Affinity
+from moorage.model.pods.affinity import NodeAffinityTerms
 from moorage.plugins.shared.node_affinity_args import AddedAffinity
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class NodeAffinity(PreFilterPlugin[None], FilterPlugin[None], ScorePlugin[None])
     """Filters by nodeSelector and required node affinity, scores by preferred node affinity."""
 
     default_weight = 2
-    has_static_verdict = True
+    has_static_filter = True
     has_static_score = True
     interests = frozenset({"Node"})
 
@@ -83,7 +83,7 @@ class NodeAffinity(PreFilterPlugin[None], FilterPlugin[None], ScorePlugin[None])
             return PreFilterResult(unresolvable(REASON_CONFLICT))
         return PreFilterResult(node_names=names)
 
-    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> Verdict:
+    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
         """Pass nodes that meet the added affinity and the pod's."""
         del state
         matches = self._matches(pod.shape, nodes)
@@ -96,7 +96,7 @@ class NodeAffinity(PreFilterPlugin[None], FilterPlugin[None], ScorePlugin[None])
                 Rejection(enforced & ~passed, REASON_POD, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),
             )
 
-        return Verdict(passed, rejections)
+        return FilterResult(passed, rejections)
 
     def skips_score(self, shape: PodShape) -> bool:
         """Skip where nothing is preferred."""
@@ -135,8 +135,8 @@ class NodeAffinity(PreFilterPlugin[None], FilterPlugin[None], ScorePlugin[None])
         return old is None or old.labels != new.labels
 
     @cached_property
-    def _added(self) -> Affinity:
-        return self.added_affinity.digest() if self.added_affinity else Affinity()
+    def _added(self) -> NodeAffinityTerms:
+        return self.added_affinity.digest() if self.added_affinity else NodeAffinityTerms()
 
     def _matches(self, shape: PodShape, nodes: Snapshot) -> _Matches:
         cluster = nodes.cluster

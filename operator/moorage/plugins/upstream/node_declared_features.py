@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from moorage.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult, Rejection, Verdict
+from moorage.framework.extension_points import FilterPlugin, FilterResult, PreFilterPlugin, PreFilterResult, Rejection
 from moorage.framework.status import SKIP, SUCCESS, Code
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ REASON = "node(s) didn't match Pod's required features"
 class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None]):
     """Passes nodes that declare every feature that the pod's spec needs."""
 
-    has_static_verdict = True
+    has_static_filter = True
     without_pre_filter = 'error reading "PreFilterNodeDeclaredFeatures" from cycle-state: not found'
     interests = frozenset({"Node", "Pod"})
 
@@ -37,7 +37,7 @@ class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None]):
         del snapshot
         return PreFilterResult(SKIP if self.skips_filter(pod.shape) else SUCCESS)
 
-    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> Verdict:
+    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
         """Pass nodes whose declared features include the needed ones."""
         del state
         cluster = nodes.cluster
@@ -48,7 +48,7 @@ class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None]):
             return np.array(answers, dtype=np.bool_)[features.ids]
 
         passed = nodes.gather(cluster.memo(self, pod.shape, cluster.generations.nodes, declaring))
-        return Verdict(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
+        return FilterResult(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
         """Queue the pod when a node's declared features change, or when the pod comes to need others."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from moorage.framework.cluster_events import Action
-from moorage.framework.interface import FilterPlugin, Rejection, Verdict
+from moorage.framework.extension_points import FilterPlugin, FilterResult, Rejection
 from moorage.framework.status import Code
 
 if TYPE_CHECKING:
@@ -26,14 +26,14 @@ class NodeName(FilterPlugin[None]):
 
     interests = frozenset({"Node"})
 
-    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> Verdict:
+    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
         """Pass every node, or only the one that the pod names."""
         del state
         passed = np.full(nodes.size, not pod.required_node_name, dtype=np.bool_)
         position = nodes.position(pod.required_node_name) if pod.required_node_name else None
         if position is not None:
             passed[position] = True
-        return Verdict(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
+        return FilterResult(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
         """Queue the pod when a node is added."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from moorage.framework.cluster_events import Action
-from moorage.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult, Rejection, Verdict
+from moorage.framework.extension_points import FilterPlugin, FilterResult, PreFilterPlugin, PreFilterResult, Rejection
 from moorage.framework.status import SKIP, SUCCESS
 
 if TYPE_CHECKING:
@@ -38,13 +38,13 @@ class NodePorts(PreFilterPlugin[None], FilterPlugin[None]):
         del snapshot
         return PreFilterResult(SKIP if self.skips_filter(pod.shape) else SUCCESS)
 
-    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> Verdict:
+    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
         """Pass nodes where nobody uses one of the ports."""
         del state
         taken = np.zeros(nodes.size, dtype=np.bool_)
         for port in pod.shape.host_ports:
             taken |= nodes.port_in_use(port)
-        return Verdict(~taken, lambda: (Rejection(taken, REASON),))
+        return FilterResult(~taken, lambda: (Rejection(taken, REASON),))
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
         """Queue the pod when a node is added, or when a pod leaves that used one of its ports."""

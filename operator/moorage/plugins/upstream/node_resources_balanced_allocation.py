@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import field_validator
 
-from moorage.framework.interface import MAX_NODE_SCORE, PreScoreResult, ScorePlugin
+from moorage.framework.extension_points import MAX_NODE_SCORE, PreScoreResult, ScorePlugin
 from moorage.framework.status import SKIP, SUCCESS
 from moorage.plugins.shared.node_resources_usage import (
     DEFAULT_RESOURCES,

@@ -17,14 +17,14 @@ from pydantic import Field
 from moorage.api.base import LABEL_VALUE_LENGTH, LABEL_VALUE_PATTERN, QualifiedName
 from moorage.api.extender import is_extended_resource
 from moorage.framework.cluster_events import Action
-from moorage.framework.interface import (
+from moorage.framework.extension_points import (
     FilterPlugin,
+    FilterResult,
     PreFilterPlugin,
     PreFilterResult,
     PreScoreResult,
     Rejection,
     ScorePlugin,
-    Verdict,
 )
 from moorage.framework.status import Code
 from moorage.model.resources import PODS
@@ -79,13 +79,13 @@ class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands | None], S
         """Work out what may be in use on each node for the pod to fit."""
         return PreFilterResult(state=self._demands_of(pod.shape, snapshot.cluster))
 
-    def filter(self, state: Demands | None, pod: Pod, nodes: Snapshot) -> Verdict:
+    def filter(self, state: Demands | None, pod: Pod, nodes: Snapshot) -> FilterResult:
         """Pass nodes that have a free place and enough of every resource."""
         demands = self._demands_of(pod.shape, nodes.cluster) if state is None else state
         passed = nodes.pod_count < nodes.allowed_pods
         for demand in demands:
             passed &= nodes.requested(demand.resource) <= nodes.gather(demand.bearable)
-        return Verdict(passed, lambda: tuple(_rejections(demands, nodes)))
+        return FilterResult(passed, lambda: tuple(_rejections(demands, nodes)))
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[None]:
         """Do nothing; that there is a PreScore is part of what profiles can state."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from moorage.cluster.tolerations import tolerated
-from moorage.framework.interface import FilterPlugin, Rejection, Verdict
+from moorage.framework.extension_points import FilterPlugin, FilterResult, Rejection
 from moorage.framework.status import Code
 from moorage.model.node import Taint
 
@@ -27,15 +27,15 @@ UNSCHEDULABLE_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSc
 class NodeUnschedulable(FilterPlugin[None]):
     """Keeps pods off nodes with `spec.unschedulable`."""
 
-    has_static_verdict = True
+    has_static_filter = True
     interests = frozenset({"Node", "Pod"})
 
-    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> Verdict:
+    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
         """Pass nodes that are not cordoned, or all of them if the pod tolerates it."""
         del state
         tolerant = _tolerates_cordon(pod.shape)
         passed = np.ones(nodes.size, dtype=np.bool_) if tolerant else ~nodes.unschedulable
-        return Verdict(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
+        return FilterResult(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
         """Queue the pod when a node can be used again, or when the pod itself begins to tolerate cordons."""

@@ -16,7 +16,7 @@ from pydantic import PrivateAttr
 
 from moorage.cluster.volumes.attachable_volumes import VolumeKey, attachable_volumes, is_attachable
 from moorage.framework.cluster_events import Action
-from moorage.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult, Rejection, Verdict
+from moorage.framework.extension_points import FilterPlugin, FilterResult, PreFilterPlugin, PreFilterResult, Rejection
 from moorage.framework.status import SKIP, SUCCESS, Code
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         del snapshot
         return PreFilterResult(SKIP if self.skips_filter(pod.shape) else SUCCESS)
 
-    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> Verdict:
+    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
         """Pass nodes that can attach what the pod adds."""
         del state
         for volume in pod.shape.volumes:
@@ -83,7 +83,7 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
                 undecided &= ~hit
             return (*found, Rejection(full & undecided, REASON))
 
-        return Verdict(passed, rejections)
+        return FilterResult(passed, rejections)
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
         """Whether a volume may have been given up, a claim of the pod came, or a limit was raised."""
@@ -113,14 +113,14 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         return missing
 
 
-def _claim_not_found(pod: Pod, name: str, nodes: Snapshot) -> Verdict:
+def _claim_not_found(pod: Pod, name: str, nodes: Snapshot) -> FilterResult:
     reason = f'looking up PVC {pod.namespace}/{name}: persistentvolumeclaim "{name}" not found'
     return _nowhere(nodes, reason, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
 
 
-def _nowhere(nodes: Snapshot, reason: str, code: Code) -> Verdict:
+def _nowhere(nodes: Snapshot, reason: str, code: Code) -> FilterResult:
     everywhere = np.ones(nodes.size, np.bool_)
-    return Verdict(~everywhere, lambda: (Rejection(everywhere, reason, code),))
+    return FilterResult(~everywhere, lambda: (Rejection(everywhere, reason, code),))
 
 
 def _raises_a_limit(old: CSINode, new: CSINode) -> bool:

@@ -20,15 +20,15 @@ from msgspec import Struct
 from pydantic import model_validator
 
 from moorage.cluster.arrays import ABSENT
-from moorage.framework.interface import (
+from moorage.framework.extension_points import (
     MAX_NODE_SCORE,
     FilterPlugin,
+    FilterResult,
     PreFilterPlugin,
     PreFilterResult,
     PreScoreResult,
     Rejection,
     ScorePlugin,
-    Verdict,
 )
 from moorage.framework.status import SKIP, Code
 from moorage.plugins.shared.default_selector import SELECTING_KINDS, default_selector
@@ -118,7 +118,7 @@ class PodTopologySpread(PreFilterPlugin[_FilterState], FilterPlugin[_FilterState
         """Count `other` out of the domains of the node."""
         return _changed(state, pod, other, nodes, -1)
 
-    def filter(self, state: _FilterState, pod: Pod, nodes: Snapshot) -> Verdict:
+    def filter(self, state: _FilterState, pod: Pod, nodes: Snapshot) -> FilterResult:
         """Pass nodes in whose domains one more pod keeps within maxSkew; the first constraint that fails decides."""
         del pod
         fits = [spread.resolved.domains.spread(spread.fits(), nodes) for spread in state]
@@ -137,7 +137,7 @@ class PodTopologySpread(PreFilterPlugin[_FilterState], FilterPlugin[_FilterState
                 Rejection(skewed, SKEW_REASON),
             )
 
-        return Verdict(np.logical_and.reduce(fits), rejections)
+        return FilterResult(np.logical_and.reduce(fits), rejections)
 
     def skips_score(self, shape: PodShape) -> bool:
         """Skip where no constraint is soft."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from moorage.framework.interface import QueueSortPlugin
+from moorage.framework.extension_points import QueueSortPlugin
 
 if TYPE_CHECKING:
     from moorage.model.pods.pod import Pod

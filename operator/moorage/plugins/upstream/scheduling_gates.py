@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from moorage.framework.interface import PreEnqueuePlugin
+from moorage.framework.extension_points import PreEnqueuePlugin
 from moorage.framework.status import SUCCESS, Status, unresolvable
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import PrivateAttr
 
 from moorage.cluster.tolerations import COMPARISON_OPERATORS, tolerated, untolerated
-from moorage.framework.interface import FilterPlugin, PreScoreResult, Rejection, ScorePlugin, Verdict
+from moorage.framework.extension_points import FilterPlugin, FilterResult, PreScoreResult, Rejection, ScorePlugin
 from moorage.framework.normalize import default_normalize
 from moorage.framework.status import Code
 
@@ -44,7 +44,7 @@ class TaintToleration(FilterPlugin[None], ScorePlugin[None]):
 
     default_weight = 3
     without_pre_score = 'failed to read "PreScoreTaintToleration" from cycleState: not found'
-    has_static_verdict = True
+    has_static_filter = True
     has_static_score = True
     interests = frozenset({"Node", "Pod"})
 
@@ -55,11 +55,11 @@ class TaintToleration(FilterPlugin[None], ScorePlugin[None]):
         """Take the feature gate, which no argument sets, from the validation's context."""
         self._comparisons = COMPARISON_OPERATORS in (context or {}).get("feature_gates", ())
 
-    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> Verdict:
+    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
         """Pass nodes whose NoSchedule and NoExecute taints are all tolerated."""
         del state
         passed = nodes.gather(self._judgement(pod.shape, nodes).passed)
-        return Verdict(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
+        return FilterResult(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[None]:
         """Prepare nothing; configurations may name the point all the same."""

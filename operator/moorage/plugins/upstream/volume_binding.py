@@ -22,15 +22,15 @@ from pydantic import Field, field_validator
 from moorage.cluster.intents import BindVolume, SelectNode
 from moorage.cluster.node_selectors import matches_selector
 from moorage.framework.cluster_events import Action
-from moorage.framework.interface import (
+from moorage.framework.extension_points import (
     FilterPlugin,
+    FilterResult,
     PreFilterPlugin,
     PreFilterResult,
     PreScoreResult,
     Rejection,
     ReservePlugin,
     ScorePlugin,
-    Verdict,
 )
 from moorage.framework.status import SKIP, Code, Status, error, unresolvable
 from moorage.model.volumes.storage_objects import WAIT_FOR_FIRST_CONSUMER
@@ -123,7 +123,7 @@ class VolumeBinding(PreFilterPlugin[PodClaims], FilterPlugin[PodClaims], ScorePl
             return PreFilterResult(refusal)
         return PreFilterResult(state=PodClaims(tuple(each for each in claims if each.is_bound), delayed))
 
-    def filter(self, state: PodClaims, pod: Pod, nodes: Snapshot) -> Verdict:
+    def filter(self, state: PodClaims, pod: Pod, nodes: Snapshot) -> FilterResult:
         """Pass nodes on which every claim has a volume that can be used there, or can get one."""
         del pod
         answer = _answer(state, nodes)
@@ -133,7 +133,7 @@ class VolumeBinding(PreFilterPlugin[PodClaims], FilterPlugin[PodClaims], ScorePl
             SPACE_REASON: answer.no_space,
             NO_VOLUME_REASON: answer.no_volume,
         }
-        return Verdict(
+        return FilterResult(
             ~np.logical_or.reduce(list(hits.values())),
             lambda: [Rejection(hit, reason, Code.UNSCHEDULABLE_AND_UNRESOLVABLE) for reason, hit in hits.items()],
         )

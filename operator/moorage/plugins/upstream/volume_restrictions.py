@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from moorage.framework.cluster_events import Action
-from moorage.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult, Rejection, Verdict
+from moorage.framework.extension_points import FilterPlugin, FilterResult, PreFilterPlugin, PreFilterResult, Rejection
 from moorage.framework.status import SKIP, unresolvable
 from moorage.model.volumes.storage_objects import READ_WRITE_ONCE_POD
 
@@ -75,7 +75,7 @@ class VolumeRestrictions(PreFilterPlugin[ExclusiveClaims], FilterPlugin[Exclusiv
         del pod, nodes
         return _changed(state, other, -1)
 
-    def filter(self, state: ExclusiveClaims, pod: Pod, nodes: Snapshot) -> Verdict:
+    def filter(self, state: ExclusiveClaims, pod: Pod, nodes: Snapshot) -> FilterResult:
         """Pass nodes without a conflicting disk, and none at all while an exclusive claim is in use."""
         taken = _disk_taken(pod, nodes)
         free = np.full(nodes.size, state.uses <= 0)
@@ -83,7 +83,7 @@ class VolumeRestrictions(PreFilterPlugin[ExclusiveClaims], FilterPlugin[Exclusiv
         def rejections() -> Sequence[Rejection]:
             return Rejection(taken, DISK_REASON), Rejection(~taken & ~free, CLAIM_REASON)
 
-        return Verdict(~taken & free, rejections)
+        return FilterResult(~taken & free, rejections)
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
         """Whether a pod with the same disk or claim went, a claim of the pod came, or a node did."""

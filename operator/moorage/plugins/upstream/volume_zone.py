@@ -15,7 +15,7 @@ import numpy as np
 
 from moorage.cluster.arrays import ABSENT
 from moorage.framework.cluster_events import Action
-from moorage.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult, Rejection, Verdict
+from moorage.framework.extension_points import FilterPlugin, FilterResult, PreFilterPlugin, PreFilterResult, Rejection
 from moorage.framework.status import SKIP, Code, Status, unresolvable
 from moorage.model.volumes.storage_objects import WAIT_FOR_FIRST_CONSUMER
 
@@ -65,7 +65,7 @@ class VolumeZone(PreFilterPlugin[tuple[VolumeTopology, ...]], FilterPlugin[tuple
             return PreFilterResult(refusal)
         return PreFilterResult(state=found) if found else PreFilterResult(SKIP)
 
-    def filter(self, state: tuple[VolumeTopology, ...] | None, pod: Pod, nodes: Snapshot) -> Verdict:
+    def filter(self, state: tuple[VolumeTopology, ...] | None, pod: Pod, nodes: Snapshot) -> FilterResult:
         """Pass nodes in a zone and region of every volume, and nodes that are in none.
 
         A profile that leaves PreFilter out has this plugin collect the topology here, as upstream's does.
@@ -75,7 +75,7 @@ class VolumeZone(PreFilterPlugin[tuple[VolumeTopology, ...]], FilterPlugin[tuple
             if refusal is not None:
                 everywhere = np.ones(nodes.size, np.bool_)
                 reasons = [Rejection(everywhere, reason, refusal.code) for reason in refusal.reasons]
-                return Verdict(~everywhere, lambda: reasons)
+                return FilterResult(~everywhere, lambda: reasons)
         placed = np.zeros(nodes.size, np.bool_)
         for key in TOPOLOGY_LABELS:
             placed |= nodes.label(key).ids != ABSENT
@@ -85,7 +85,7 @@ class VolumeZone(PreFilterPlugin[tuple[VolumeTopology, ...]], FilterPlugin[tuple
             for each in state:
                 matching &= _in_topology(each, nodes)
             passed = passed | matching
-        return Verdict(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
+        return FilterResult(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
         """Whether a claim of the pod, its class, a volume's topology or a node changed for the better."""

@@ -77,7 +77,7 @@ class Plugin(BaseModel):  # noqa: PLW1641 - the hash is set where pydantic canno
         del pod, event
         return True
 
-    def remarks(self, pod: Pod) -> Sequence[str]:
+    def pod_warnings(self, pod: Pod) -> Sequence[str]:
         """Say what in the pod was not understood and is passed over: sentences for an event on the pod."""
         del pod
         return ()
@@ -141,7 +141,7 @@ class Rejection(Struct, frozen=True):
     code: Code = Code.UNSCHEDULABLE
 
 
-class Verdict(Struct, frozen=True):
+class FilterResult(Struct, frozen=True):
     """A Filter's answer for all nodes of the view.
 
     `passed` is computed at once; the rejections, which only a pod that fits nowhere asks for, when they are asked for.
@@ -157,11 +157,11 @@ class FilterPlugin(Plugin, ABC, Generic[S]):
     without_pre_filter: ClassVar[str] = ""
     """What Filter fails with, in upstream's words, where this plugin's PreFilter is disabled; empty: it works."""
 
-    has_static_verdict: ClassVar[bool] = False
+    has_static_filter: ClassVar[bool] = False
     """Whether verdicts follow from shape and nodes alone, whatever runs there: then one is kept a shape."""
 
     @abstractmethod
-    def filter(self, state: S, pod: Pod, nodes: Snapshot) -> Verdict:
+    def filter(self, state: S, pod: Pod, nodes: Snapshot) -> FilterResult:
         """Judge every node of the view; `state` is what this plugin's PreFilter returned (None without one)."""
 
 

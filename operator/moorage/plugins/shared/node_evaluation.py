@@ -1,4 +1,4 @@
-"""What the plugins share that judge nodes by their labels: who is allowed, and what each scores, once a template."""
+"""What the plugins share that evaluate nodes by their labels: who is allowed, and what each scores, once a template."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from moorage.framework.interface import FilterPlugin, Rejection, ScorePlugin, Verdict
+from moorage.framework.extension_points import FilterPlugin, FilterResult, Rejection, ScorePlugin
 from moorage.framework.status import Code
 
 if TYPE_CHECKING:
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeOpinion:
+class NodeEvaluation:
     """What policy and template make of the cluster's nodes."""
 
     allowed: BoolArray
     scores: IntArray
 
 
-class NodeOpinionPlugin(FilterPlugin[None], ScorePlugin[None], ABC):
+class NodeEvaluationPlugin(FilterPlugin[None], ScorePlugin[None], ABC):
     """Filters and scores by an opinion that holds as long as the nodes stay what they are."""
 
-    has_static_verdict = True
+    has_static_filter = True
     has_static_score = True
     interests = frozenset({"Node"})
 
@@ -34,20 +34,20 @@ class NodeOpinionPlugin(FilterPlugin[None], ScorePlugin[None], ABC):
     """Why a node that is not allowed is refused."""
 
     @abstractmethod
-    def judge(self, shape: PodShape, cluster: Snapshot) -> NodeOpinion:
+    def evaluate(self, shape: PodShape, cluster: Snapshot) -> NodeEvaluation:
         """Form the opinion on all nodes of the cluster."""
 
-    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> Verdict:
+    def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
         """Pass nodes that are allowed."""
         del state
-        passed = nodes.gather(self._opinion(pod, nodes).allowed)
-        return Verdict(passed, lambda: (Rejection(~passed, self.reason, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
+        passed = nodes.gather(self._evaluation(pod, nodes).allowed)
+        return FilterResult(passed, lambda: (Rejection(~passed, self.reason, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
 
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
         """Score as the opinion says; not normalised."""
         del state
-        return nodes.gather(self._opinion(pod, nodes).scores)
+        return nodes.gather(self._evaluation(pod, nodes).scores)
 
-    def _opinion(self, pod: Pod, nodes: Snapshot) -> NodeOpinion:
+    def _evaluation(self, pod: Pod, nodes: Snapshot) -> NodeEvaluation:
         cluster, shape = nodes.cluster, pod.shape
-        return cluster.memo(self, shape, cluster.generations.nodes, lambda: self.judge(shape, cluster))
+        return cluster.memo(self, shape, cluster.generations.nodes, lambda: self.evaluate(shape, cluster))
