@@ -14,8 +14,8 @@ from moorage.api.extender import Extender
 from moorage.errors import NotFound
 from moorage.model.node import Node
 from moorage.model.pods.pod import Pod
-from moorage.runtime.extenders.caller import ExtenderCaller
-from moorage.runtime.extenders.ports import ExtenderLimits, ExtenderPorts, open_extender_session
+from moorage.runtime.extenders.extender_context import ExtenderContext, ExtenderLimits, open_extender_session
+from moorage.runtime.extenders.profile_extenders import ProfileExtenders
 
 
 @dataclass
@@ -26,8 +26,8 @@ class Caller:
     observer: FakeObserver
     objects: dict[str, bytes] = field(default_factory=dict)
     leads: bool = True
-    ports: ExtenderPorts = field(init=False)
-    extenders: ExtenderCaller = field(init=False)
+    ports: ExtenderContext = field(init=False)
+    extenders: ProfileExtenders = field(init=False)
 
     async def read_pod(self, pod: Pod) -> bytes:
         if pod.uid not in self.objects:
@@ -40,7 +40,7 @@ async def calling(*configurations: Mapping[str, Any], **limits: Any) -> AsyncIte
     """Build a caller of these extenders: dicts as in a policy."""
     caller = Caller(FakeClock(), FakeObserver())
     async with open_extender_session() as session:
-        caller.ports = ExtenderPorts(
+        caller.ports = ExtenderContext(
             session=session,
             clock=caller.clock,
             observer=caller.observer,
@@ -48,7 +48,7 @@ async def calling(*configurations: Mapping[str, Any], **limits: Any) -> AsyncIte
             read_pod=caller.read_pod,
         )
         extenders = [Extender.model_validate(configuration) for configuration in configurations]
-        caller.extenders = ExtenderCaller(extenders, caller.ports, ExtenderLimits(**limits))
+        caller.extenders = ProfileExtenders(extenders, caller.ports, ExtenderLimits(**limits))
         yield caller
 
 

@@ -14,7 +14,7 @@ from moorage.framework.profile import Profile, ProfileSpec
 from moorage.framework.registry import Registry
 from moorage.model.pods.pod import Pod
 from moorage.runtime.binder import BACKLOG_PER_TASK, Binder
-from moorage.runtime.last_look import LastLook
+from moorage.runtime.latest_objects import LatestObjects
 
 PROFILE: Profile = Registry.discover().build_profile(ProfileSpec(scheduler_name="gold"))
 
@@ -147,7 +147,7 @@ async def test_a_long_backlog_asks_for_no_more_decisions() -> None:
     ],
 )
 async def test_the_last_look_sees_what_has_changed_since_the_decision(pods: Any, nodes: Any, objection: str) -> None:
-    look = LastLook({each.key: each for each in pods}, {each.name: each for each in nodes})
+    look = LatestObjects({each.key: each for each in pods}, {each.name: each for each in nodes})
     writer = FakeWriter()
     bench = Bench(writer, look)
     bench.binder.submit(bind_of("p"), 0.0)
@@ -159,7 +159,7 @@ async def test_the_last_look_sees_what_has_changed_since_the_decision(pods: Any,
 
 def test_a_pod_that_tolerates_cordoned_nodes_is_bound_to_one() -> None:
     tolerant = pod("p", tolerations=[{"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}])
-    look = LastLook({tolerant.key: tolerant}, {"n1": node("n1", unschedulable=True)})
+    look = LatestObjects({tolerant.key: tolerant}, {"n1": node("n1", unschedulable=True)})
     assert look.objection(tolerant, "n1") == ""
 
 

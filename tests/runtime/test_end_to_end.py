@@ -27,16 +27,16 @@ from moorage.runtime.events.event_recorder import EventRecorder
 from moorage.runtime.inbox import Inbox
 from moorage.runtime.informers.informer import Informer
 from moorage.runtime.informers.list_watch import ListWatch
-from moorage.runtime.last_look import LastLook
-from moorage.runtime.loop import SchedulingLoop
+from moorage.runtime.latest_objects import LatestObjects
 from moorage.runtime.outcome_router import Carriers, OutcomeRouter
-from moorage.runtime.pod_status import PodStatusWriter
+from moorage.runtime.pod_status_writer import PodStatusWriter
 from moorage.runtime.preemption.evictor import Evictor
 from moorage.runtime.reporter import Reporter
+from moorage.runtime.scheduling_loop import SchedulingLoop
 from moorage.runtime.tally import Tally
-from moorage.runtime.volumes.repair import SelectedNodeRepair
-from moorage.runtime.volumes.stores import VolumeStores
+from moorage.runtime.volumes.selected_node_repair import SelectedNodeRepair
 from moorage.runtime.volumes.volume_binder import Handover, VolumeBinder
+from moorage.runtime.volumes.volume_stores import VolumeStores
 from moorage.runtime.volumes.volume_writer import VolumeWriter
 from moorage.sandbox.faults import Fail, Reset
 
@@ -70,7 +70,7 @@ class Stack:
             )
             for resource in INFORMED
         }
-        look = LastLook(self.informers["Pod"].objects, self.informers["Node"].objects)
+        look = LatestObjects(self.informers["Pod"].objects, self.informers["Node"].objects)
         recorder = EventRecorder(client, "host", clock, observer)
         statuses = PodStatusWriter(client, look, clock, random)
         reporter = Reporter(recorder, statuses, observer, self.tally, clock)

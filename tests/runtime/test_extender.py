@@ -11,7 +11,7 @@ from extenders.server import FakeExtender, Misbehaviour, answering, endless, hal
 from fakes import until
 from moorage.engine.preemption.victim_search import Candidate
 from moorage.errors import ExtenderError, NotLeader
-from moorage.runtime.extenders.breaker import BreakerState
+from moorage.runtime.extenders.circuit_breaker import BreakerState
 
 GPU = "example.com/gpu"
 EVERYTHING = {"filterVerb": "filter", "prioritizeVerb": "prioritize", "weight": 2, "nodeCacheCapable": True}

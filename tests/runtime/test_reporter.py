@@ -25,7 +25,7 @@ from moorage.framework.profile import PolicyReference, Profile, ProfileSpec
 from moorage.framework.registry import Registry
 from moorage.model.pods.pod import Pod
 from moorage.runtime.outcome_router import Carriers, OutcomeRouter
-from moorage.runtime.pod_status import PodScheduled
+from moorage.runtime.pod_status_writer import PodScheduled
 from moorage.runtime.reporter import Reporter
 from moorage.runtime.tally import Tally
 

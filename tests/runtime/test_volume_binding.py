@@ -19,8 +19,8 @@ from moorage.framework.profile import Profile
 from moorage.model.volumes.storage_objects import PersistentVolume, PersistentVolumeClaim
 from moorage.plugins.upstream.priority_sort import PrioritySort
 from moorage.plugins.upstream.volume_binding import VolumeBinding
-from moorage.runtime.volumes.stores import VolumeStores
 from moorage.runtime.volumes.volume_binder import Handover, VolumeBinder
+from moorage.runtime.volumes.volume_stores import VolumeStores
 from moorage.runtime.volumes.volume_writer import VolumeWriter
 
 TIMEOUT_SECONDS = 60

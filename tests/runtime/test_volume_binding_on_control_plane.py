@@ -30,9 +30,9 @@ from moorage.runtime.client.rate_limiter import RateLimiter
 from moorage.runtime.clock import SystemClock
 from moorage.runtime.informers.informer import Informer
 from moorage.runtime.informers.list_watch import ListWatch
-from moorage.runtime.volumes.repair import SelectedNodeRepair
-from moorage.runtime.volumes.stores import VolumeStores
+from moorage.runtime.volumes.selected_node_repair import SelectedNodeRepair
 from moorage.runtime.volumes.volume_binder import Handover, VolumeBinder
+from moorage.runtime.volumes.volume_stores import VolumeStores
 from moorage.runtime.volumes.volume_writer import VolumeWriter
 
 pytestmark = [pytest.mark.controlplane, pytest.mark.slow]

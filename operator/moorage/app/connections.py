@@ -18,7 +18,7 @@ from moorage.runtime.client.rate_limiter import RateLimiter
 from moorage.runtime.client.reachability import Reachability, TellingTransport
 from moorage.runtime.client.transport import open_session
 from moorage.runtime.clock import Clock, SystemClock
-from moorage.runtime.extenders.ports import ExtenderObserver, ExtenderPorts, open_extender_session
+from moorage.runtime.extenders.extender_context import ExtenderContext, ExtenderObserver, open_extender_session
 from moorage.settings import Settings
 
 WATCHES = 20
@@ -63,9 +63,9 @@ class Connections:
 
     async def extender_ports(
         self, client: KubeClient, observer: ExtenderObserver, may_write: Callable[[], bool]
-    ) -> ExtenderPorts:
+    ) -> ExtenderContext:
         """Open the way to extenders, which never see the credentials for the API server."""
-        return ExtenderPorts(
+        return ExtenderContext(
             session=await self.stack.enter_async_context(open_extender_session()),
             clock=self.clock,
             observer=observer,

@@ -9,8 +9,8 @@ from typing import Any
 from moorage.engine.scheduler import Scheduler
 from moorage.runtime.clock import Clock
 from moorage.runtime.informers.informer import Informer
-from moorage.runtime.loop import SchedulingLoop
 from moorage.runtime.metrics.process_metrics import Metrics
+from moorage.runtime.scheduling_loop import SchedulingLoop
 from moorage.runtime.serving.health_server import Endpoints
 from moorage.settings import Settings
 

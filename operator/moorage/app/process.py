@@ -27,23 +27,23 @@ from moorage.runtime.binding_writer import BindingWriter
 from moorage.runtime.client.kube import REQUEST_SECONDS, KubeClient
 from moorage.runtime.clock import Clock
 from moorage.runtime.events.event_recorder import EventRecorder
-from moorage.runtime.extenders.extender_desk import ClusterView, ExtendedWriter, ExtenderDesk
-from moorage.runtime.extenders.ports import ExtenderLimits, ExtenderPorts
+from moorage.runtime.extenders.extender_context import ExtenderContext, ExtenderLimits
+from moorage.runtime.extenders.extender_dispatcher import ClusterView, ExtendedWriter, ExtenderDispatcher
 from moorage.runtime.inbox import Inbox
 from moorage.runtime.informers.informer import Informer
 from moorage.runtime.informers.list_watch import ListWatch
-from moorage.runtime.last_look import LastLook
-from moorage.runtime.loop import SchedulingLoop
+from moorage.runtime.latest_objects import LatestObjects
 from moorage.runtime.metrics import gauges
 from moorage.runtime.metrics.process_metrics import Metrics
 from moorage.runtime.outcome_router import Carriers, OutcomeRouter
-from moorage.runtime.pod_status import PodStatusWriter
+from moorage.runtime.pod_status_writer import PodStatusWriter
 from moorage.runtime.preemption.evictor import Evictor
 from moorage.runtime.reporter import Reporter
+from moorage.runtime.scheduling_loop import SchedulingLoop
 from moorage.runtime.tally import Tally
-from moorage.runtime.volumes.repair import SelectedNodeRepair
-from moorage.runtime.volumes.stores import VolumeStores
+from moorage.runtime.volumes.selected_node_repair import SelectedNodeRepair
 from moorage.runtime.volumes.volume_binder import Handover, VolumeBinder
+from moorage.runtime.volumes.volume_stores import VolumeStores
 from moorage.runtime.volumes.volume_writer import VolumeWriter
 from moorage.runtime.watchdog import Watchdog
 from moorage.settings import Settings
@@ -60,7 +60,7 @@ class World:
     """What the parts share: the way to the API server, time, chance, numbers, and whether this replica leads."""
 
     client: KubeClient
-    extender_ports: ExtenderPorts
+    extender_ports: ExtenderContext
     clock: Clock
     random: Random
     metrics: Metrics
@@ -79,7 +79,7 @@ class Parts:
     recorder: EventRecorder = field(init=False)
     pod_statuses: PodStatusWriter = field(init=False)
     policy_statuses: PolicyStatusWriter = field(init=False)
-    extenders: ExtenderDesk = field(init=False)
+    extenders: ExtenderDispatcher = field(init=False)
     binder: Binder = field(init=False)
     volume_binder: VolumeBinder = field(init=False)
     claim_repair: SelectedNodeRepair = field(init=False)
@@ -88,7 +88,7 @@ class Parts:
     facts: Callable[[], EngineFacts] = field(init=False)
     loop: SchedulingLoop = field(init=False)
     watchdog: Watchdog = field(init=False)
-    _last_look: LastLook = field(init=False)
+    _last_look: LatestObjects = field(init=False)
     _tally: Tally = field(init=False)
     _reporter: Reporter = field(init=False)
 
@@ -150,7 +150,7 @@ class Parts:
         self.inbox = Inbox()
         self.scheduler = Scheduler(self._seed(), self.configuration.profiles)
         self.informers = self._informers()
-        self._last_look = LastLook(self.informers["Pod"].objects, self.informers["Node"].objects)
+        self._last_look = LatestObjects(self.informers["Pod"].objects, self.informers["Node"].objects)
 
     def _seed(self) -> int:
         seed = self.configuration.settings.seed
@@ -181,10 +181,10 @@ class Parts:
         self._tally = Tally()
         self._reporter = Reporter(self.recorder, self.pod_statuses, world.metrics.scheduling, self._tally, world.clock)
 
-    def _extender_desk(self) -> ExtenderDesk:
+    def _extender_desk(self) -> ExtenderDispatcher:
         limits = ExtenderLimits(parallelism=self.configuration.settings.parallelism)
         cluster = ClusterView(self.informers["Node"].objects, self._pods_on)
-        return ExtenderDesk(self.world.extender_ports, limits, cluster, self.inbox.post)
+        return ExtenderDispatcher(self.world.extender_ports, limits, cluster, self.inbox.post)
 
     def _pods_on(self, node_name: str) -> Iterable[Pod]:
         snapshot = self.scheduler.snapshot

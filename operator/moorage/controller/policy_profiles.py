@@ -12,7 +12,7 @@ from moorage.controller.written_paths import as_written, faults_of_plugins
 from moorage.errors import ConfigurationError, Fault, InvalidPolicy
 from moorage.framework.profile import Profile, ProfileSettings
 from moorage.framework.registry import Registry
-from moorage.runtime.extenders.extender_client import check_url
+from moorage.runtime.extenders.extender_connection import check_url
 from moorage.runtime.extenders.extender_tls import check_tls
 
 

@@ -3,7 +3,7 @@
 from random import Random
 
 
-class Backoff:
+class ExponentialBackoff:
     """Delays of one thing that is retried.
 
     Each delay lies between half and the whole of the nominal one, so that many replicas do not come back together.

@@ -15,7 +15,7 @@ import msgspec
 
 from moorage.errors import ApiError, ApiUnreachable, Conflict, NotFound
 from moorage.runtime.api_resources import POD
-from moorage.runtime.backoff import Backoff
+from moorage.runtime.backoff import ExponentialBackoff
 from moorage.runtime.client.kube import REQUEST_SECONDS
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class BindingWriter:
             raise ApiUnreachable(f"POST {path}/binding: not an answer of an API server: {error}") from error
 
     async def _is_bound(self, path: str, uid: str, node_name: str) -> bool:
-        backoff = Backoff(READ_BACK_SECONDS, MAX_READ_BACK_SECONDS, self._random)
+        backoff = ExponentialBackoff(READ_BACK_SECONDS, MAX_READ_BACK_SECONDS, self._random)
         while True:
             try:
                 pod = self._decoder.decode(await self._client.get(path))

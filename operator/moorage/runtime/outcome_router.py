@@ -41,7 +41,7 @@ class VictimEvictor(Protocol):
         """Evict the outcome's victims."""
 
 
-class ExtenderCaller(Protocol):
+class ProfileExtenders(Protocol):
     """Asks extenders."""
 
     def submit(self, outcome: CallExtenders | AskAboutVictims) -> None:
@@ -62,7 +62,7 @@ class Carriers:
     binder: BindQueue
     reporter: Reporter
     evictor: VictimEvictor
-    extenders: ExtenderCaller
+    extenders: ProfileExtenders
     claim_repair: ClaimRepair
 
 

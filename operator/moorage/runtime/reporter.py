@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from moorage.engine.outcomes import WaitReason
 from moorage.runtime.events.event import Event, failed_scheduling, pod_reference, scheduled
-from moorage.runtime.pod_status import SCHEDULER_ERROR, UNSCHEDULABLE, PodScheduled
+from moorage.runtime.pod_status_writer import SCHEDULER_ERROR, UNSCHEDULABLE, PodScheduled
 
 if TYPE_CHECKING:
     from moorage.engine.outcomes import Bind, SchedulingFailed, Skipped, Unschedulable, Waiting

@@ -1,8 +1,8 @@
-"""Tells people what happened: events.k8s.io/v1 objects on pods, policies and leases.
+"""Writes events.k8s.io/v1 objects about pods, policies and leases.
 
-Recording never waits: events go to a bounded queue, the oldest is dropped when it is full, and a few senders work it
-off. What repeats becomes a series (`moorage.runtime.events.series`). What the API server refuses is dropped too, and
-counted; the log says so once.
+`record` never blocks: it puts events into a bounded queue that a few sender tasks empty. A full queue drops its oldest
+event. Repeated events become a series (`moorage.runtime.events.event_series`). The recorder drops and counts events
+that the API server refuses, and logs only the first of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from moorage.errors import ApiError, ApiUnreachable, NotFound, NotLeader
 from moorage.runtime.api_resources import EVENT
 from moorage.runtime.client.kube import MERGE_PATCH
 from moorage.runtime.events.event import Event, event_name
-from moorage.runtime.events.series import REFRESH_SECONDS, Series, SeriesCache
+from moorage.runtime.events.event_series import REFRESH_SECONDS, Series, SeriesCache
 from moorage.runtime.timestamps import micro_time
 
 if TYPE_CHECKING:

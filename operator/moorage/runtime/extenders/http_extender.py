@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from moorage.runtime.extenders.extender_client import Question
+from moorage.runtime.extenders.extender_connection import Question
 from moorage.runtime.extenders.extender_protocol import (
     FilterAnswer,
     binding_arguments,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from moorage.engine.preemption.victim_search import Candidate
     from moorage.model.node import Node
     from moorage.model.pods.pod import Pod
-    from moorage.runtime.extenders.extender_client import ExtenderConnection
+    from moorage.runtime.extenders.extender_connection import ExtenderConnection
 
 SCORE_FACTOR = 10
 """Extenders score 0 to 10, plugins 0 to 100."""

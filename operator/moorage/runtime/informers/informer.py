@@ -17,7 +17,7 @@ import msgspec
 
 from moorage.errors import ApiError, ApiUnreachable, Forbidden, Gone, NotFound, TooManyRequests
 from moorage.framework.cluster_events import ClusterEvent, added, deleted, updated
-from moorage.runtime.backoff import Backoff
+from moorage.runtime.backoff import ExponentialBackoff
 from moorage.runtime.client.reachability import level_of
 from moorage.runtime.informers.list_watch import DELETED, ListWatch
 
@@ -77,8 +77,8 @@ class Informer:
         self._clock = clock
         self._known: dict[str, Any] = {}
         self._told: type[Exception] | None = None
-        self._failures = Backoff(INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS, source.random)
-        self._expiries = Backoff(INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS, source.random)
+        self._failures = ExponentialBackoff(INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS, source.random)
+        self._expiries = ExponentialBackoff(INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS, source.random)
 
     @property
     def objects(self) -> Mapping[str, Any]:

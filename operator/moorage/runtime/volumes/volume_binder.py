@@ -21,7 +21,7 @@ from moorage.cluster.intents import BindVolume, SelectNode
 from moorage.engine.messages import BindingFinished
 from moorage.errors import MoorageError
 from moorage.plugins.upstream.volume_binding import VolumeBinding
-from moorage.runtime.volumes.progress import VolumesNotBound, Written, outstanding
+from moorage.runtime.volumes.binding_progress import VolumesNotBound, Written, outstanding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from moorage.engine.outcomes import Bind
     from moorage.framework.profile import Profile
     from moorage.runtime.clock import Clock
-    from moorage.runtime.volumes.stores import VolumeStores
+    from moorage.runtime.volumes.volume_stores import VolumeStores
     from moorage.runtime.volumes.volume_writer import VolumeWriter
 
 logger = logging.getLogger(__name__)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from moorage.cluster.intents import Intent
     from moorage.model.volumes.storage_objects import PersistentVolume, PersistentVolumeClaim
     from moorage.runtime.client.kube import KubeClient
-    from moorage.runtime.volumes.stores import VolumeStores
+    from moorage.runtime.volumes.volume_stores import VolumeStores
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from aiohttp import ClientResponse
 
     from moorage.api.extender import Extender
-    from moorage.runtime.extenders.breaker import CircuitBreaker
-    from moorage.runtime.extenders.ports import ExtenderPorts
+    from moorage.runtime.extenders.circuit_breaker import CircuitBreaker
+    from moorage.runtime.extenders.extender_context import ExtenderContext
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -69,7 +69,7 @@ class ExtenderConnection:
     """The way to one extender."""
 
     def __init__(
-        self, configuration: Extender, ports: ExtenderPorts, breaker: CircuitBreaker, most_seconds: float
+        self, configuration: Extender, ports: ExtenderContext, breaker: CircuitBreaker, most_seconds: float
     ) -> None:
         """Wait for answers as long as the extender's httpTimeout, and never longer than `most_seconds`."""
         self._prefix = configuration.url_prefix.rstrip("/")

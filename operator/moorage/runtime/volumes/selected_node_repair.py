@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from moorage.model.pods.pod import Pod
     from moorage.model.volumes.storage_objects import PersistentVolumeClaim
     from moorage.runtime.reporter import Recorder
-    from moorage.runtime.volumes.stores import VolumeStores
+    from moorage.runtime.volumes.volume_stores import VolumeStores
     from moorage.runtime.volumes.volume_writer import VolumeWriter
 
 logger = logging.getLogger(__name__)

@@ -7,8 +7,8 @@ from builders import pod
 from fakes import FakeApi, FakeClock, Sent, fixed_random, running, settle
 from moorage.errors import ApiError, ApiUnreachable, Conflict, NotFound
 from moorage.model.pods.pod import Pod
-from moorage.runtime.last_look import LastLook
-from moorage.runtime.pod_status import PodScheduled, PodStatusWriter
+from moorage.runtime.latest_objects import LatestObjects
+from moorage.runtime.pod_status_writer import PodScheduled, PodStatusWriter
 
 WAITS = PodScheduled("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu.")
 
@@ -22,7 +22,7 @@ class Writing:
         self.clock = FakeClock()
         self.api = FakeApi(answer, self.clock)
         self.pods = {each.key: each for each in pods}
-        look = LastLook(self.pods, {})
+        look = LatestObjects(self.pods, {})
         self.writer = PodStatusWriter(self.api.client(), look, self.clock, fixed_random())
 
 

@@ -18,10 +18,10 @@ from moorage.framework.profile import Profile
 from moorage.model.node import Node
 from moorage.model.pods.pod import Pod
 from moorage.runtime.binder import Writer
-from moorage.runtime.extenders.breaker import BreakerState
-from moorage.runtime.extenders.caller import ExtenderCaller, ExtenderHealth
-from moorage.runtime.extenders.extender_client import without_user
-from moorage.runtime.extenders.ports import ExtenderLimits, ExtenderPorts
+from moorage.runtime.extenders.circuit_breaker import BreakerState
+from moorage.runtime.extenders.extender_connection import without_user
+from moorage.runtime.extenders.extender_context import ExtenderContext, ExtenderLimits
+from moorage.runtime.extenders.profile_extenders import ExtenderHealth, ProfileExtenders
 from moorage.runtime.troubles import Trouble
 
 logger = logging.getLogger(__name__)
@@ -45,17 +45,17 @@ class _Kept:
     """The caller of a profile's extenders, as long as the profile has just these."""
 
     extenders: tuple[Extender, ...]
-    caller: ExtenderCaller
+    caller: ProfileExtenders
     turns: asyncio.Semaphore
     """So that a question, which names thousands of nodes, is only put together when it is about to be asked."""
 
 
-class ExtenderDesk:
+class ExtenderDispatcher:
     """Asks extenders, and knows how they do."""
 
     def __init__(
         self,
-        ports: ExtenderPorts,
+        ports: ExtenderContext,
         limits: ExtenderLimits,
         cluster: ClusterView,
         post: Callable[[Message], None],
@@ -79,7 +79,7 @@ class ExtenderDesk:
             while True:
                 tasks.create_task(self._work(await self._queue.get()))
 
-    def caller(self, profile: Profile) -> ExtenderCaller:
+    def caller(self, profile: Profile) -> ProfileExtenders:
         """Return the caller of a profile's extenders; an edit that leaves them alone keeps their health."""
         return self._keep(profile).caller
 
@@ -97,7 +97,7 @@ class ExtenderDesk:
         extenders = profile.settings.extenders
         kept = self._kept.get(profile.name)
         if kept is None or kept.extenders != extenders:
-            caller = ExtenderCaller(extenders, self._ports, self._limits)
+            caller = ProfileExtenders(extenders, self._ports, self._limits)
             kept = self._kept[profile.name] = _Kept(extenders, caller, asyncio.Semaphore(self._limits.parallelism))
         return kept
 
@@ -146,7 +146,7 @@ def _failed(outcome: CallExtenders | AskAboutVictims, error: str) -> Message:
 class ExtendedWriter:
     """Binds through the extender that binds, where a pod's profile has one that is interested; else as everybody."""
 
-    def __init__(self, writer: Writer, desk: ExtenderDesk, profiles: Callable[[], Mapping[str, Profile]]) -> None:
+    def __init__(self, writer: Writer, desk: ExtenderDispatcher, profiles: Callable[[], Mapping[str, Profile]]) -> None:
         """Fall back on `writer`."""
         self._writer = writer
         self._desk = desk

@@ -18,8 +18,8 @@ from moorage.errors import ExtenderError
 from moorage.framework.profile import Profile, ProfileSettings
 from moorage.model.pods.pod import Pod
 from moorage.plugins.upstream.priority_sort import PrioritySort
-from moorage.runtime.extenders.extender_desk import ClusterView, ExtendedWriter, ExtenderDesk
-from moorage.runtime.extenders.ports import ExtenderLimits
+from moorage.runtime.extenders.extender_context import ExtenderLimits
+from moorage.runtime.extenders.extender_dispatcher import ClusterView, ExtendedWriter, ExtenderDispatcher
 
 
 def profile(name: str, extender: FakeExtender, **fields: Any) -> Profile:
@@ -35,7 +35,7 @@ class Asking:
         self.posted: list[Message] = []
         self.clock = caller.clock
         cluster = ClusterView(whole_nodes("n1", "n2"), lambda _: ())
-        self.desk = ExtenderDesk(caller.ports, ExtenderLimits(), cluster, self.posted.append)
+        self.desk = ExtenderDispatcher(caller.ports, ExtenderLimits(), cluster, self.posted.append)
 
     @property
     def answers(self) -> list[ExtendersAnswered]:

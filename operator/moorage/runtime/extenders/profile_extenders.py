@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from moorage.engine.messages import ExtendersAnswered
 from moorage.errors import ExtenderError, NotFound, NotLeader
-from moorage.runtime.extenders.breaker import BreakerState, CircuitBreaker
-from moorage.runtime.extenders.extender_client import ExtenderConnection, without_user
-from moorage.runtime.extenders.extender_rounds import ExtenderCycle
+from moorage.runtime.extenders.circuit_breaker import BreakerState, CircuitBreaker
+from moorage.runtime.extenders.extender_connection import ExtenderConnection, without_user
+from moorage.runtime.extenders.extender_cycle import ExtenderCycle
 from moorage.runtime.extenders.http_extender import HttpExtender
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from moorage.engine.preemption.victim_search import Candidate
     from moorage.model.node import Node
     from moorage.model.pods.pod import Pod
-    from moorage.runtime.extenders.ports import ExtenderLimits, ExtenderPorts
+    from moorage.runtime.extenders.extender_context import ExtenderContext, ExtenderLimits
 
 VICTIM_READS = 16
 """How many victims' objects are read at once."""
@@ -39,10 +39,10 @@ class ExtenderHealth:
     """Why the last call failed; empty after a success."""
 
 
-class ExtenderCaller:
+class ProfileExtenders:
     """The extenders of one profile."""
 
-    def __init__(self, extenders: Iterable[Extender], ports: ExtenderPorts, limits: ExtenderLimits) -> None:
+    def __init__(self, extenders: Iterable[Extender], ports: ExtenderContext, limits: ExtenderLimits) -> None:
         """Call nothing yet."""
         self._ports = ports
         self._limits = limits

@@ -15,7 +15,7 @@ import msgspec
 
 from moorage.errors import ApiError, ApiUnreachable, Conflict, NotFound, NotLeader
 from moorage.runtime.api_resources import POD
-from moorage.runtime.backoff import Backoff
+from moorage.runtime.backoff import ExponentialBackoff
 from moorage.runtime.client.kube import STRATEGIC_MERGE_PATCH
 from moorage.runtime.client.reachability import level_of
 from moorage.runtime.timestamps import whole_time
@@ -118,7 +118,7 @@ class PodStatusWriter:
                     break
 
     async def _write(self, pod: Pod, wanted: PodScheduled) -> None:
-        backoff = Backoff(RETRY_SECONDS, MAX_RETRY_SECONDS, self._random)
+        backoff = ExponentialBackoff(RETRY_SECONDS, MAX_RETRY_SECONDS, self._random)
         path = f"{POD.path(pod.name, pod.namespace)}/status"
         while self._waiting.waits(pod) and self._wanted[pod.uid][1] is wanted:
             try:

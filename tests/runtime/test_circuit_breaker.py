@@ -1,7 +1,7 @@
 """The circuit breaker's states."""
 
 from fakes import FakeClock
-from moorage.runtime.extenders.breaker import BreakerState, CircuitBreaker
+from moorage.runtime.extenders.circuit_breaker import BreakerState, CircuitBreaker
 
 
 class Watched:

@@ -12,8 +12,8 @@ from fakes import FakeApi, FakeRecorder, Sent, settle
 from moorage.errors import ApiError, Conflict, NotFound
 from moorage.model.pods.pod import Pod
 from moorage.model.volumes.storage_objects import PersistentVolumeClaim
-from moorage.runtime.volumes.repair import SelectedNodeRepair
-from moorage.runtime.volumes.stores import VolumeStores
+from moorage.runtime.volumes.selected_node_repair import SelectedNodeRepair
+from moorage.runtime.volumes.volume_stores import VolumeStores
 from moorage.runtime.volumes.volume_writer import VolumeWriter
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from moorage.model.node import Node
     from moorage.model.pods.pod import Pod
     from moorage.model.volumes.storage_objects import PersistentVolume, PersistentVolumeClaim
-    from moorage.runtime.volumes.stores import VolumeStores
+    from moorage.runtime.volumes.volume_stores import VolumeStores
 
 
 class VolumesNotBound(MoorageError):  # noqa: N818 - a sentence for an event, like the others

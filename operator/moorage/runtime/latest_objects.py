@@ -17,7 +17,7 @@ UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "NoSchedule")
 """What a cordoned node counts as having."""
 
 
-class LastLook:
+class LatestObjects:
     """Looks into the informers' stores."""
 
     def __init__(self, pods: Mapping[str, Pod], nodes: Mapping[str, Node]) -> None:

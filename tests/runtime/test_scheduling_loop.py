@@ -11,7 +11,7 @@ from moorage.engine.messages import Message
 from moorage.engine.outcomes import Outcome
 from moorage.framework.cluster_events import added
 from moorage.runtime.inbox import Inbox
-from moorage.runtime.loop import IDLE_SECONDS, SLICE_SECONDS, SchedulingLoop
+from moorage.runtime.scheduling_loop import IDLE_SECONDS, SLICE_SECONDS, SchedulingLoop
 
 
 class FakeEngine:

@@ -28,7 +28,7 @@ class ExtenderObserver(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExtenderPorts:
+class ExtenderContext:
     """What extenders are called through."""
 
     session: ClientSession
