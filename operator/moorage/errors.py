@@ -25,7 +25,7 @@ Messages are sentences for users. What caused an error is chained to it (`raise 
 # ruff: noqa: N818 - the names are Kubernetes' own reasons (metav1.StatusReason), which people search for
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from http import HTTPStatus
 from typing import ClassVar
@@ -35,21 +35,40 @@ class MoorageError(Exception):
     """The root: catch it at the command line, and nowhere else."""
 
 
+Location = tuple[int | str, ...]
+"""The path of a value below the root: names of fields and positions in lists."""
+
+
+def path_of(location: Location) -> str:
+    """Return a location as text, as in `profiles[0].schedulerName`."""
+    path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location)
+    return path.removeprefix(".")
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong with what somebody wrote, and where it stands."""
+    """One mistake in a file, an object or an argument, with its location."""
 
-    path: str
-    """The field, as in `profiles[0].plugins.score.enabled[1].name`; empty for the whole text."""
+    location: Location
+    """The field, as in `("profiles", 0, "schedulerName")`; empty for the whole text."""
     line: int | None
-    """The line of the text, counted from 1; None where there is no text, as for an object from the API server."""
+    """The line of the text, counted from 1; None if there is no text, as for an object from the API server."""
     message: str
-    """What is wrong and what to do about it."""
+    """What is wrong, and the next step."""
+
+    @property
+    def path(self) -> str:
+        """The location as text."""
+        return path_of(self.location)
 
     def __str__(self) -> str:
-        """Render `line 12: leaderElection.leaseDuration: must be ...`, leaving out what is not known."""
-        parts = ([f"line {self.line}"] if self.line else []) + ([self.path] if self.path else [])
+        """Return `line 12: leaderElection.leaseDuration: must be ...`, without the parts that are not known."""
+        parts = ([f"line {self.line}"] if self.line else []) + ([self.path] if self.location else [])
         return ": ".join([*parts, self.message])
+
+    def below(self, *parent: int | str) -> "Fault":
+        """Return the fault with its location below `parent`."""
+        return replace(self, location=(*parent, *self.location))
 
 
 class FaultsError(MoorageError):

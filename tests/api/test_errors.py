@@ -38,7 +38,7 @@ def test_retry_after_is_kept() -> None:
 
 
 def test_refused_configuration_says_every_fault() -> None:
-    error = ConfigurationError([Fault("parallelism", 3, "must be more"), Fault("", None, "no YAML")])
+    error = ConfigurationError([Fault(("parallelism",), 3, "must be more"), Fault((), None, "no YAML")])
     assert str(error) == "the configuration is refused: line 3: parallelism: must be more; no YAML"
 
 

@@ -369,7 +369,7 @@ def check_weights(profile: KubeSchedulerProfile) -> list[Fault]:
     named = {plugin.name for plugin in profile.plugins.score.enabled}
     assert named | {config.name for config in profile.plugin_config} <= KNOWN
     return [
-        Fault(f"pluginConfig[{index}].args.shape.1.score", None, "must be less")
+        Fault(("pluginConfig", index, "args", "shape", 1, "score"), None, "must be less")
         for index, config in enumerate(profile.plugin_config)
         if config.args.get("shape")
     ]

@@ -27,7 +27,7 @@ def build(policy: SchedulingPolicy) -> Profile:
     if "Nonsense" in policy.spec.weights:
         raise UnknownPlugin("Nonsense")
     if "NodePorts" in policy.spec.weights:
-        raise ConfigurationError([Fault("weights.NodePorts", None, "is no score")])
+        raise ConfigurationError([Fault(("weights", "NodePorts"), None, "is no score")])
     return Profile(name=policy.scheduler_name, queue_sort=PrioritySort())
 
 

@@ -10,9 +10,6 @@ from pydantic_core import ErrorDetails
 from moorage.api.base import RULE_ERROR
 from moorage.errors import Fault
 
-Location = tuple[int | str, ...]
-"""Where a value stands below the root: names of fields and positions in lists."""
-
 _WANTED = {
     "bool_type": "true or false",
     "int_type": "a whole number",
@@ -33,18 +30,7 @@ _SHOWN_LENGTH = 60
 
 def faults_of(error: ValidationError) -> tuple[Fault, ...]:
     """Return one fault for each error, without lines."""
-    return tuple(Fault(path_of(details["loc"]), None, message_of(details)) for details in error.errors())
-
-
-def path_of(location: Location) -> str:
-    """Render a location as in `profiles[0].schedulerName`."""
-    path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location)
-    return path.removeprefix(".")
-
-
-def location_of(path: str) -> Location:
-    """Read a path as `path_of` renders it; positions in lists may also stand between dots."""
-    return tuple(int(step) if step.isdecimal() else step for step in re.findall(r"[^.\[\]]+", path))
+    return tuple(Fault(details["loc"], None, message_of(details)) for details in error.errors())
 
 
 def message_of(details: ErrorDetails) -> str:

@@ -54,7 +54,7 @@ def _text_of(file: Path) -> str:
         return file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise ConfigurationError([Fault("", line, f"{file} is not UTF-8: {error.reason}")]) from error
+        raise ConfigurationError([Fault((), line, f"{file} is not UTF-8: {error.reason}")]) from error
 
 
 def configuration_in_force(loaded: LoadedConfiguration) -> dict[str, Any]:

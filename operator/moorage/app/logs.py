@@ -24,9 +24,11 @@ def configure_logging(level: str, format_: str) -> None:
     """Set up the root logger; ConfigurationError for a level or format that there is not."""
     numeric = logging.getLevelNamesMapping().get(level.upper())
     if numeric is None:
-        raise ConfigurationError([Fault("--log-level", None, f"must be debug, info, warning or error, not {level!r}")])
+        raise ConfigurationError(
+            [Fault(("--log-level",), None, f"must be debug, info, warning or error, not {level!r}")]
+        )
     if format_ not in {"text", "json"}:
-        raise ConfigurationError([Fault("--log-format", None, f"must be text or json, not {format_!r}")])
+        raise ConfigurationError([Fault(("--log-format",), None, f"must be text or json, not {format_!r}")])
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if format_ == "json" else logging.Formatter(TEXT))
     logging.basicConfig(level=numeric, handlers=[handler], force=True)

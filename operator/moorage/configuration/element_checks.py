@@ -6,11 +6,10 @@ A check gets its element without the parts that are known to be faulty, so that 
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from moorage.api.extender import Extender
-from moorage.api.faults import Location, location_of
 from moorage.configuration.scheduler_configuration import KubeSchedulerProfile
 from moorage.configuration.tolerant_validation import TolerantValidation
 from moorage.configuration.yaml_source import YamlSource, mappings_in
-from moorage.errors import Fault
+from moorage.errors import Fault, Location
 
 ProfileCheck = Callable[[KubeSchedulerProfile], Iterable[Fault]]
 """Returns the faults of a profile, with paths relative to the profile."""
@@ -28,7 +27,7 @@ def profile_faults(source: YamlSource, misnamed: Collection[Location], check: Pr
         if validation.remainder is None:
             continue
         for fault in check(validation.remainder):
-            yield source.fault((*here, *validation.original(location_of(fault.path))), fault.message)
+            yield source.fault((*here, *validation.original(fault.location)), fault.message)
 
 
 def extender_faults(source: YamlSource, check: ExtenderCheck) -> Iterator[Fault]:
@@ -36,4 +35,4 @@ def extender_faults(source: YamlSource, check: ExtenderCheck) -> Iterator[Fault]
     for index, extender in mappings_in(source.content.get("extenders")):
         readable = TolerantValidation(Extender, extender).model
         for fault in check(readable) if readable else ():
-            yield source.fault(("extenders", index, *location_of(fault.path)), fault.message)
+            yield source.fault(("extenders", index, *fault.location), fault.message)

@@ -5,8 +5,8 @@ from difflib import get_close_matches
 
 from pydantic import BaseModel
 
-from moorage.api.faults import Location
 from moorage.api.schema import Schema, structural_schema
+from moorage.errors import Location
 
 HOMES_SHOWN = 2
 """A hint names at most this many parents; a name with more parents gets no such hint."""

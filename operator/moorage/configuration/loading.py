@@ -77,7 +77,7 @@ def load(
     """
     source = read_yaml(text)
     if not isinstance(source.content, Mapping):
-        raise ConfigurationError([Fault("", 1, f"the file must hold one {KIND}")])
+        raise ConfigurationError([Fault((), 1, f"the file must hold one {KIND}")])
     faults = [*source.faults, *_header_faults(source)]
     fields = {**source.content, "apiVersion": API_VERSION, "kind": KIND}
     validation = TolerantValidation(KubeSchedulerConfiguration, fields)
@@ -85,8 +85,8 @@ def load(
     faults += plugin_faults(source, known_plugins)
     faults += profile_name_faults(source, allow_default_scheduler=allow_default_scheduler)
     misnamed = set(unknown_plugins(source, known_plugins))
-    named = {fault.path for fault in faults}
-    faults += [fault for fault in profile_faults(source, misnamed, check_profile) if fault.path not in named]
+    named = {fault.location for fault in faults}
+    faults += [fault for fault in profile_faults(source, misnamed, check_profile) if fault.location not in named]
     faults += extender_faults(source, check_extender)
     if faults or validation.model is None:
         raise ConfigurationError(_by_line(faults))

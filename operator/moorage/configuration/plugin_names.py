@@ -7,9 +7,8 @@ from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from moorage.api.faults import Location
 from moorage.configuration.yaml_source import YamlSource, mappings_in
-from moorage.errors import Fault
+from moorage.errors import Fault, Location
 
 ALL_PLUGINS = "*"
 """The name that stands for all default plugins in `disabled`."""

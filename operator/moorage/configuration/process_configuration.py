@@ -57,7 +57,7 @@ def check_profile(registry: Registry, profile: KubeSchedulerProfile) -> Collecti
     except ConfigurationError as error:
         return error.faults
     except UnknownPlugin as error:
-        return (Fault("plugins", None, str(error)),)
+        return (Fault(("plugins",), None, str(error)),)
     return ()
 
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from moorage.api.base import RULE_ERROR
-from moorage.api.faults import Location
+from moorage.errors import Location
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import yaml
 
-from moorage.api.faults import Location, path_of
-from moorage.errors import ConfigurationError, Fault
+from moorage.errors import ConfigurationError, Fault, Location
 
 MAX_NODES = 50_000
 """Larger than any real file. The limit stops nested aliases, which grow exponentially."""
@@ -41,7 +40,7 @@ class YamlSource:
 
     def fault(self, location: Location, message: str) -> Fault:
         """Return a fault of the part at a location."""
-        return Fault(path_of(location), self.line_of(location), message)
+        return Fault(location, self.line_of(location), message)
 
 
 def read_yaml(text: str) -> YamlSource:
@@ -52,9 +51,9 @@ def read_yaml(text: str) -> YamlSource:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         message = f"this is not valid YAML: {error.problem or error}; check the indentation and the quotes"
-        raise ConfigurationError([Fault("", line, message)]) from error
+        raise ConfigurationError([Fault((), line, message)]) from error
     except (yaml.YAMLError, RecursionError) as error:
-        raise ConfigurationError([Fault("", None, f"this is not valid YAML: {str(error).splitlines()[0]}")]) from error
+        raise ConfigurationError([Fault((), None, f"this is not valid YAML: {str(error).splitlines()[0]}")]) from error
 
 
 def mappings_in(value: Any) -> list[tuple[int, Mapping[str, Any]]]:
@@ -98,7 +97,7 @@ class _Reader:
             where = (*location, name)
             if name in content:
                 message = f"is repeated; line {self._source.lines[where]} has it already"
-                self._source.faults.append(Fault(path_of(where), line, message))
+                self._source.faults.append(Fault(where, line, message))
             if content.get(name) is not None:
                 continue
             self._source.lines[where] = line
@@ -114,4 +113,4 @@ class _Reader:
             message = f"the field name {key.value!r} must be text: quote it"
             if key.tag == _MERGE_TAG:
                 message = "merge keys (<<) are not supported: write the fields out"
-            self._source.faults.append(Fault(path_of(location), line, message))
+            self._source.faults.append(Fault(location, line, message))

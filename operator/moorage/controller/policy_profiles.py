@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from moorage.api.extender import Extender
 from moorage.api.v1alpha1 import SchedulingPolicy
 from moorage.controller.compile import compile_policy
-from moorage.controller.written_paths import as_written, faults_of_plugins
+from moorage.controller.fault_paths import as_written, faults_of_plugins
 from moorage.errors import ConfigurationError, Fault, InvalidPolicy
 from moorage.framework.profile import Profile, ProfileSettings
 from moorage.framework.registry import Registry
@@ -36,4 +35,4 @@ def check_extender(extender: Extender) -> list[Fault]:
 def _faults_of_extenders(policy: SchedulingPolicy) -> Iterator[Fault]:
     for index, extender in enumerate(policy.spec.extenders):
         for fault in check_extender(extender):
-            yield replace(fault, path=f"spec.extenders[{index}].{fault.path}")
+            yield fault.below("spec", "extenders", index)

@@ -13,8 +13,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from moorage.api.faults import Location, message_of, path_of
-from moorage.errors import Fault
+from moorage.api.faults import message_of
+from moorage.errors import Fault, Location
 from moorage.framework.extension_points import Plugin
 from moorage.framework.profile import ProfileSpec
 
@@ -28,32 +28,29 @@ class ProfileArguments:
     """The arguments by plugin name, where each stood, and what is wrong with them already."""
 
     values: dict[str, dict[str, Any]] = field(default_factory=dict)
-    paths: dict[str, str] = field(default_factory=dict)
+    locations: dict[str, Location] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
 
     def faults_of(self, cls: type[Plugin], refusal: ValidationError) -> list[Fault]:
         """Put a plugin's refusal into faults with paths from the profile down."""
-        start = self.paths.get(cls.__name__, cls.__name__)
-        return [
-            Fault(path_of((start, *error["loc"])), None, _words(cls, error))
-            for error in refusal.errors(include_url=False)
-        ]
+        start = self.locations.get(cls.__name__, (cls.__name__,))
+        return [Fault((*start, *error["loc"]), None, _words(cls, error)) for error in refusal.errors(include_url=False)]
 
 
 def read_arguments(spec: ProfileSpec) -> ProfileArguments:
     """Collect a profile's plugin arguments; resources that extenders account for replace `ignoredResources`."""
     arguments = ProfileArguments()
     for index, config in enumerate(spec.plugin_config):
-        path = f"pluginConfig[{index}]"
+        here: Location = ("pluginConfig", index)
         if config.name in arguments.values:
-            arguments.faults.append(Fault(f"{path}.name", None, f"plugin {config.name} is configured twice"))
+            arguments.faults.append(Fault((*here, "name"), None, f"plugin {config.name} is configured twice"))
         expected = {"apiVersion": API_VERSION, "kind": f"{config.name}Args"}
         arguments.faults += [
-            Fault(f"{path}.args.{key}", None, f"must be {value}")
+            Fault((*here, "args", key), None, f"must be {value}")
             for key, value in expected.items()
             if config.args.get(key, value) != value
         ]
-        arguments.paths[config.name] = f"{path}.args"
+        arguments.locations[config.name] = (*here, "args")
         # A null is the same as no value, as in every API of Kubernetes.
         arguments.values[config.name] = {
             key: value for key, value in config.args.items() if key not in expected and value is not None

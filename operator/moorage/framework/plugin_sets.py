@@ -102,10 +102,10 @@ def faults_of(plugins: Plugins, classes: Classes) -> list[Fault]:
     for point, wanted in plugins.points():
         seen: set[str] = set()
         for index, entry in enumerate(wanted.enabled):
-            path = f"plugins.{point}.enabled[{index}].name"
+            location = ("plugins", point, "enabled", index, "name")
             if entry.name in seen:
-                faults.append(Fault(path, None, f"plugin {entry.name} is enabled twice; name it once"))
+                faults.append(Fault(location, None, f"plugin {entry.name} is enabled twice; name it once"))
             elif point != MULTI_POINT and not implements(classes[entry.name], point):
-                faults.append(Fault(path, None, f"plugin {entry.name} has no extension point {point}"))
+                faults.append(Fault(location, None, f"plugin {entry.name} has no extension point {point}"))
             seen.add(entry.name)
     return faults

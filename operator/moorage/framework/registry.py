@@ -49,7 +49,9 @@ class Registry:
         classes: dict[str, type[Plugin]] = {}
         for found in (*_own_plugins(), *_foreign_plugins()):
             if classes.setdefault(found.__name__, found) is not found:
-                fault = Fault(f"{found.__module__}.{found.__qualname__}", None, "there is another plugin of that name")
+                fault = Fault(
+                    (f"{found.__module__}.{found.__qualname__}",), None, "there is another plugin of that name"
+                )
                 raise ConfigurationError([fault])
         return cls(classes, gates)
 
@@ -119,7 +121,7 @@ def _foreign_plugins() -> Iterator[type[Plugin]]:
     for entry in entry_points(group=ENTRY_POINT_GROUP):
         found = entry.load()
         if not (inspect.isclass(found) and issubclass(found, Plugin)):
-            raise ConfigurationError([Fault(entry.value, None, "the entry point is no plugin class")])
+            raise ConfigurationError([Fault((entry.value,), None, "the entry point is no plugin class")])
         yield found
 
 
@@ -132,9 +134,9 @@ def _faults_of_points(points: Mapping[str, tuple[str, ...]]) -> list[Fault]:
     faults = []
     if len(points["queueSort"]) != 1:
         named = ", ".join(points["queueSort"]) or "none"
-        faults.append(Fault("plugins.queueSort", None, f"exactly one plugin sorts the queue, not {named}"))
+        faults.append(Fault(("plugins", "queueSort"), None, f"exactly one plugin sorts the queue, not {named}"))
     if not points["bind"]:
-        faults.append(Fault("plugins.bind", None, "at least one Bind plugin is needed; enable DefaultBinder"))
+        faults.append(Fault(("plugins", "bind"), None, "at least one Bind plugin is needed; enable DefaultBinder"))
     return faults
 
 

@@ -47,7 +47,7 @@ def _read_profiles(config: Mapping[str, Any] | None) -> tuple[KubeSchedulerProfi
             return _named_apart(KubeSchedulerConfiguration.model_validate(config).profiles or (KubeSchedulerProfile(),))
         return (KubeSchedulerProfile.model_validate(config),)
     except ValidationError as refusal:
-        faults = [Fault(".".join(map(str, error["loc"])), None, error["msg"]) for error in refusal.errors()]
+        faults = [Fault(error["loc"], None, error["msg"]) for error in refusal.errors()]
         raise ConfigurationError(faults) from refusal
 
 
@@ -55,7 +55,7 @@ def _named_apart(profiles: tuple[KubeSchedulerProfile, ...]) -> tuple[KubeSchedu
     """Refuse profiles of one name, and one without a name beside others."""
     names = [profile.scheduler_name for profile in profiles]
     if len(names) > 1 and (None in names or len(names) != len(set(names))):
-        raise ConfigurationError([Fault("profiles", None, "each of several profiles needs a name of its own")])
+        raise ConfigurationError([Fault(("profiles",), None, "each of several profiles needs a name of its own")])
     return profiles
 
 

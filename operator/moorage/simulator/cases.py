@@ -63,8 +63,8 @@ def _read_case(line: str, path: Path, number: int) -> Case:
         unknown = given.keys() - KINDS.keys() - UNUSED - OTHER_FIELDS
         case_id = given["id"]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        fault = Fault(str(path), number, f"is no case with its expected decision ({error})")
+        fault = Fault((str(path),), number, f"is no case with its expected decision ({error})")
         raise ConfigurationError([fault]) from error
     if unknown:
-        raise ConfigurationError([Fault(str(path), number, f"unknown fields: {', '.join(sorted(unknown))}")])
+        raise ConfigurationError([Fault((str(path),), number, f"unknown fields: {', '.join(sorted(unknown))}")])
     return Case(case_id, case_id.partition("/")[0], given, expected)

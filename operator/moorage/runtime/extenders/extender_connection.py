@@ -193,5 +193,5 @@ def check_url(extender: Extender) -> list[Fault]:
     try:
         URL(extender.url_prefix)
     except ValueError as error:
-        return [Fault("urlPrefix", None, f"is no address that can be called: {error}")]
+        return [Fault(("urlPrefix",), None, f"is no address that can be called: {error}")]
     return []

@@ -32,7 +32,7 @@ class UnusableTls(Exception):  # noqa: N818 - a part of a fault, never seen by a
 
     def __init__(self, field: str, message: str) -> None:
         """Name the field in its camelCase, and say what is wrong with it."""
-        self.fault = Fault(f"tlsConfig.{field}", None, message)
+        self.fault = Fault(("tlsConfig", field), None, message)
         super().__init__(str(self.fault))
 
 
