@@ -22,7 +22,7 @@ from moorage.cluster.generations import Generations
 from moorage.cluster.terms.placed_shapes import PlacedShapes
 from moorage.cluster.volumes.attachable_volumes import AttachableVolumes
 from moorage.cluster.volumes.volume_users import VolumeUsers
-from moorage.model.node import Node, Taint
+from moorage.model.node import Node, Taint, scheduling_properties_differ
 
 if TYPE_CHECKING:
     from moorage.model.pods.pod import Pod
@@ -71,7 +71,7 @@ class NodeColumns:
         old = self.nodes[slot]
         self.nodes[slot] = node
         self.images.replace(node.name, old.images, node.images)
-        if not _alike(old, node):
+        if scheduling_properties_differ(old, node):
             self.order.update(old, node)
             self.labels.replace(slot, old.labels, node.labels)
             self._write(slot, node)
@@ -164,14 +164,3 @@ class NodeColumns:
 def _take_place(rows: list[T], slot: int, last: int) -> None:
     rows[slot] = rows[last]
     rows.pop()
-
-
-def _alike(old: Node, new: Node) -> bool:
-    """Whether a node's new version means the same to scheduling (most only bring a heartbeat)."""
-    return (
-        old.labels == new.labels
-        and old.taints == new.taints
-        and old.unschedulable == new.unschedulable
-        and old.allocatable == new.allocatable
-        and old.declared_features == new.declared_features
-    )

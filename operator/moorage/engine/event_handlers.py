@@ -13,7 +13,7 @@ from moorage.engine.queue.queued_pod_info import Place
 from moorage.engine.queue.scheduling_queue import SchedulingQueue
 from moorage.framework.cluster_events import Action, ClusterEvent, added, deleted, updated
 from moorage.framework.profile import Profile
-from moorage.model.node import Node
+from moorage.model.node import scheduling_properties_differ
 from moorage.model.pods.pod import Pod
 
 NODE = "Node"
@@ -68,7 +68,7 @@ class EventHandlers:
             self._queue.move_on_event(event, now)
             return
         self._cache.set_node(event.new)
-        if event.old is None or _node_differs(event.old, event.new):
+        if event.old is None or scheduling_properties_differ(event.old, event.new):
             self._queue.move_on_event(event, now)
 
     def _pod(self, event: ClusterEvent, now: float) -> None:
@@ -142,17 +142,6 @@ class EventHandlers:
         before = event.old.nominated_node_name if event.old else ""
         kept = "" if pod.nominated_node_name or before else self._cache.nominator.node_of(pod.uid)
         return replace(pod, nominated_node_name=kept) if kept else pod
-
-
-def _node_differs(old: Node, new: Node) -> bool:
-    """Whether more than a heartbeat or an image has changed."""
-    return (
-        old.labels != new.labels
-        or old.taints != new.taints
-        or old.unschedulable != new.unschedulable
-        or old.allocatable != new.allocatable
-        or old.declared_features != new.declared_features
-    )
 
 
 def _pod_differs(old: Pod, new: Pod) -> bool:

@@ -33,3 +33,17 @@ class Node:
     declared_features: frozenset[str] = frozenset()
     raw: bytes = b""
     """The object as it was received, for extenders without a node cache."""
+
+
+def scheduling_properties_differ(old: Node, new: Node) -> bool:
+    """Return whether two versions of a node differ in more than images and heartbeats.
+
+    Upstream: `pkg/scheduler/framework/events.go`, NodeSchedulingPropertiesChange.
+    """
+    return (
+        old.labels != new.labels
+        or old.taints != new.taints
+        or old.unschedulable != new.unschedulable
+        or old.allocatable != new.allocatable
+        or old.declared_features != new.declared_features
+    )
