@@ -3,8 +3,8 @@ from typing import Any
 from builders import node, pod, snapshot_of
 from engine.doubles import NameFilter, NameScore, Narrower, OtherFilter, OtherNarrower, profile
 from moorage.engine.cycle.fit_error import FitError
-from moorage.engine.cycle.fit_error_message import fit_error, histogram
-from moorage.engine.cycle.scheduling_cycle import Attempt, Chosen, run_cycle
+from moorage.engine.cycle.fit_error_message import fit_error_message, histogram
+from moorage.engine.cycle.scheduling_cycle import Attempt, ScheduleResult, run_cycle
 from moorage.framework.profile import Profile
 from moorage.framework.status import Code, unresolvable, unschedulable
 from moorage.model.pods.pod import Pod
@@ -44,7 +44,7 @@ def test_node_counts_for_the_first_plugin_that_rejects_it() -> None:
         "n3": ("OtherFilter", UU),
     }
     assert [NODES.names[position] for position in refusal.hopeful()] == ["n1", "n2"]
-    assert fit_error(diagnosis) == "0/3 nodes are available: 1 first, 2 second."
+    assert fit_error_message(diagnosis) == "0/3 nodes are available: 1 first, 2 second."
 
 
 def test_plugin_that_rejects_only_nodes_rejected_before_is_not_to_blame() -> None:
@@ -62,7 +62,7 @@ def test_plugin_that_rejects_only_nodes_rejected_before_is_not_to_blame() -> Non
 def test_prefilter_that_rejects_speaks_for_all_nodes() -> None:
     refusal = refusal_of(profile(pre_filter=(Narrower(answer=unresolvable("no such claim")),)))
     diagnosis = refusal.diagnose(explain=True)
-    assert fit_error(diagnosis) == "0/3 nodes are available: no such claim."
+    assert fit_error_message(diagnosis) == "0/3 nodes are available: no such claim."
     assert {status.reasons for status in diagnosis.node_statuses.values()} == {("no such claim",)}
     assert refusal.hopeful().size == 0
 
@@ -89,18 +89,18 @@ def test_nodes_outside_a_prefilters_choice_name_it() -> None:
 def test_choices_of_two_prefilters_are_intersected() -> None:
     both = (Narrower(names=frozenset({"n1", "n2"})), OtherNarrower(names=frozenset({"n2", "n3"})))
     result = result_of(profile(pre_filter=both))
-    assert isinstance(result, Chosen)
+    assert isinstance(result, ScheduleResult)
     assert result.decision.node_name == "n2"
 
 
 def test_choices_that_exclude_each_other_are_unresolvable() -> None:
     both = (Narrower(names=frozenset({"n1"})), OtherNarrower(names=frozenset({"n2"})))
     refusal = refusal_of(profile(pre_filter=both))
-    assert fit_error(refusal.diagnose()) == (
+    assert fit_error_message(refusal.diagnose()) == (
         "0/3 nodes are available: node(s) didn't satisfy plugin(s) [Narrower OtherNarrower] simultaneously."
     )
     alone = refusal_of(profile(pre_filter=(Narrower(names=frozenset()),)))
-    assert fit_error(alone.diagnose()) == "0/3 nodes are available: node(s) didn't satisfy plugin Narrower."
+    assert fit_error_message(alone.diagnose()) == "0/3 nodes are available: node(s) didn't satisfy plugin Narrower."
 
 
 def test_only_node_that_fits_is_not_scored() -> None:

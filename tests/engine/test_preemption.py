@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from builders import node, pod, snapshot_of
 from engine.doubles import NameFilter, Narrower, profile
 from moorage.cluster.snapshot import Snapshot
+from moorage.engine.candidate import Candidate
 from moorage.engine.cycle.fit_error import FitError
 from moorage.engine.cycle.scheduling_cycle import Attempt, run_cycle
-from moorage.engine.preemption.post_filter import PostFiltered, run_post_filter
-from moorage.engine.preemption.victim_search import Candidate, best_candidates, importance, split_by_budgets
+from moorage.engine.preemption.post_filter import PostFilterResult, run_post_filter
+from moorage.engine.preemption.victim_search import best_candidates, importance, split_by_budgets
 from moorage.framework.extension_points import PostFilterPlugin, PreFilterPlugin, PreFilterResult
 from moorage.framework.profile import Profile
 from moorage.framework.status import SKIP, Code, Status, unresolvable, unschedulable
@@ -43,7 +44,7 @@ def budget(allowed: int, app: str = "a", disrupted: Sequence[str] = (), namespac
 
 def preempt(
     each: Pod, nodes: Sequence[Node], pods: Sequence[Pod], budgets: Sequence[Any] = (), by: Profile | None = None
-) -> PostFiltered:
+) -> PostFilterResult:
     snapshot = snapshot_of(nodes, pods, objects={"PodDisruptionBudget": budgets})
     used = by or fit_profile()
     refusal = run_cycle(Attempt(profile=used, pod=each, snapshot=snapshot, seed=1, cycle=1))
@@ -53,7 +54,7 @@ def preempt(
     return post
 
 
-def victim_names(post: PostFiltered) -> list[str]:
+def victim_names(post: PostFilterResult) -> list[str]:
     return [victim.name for victim in post.victims]
 
 

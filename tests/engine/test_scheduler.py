@@ -22,12 +22,12 @@ from moorage.engine.outcomes import (
     AskAboutVictims,
     Bind,
     CallExtenders,
+    Held,
+    HoldReason,
     Outcome,
     SchedulingFailed,
     Skipped,
     Unschedulable,
-    Waiting,
-    WaitReason,
 )
 from moorage.engine.scheduler import Scheduler
 from moorage.framework.cluster_events import added, deleted, updated
@@ -289,17 +289,17 @@ def test_pods_of_an_unknown_scheduler_are_held_in_silence_until_their_profile_co
 def test_pods_of_a_removed_profile_wait_and_say_so_once() -> None:
     scheduler = scheduler_of(node("n1"), pod("a"))
     scheduler.apply(ProfileRemoved(SCHEDULER), 0.0)
-    waiting = one(scheduler, Waiting)
-    assert (waiting.pod.name, waiting.reason) == ("a", WaitReason.NO_PROFILE)
+    waiting = one(scheduler, Held)
+    assert (waiting.pod.name, waiting.reason) == ("a", HoldReason.NO_PROFILE)
     assert run(scheduler) == []
     post(scheduler, pod("b"))
-    assert one(scheduler, Waiting).pod.name == "b"
+    assert one(scheduler, Held).pod.name == "b"
     assert scheduler.pending_pods_by_profile()[SCHEDULER]["held"] == 2
 
 
 def test_pods_of_a_paused_profile_wait_until_it_goes_on() -> None:
     scheduler = scheduler_of(node("n1"), pod("a"), profiles=(kube_profile(paused=True),))
-    assert one(scheduler, Waiting).reason is WaitReason.PAUSED
+    assert one(scheduler, Held).reason is HoldReason.PAUSED
     assert run(scheduler) == []
     scheduler.apply(ProfileChanged(kube_profile()), 1.0)
     assert one(scheduler, Bind, 1.0).pod.name == "a"
@@ -312,7 +312,7 @@ def test_pods_of_a_refused_policy_say_why_they_wait_once_for_each_refusal() -> N
     told = []
     for refusal in ("it is nonsense", "it is nonsense", "it is still nonsense"):
         scheduler.apply(ProfileRefused("gold", refusal), 0.0)
-        waiting = [outcome for outcome in run(scheduler) if isinstance(outcome, Waiting)]
+        waiting = [outcome for outcome in run(scheduler) if isinstance(outcome, Held)]
         told += [(each.pod.name, each.reason.name, each.message) for each in waiting]
     assert told == [("a", "REFUSED", "it is nonsense"), ("a", "REFUSED", "it is still nonsense")]
     scheduler.apply(ProfileChanged(kube_profile("gold")), 1.0)
@@ -330,7 +330,7 @@ def test_held_pods_are_told_when_they_are_held_for_another_reason() -> None:
         ProfileChanged(kube_profile(paused=True)),
     ):
         scheduler.apply(message, 0.0)
-        reasons += [outcome.reason.name for outcome in run(scheduler) if isinstance(outcome, Waiting)]
+        reasons += [outcome.reason.name for outcome in run(scheduler) if isinstance(outcome, Held)]
     assert reasons == ["PAUSED", "NO_PROFILE", "REFUSED", "PAUSED"]
 
 
@@ -347,7 +347,7 @@ def test_pod_whose_profile_goes_during_its_binding_is_held_when_the_binding_fail
     bind = one(scheduler, Bind)
     scheduler.apply(ProfileRemoved(SCHEDULER), 0.0)
     finish(scheduler, bind, "409")
-    assert one(scheduler, Waiting).pod.name == "a"
+    assert one(scheduler, Held).pod.name == "a"
     assert [each.name for each in scheduler.held_pods(SCHEDULER)] == ["a"]
 
 

@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from builders import node, pod
 from engine.doubles import SCHEDULER, NameFilter, OtherFilter, profile
 from moorage.engine.queue.queued_pod_info import QueuedPodInfo
-from moorage.engine.queue.scheduling_queue import MAX_PARKED_SECONDS, SchedulingQueue
+from moorage.engine.queue.scheduling_queue import MAX_IN_UNSCHEDULABLE_SECONDS, SchedulingQueue
 from moorage.framework.cluster_events import ClusterEvent, added
 
 EVENTS = {"Node": added("Node", node("n1")), "Service": added("Service", object())}
@@ -135,10 +135,10 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule()
     def flush(self) -> None:
-        self.now += MAX_PARKED_SECONDS / 2
+        self.now += MAX_IN_UNSCHEDULABLE_SECONDS / 2
         self.queue.flush_leftovers(self.now)
         for record in self.records.values():
-            if record.place == "parked" and self.now - record.queued_at > MAX_PARKED_SECONDS:
+            if record.place == "parked" and self.now - record.queued_at > MAX_IN_UNSCHEDULABLE_SECONDS:
                 record.place = "active"
 
     @invariant()

@@ -6,7 +6,7 @@ from builders import node, pod, snapshot_of
 from moorage.api.plugins import Plugins
 from moorage.engine.cycle.decision import CycleError
 from moorage.engine.cycle.fit_error import FitError
-from moorage.engine.cycle.scheduling_cycle import Attempt, Chosen, run_cycle
+from moorage.engine.cycle.scheduling_cycle import Attempt, ScheduleResult, run_cycle
 from moorage.framework.profile import ProfileSpec
 from moorage.framework.registry import Registry
 
@@ -44,4 +44,4 @@ def test_score_that_needs_its_pre_score_fails_the_cycle() -> None:
     ("point", "name"), [("preFilter", "NodeAffinity"), ("preFilter", "VolumeZone"), ("preScore", "NodeResourcesFit")]
 )
 def test_plugins_that_can_do_without_work(point: str, name: str) -> None:
-    assert isinstance(choose(disabled(point, name)), Chosen)
+    assert isinstance(choose(disabled(point, name)), ScheduleResult)

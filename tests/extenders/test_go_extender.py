@@ -11,7 +11,7 @@ from builders import DECODER
 from controlplane.launcher import ControlPlane
 from controlplane.objects import NODES, PODS, api_session, create_objects, pause_pod, simulated_node
 from extenders.calling import Caller, calling
-from moorage.engine.preemption.victim_search import Candidate
+from moorage.engine.candidate import Candidate
 from moorage.model.node import Node
 from moorage.model.pods.pod import Pod
 

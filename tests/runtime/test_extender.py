@@ -9,7 +9,7 @@ from builders import pod
 from extenders.calling import Caller, calling, whole_nodes, whole_pod
 from extenders.server import FakeExtender, Misbehaviour, answering, endless, half_a_body, hang_up, hanging_up_once
 from fakes import until
-from moorage.engine.preemption.victim_search import Candidate
+from moorage.engine.candidate import Candidate
 from moorage.errors import ExtenderError, NotLeader
 from moorage.runtime.extenders.circuit_breaker import BreakerState
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extenders.calling import whole_nodes, whole_pod
-from moorage.engine.preemption.victim_search import Candidate
+from moorage.engine.candidate import Candidate
 from moorage.runtime.extenders.extender_protocol import (
     binding_arguments,
     nodes_arguments,

@@ -14,12 +14,12 @@ from moorage.engine.cycle.decision import Decision, Diagnosis
 from moorage.engine.outcomes import (
     Bind,
     CallExtenders,
+    Held,
+    HoldReason,
     Outcome,
     SchedulingFailed,
     Skipped,
     Unschedulable,
-    Waiting,
-    WaitReason,
 )
 from moorage.framework.profile import PolicyReference, Profile, ProfileSpec
 from moorage.framework.registry import Registry
@@ -164,7 +164,7 @@ def test_extenders_are_asked() -> None:
 def test_a_pod_without_a_policy_is_told_in_an_event_and_has_no_condition() -> None:
     bench = Bench()
     waiting = pod("p", spec={"schedulerName": "nobody"})
-    bench.carry_out(Waiting(pod=waiting, reason=WaitReason.NO_PROFILE))
+    bench.carry_out(Held(pod=waiting, reason=HoldReason.NO_PROFILE))
     (event,) = bench.recorder.events
     assert event.warning
     assert "No SchedulingPolicy has the schedulerName nobody" in event.note
@@ -176,7 +176,7 @@ def test_a_pod_without_a_policy_is_told_in_an_event_and_has_no_condition() -> No
 def test_a_pod_of_a_refused_policy_is_told_why_it_waits() -> None:
     bench = Bench()
     refusal = "SchedulingPolicy shiny is refused: there is no plugin 'Nope'"
-    bench.carry_out(Waiting(pod=pod("p"), reason=WaitReason.REFUSED, message=refusal))
+    bench.carry_out(Held(pod=pod("p"), reason=HoldReason.REFUSED, message=refusal))
     (event,) = bench.recorder.events
     assert (event.reason, event.warning) == ("SchedulingPolicyRefused", True)
     assert event.note.startswith(refusal + "; the pod waits until it is mended (`kubectl get schedulingpolicies`")
@@ -185,7 +185,7 @@ def test_a_pod_of_a_refused_policy_is_told_why_it_waits() -> None:
 
 def test_a_pod_of_a_paused_policy_is_told_without_alarm() -> None:
     bench = Bench()
-    bench.carry_out(Waiting(pod=pod("p", spec={"schedulerName": "gold"}), reason=WaitReason.PAUSED))
+    bench.carry_out(Held(pod=pod("p", spec={"schedulerName": "gold"}), reason=HoldReason.PAUSED))
     (event,) = bench.recorder.events
     assert not event.warning
     assert "gold is paused" in event.note

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from moorage.engine.cache import Cache
-from moorage.engine.queue.held_pods import Cause, HeldPods
-from moorage.engine.queue.queued_pod_info import Place
+from moorage.engine.held_pods import HeldPods, Hold
+from moorage.engine.queue.queued_pod_info import QueueType
 from moorage.engine.queue.scheduling_queue import SchedulingQueue
 from moorage.framework.cluster_events import Action, ClusterEvent, added, deleted, updated
 from moorage.framework.profile import Profile
@@ -46,7 +46,7 @@ class EventHandlers:
         for pod in self.held.release(scheduler_name):
             self._enqueue(pod, now)
 
-    def stop_profile(self, scheduler_name: str, cause: Cause) -> None:
+    def stop_profile(self, scheduler_name: str, cause: Hold) -> None:
         """Hold the pods of a profile that is paused, refused or gone."""
         self.held.explain(scheduler_name, cause)
         for pod in self._queue.withdraw_profile(scheduler_name):
@@ -128,7 +128,7 @@ class EventHandlers:
 
     def _enqueue(self, pod: Pod, now: float) -> None:
         """Take a pod into the queue. One that is held back there claims no room yet."""
-        if self._queue.add(pod, now) is not Place.GATED:
+        if self._queue.add(pod, now) is not QueueType.GATED:
             self._cache.nominator.nominate(pod, pod.nominated_node_name)
 
     def _leave(self, pod: Pod) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from moorage.engine.preemption.victim_search import Candidate
+from moorage.engine.candidate import Candidate
 from moorage.framework.cluster_events import ClusterEvent
 from moorage.framework.profile import Profile
 from moorage.model.pods.pod import Pod

@@ -9,8 +9,8 @@ from enum import Enum
 
 from msgspec import Struct
 
+from moorage.engine.candidate import Candidate
 from moorage.engine.cycle.decision import Decision, Diagnosis
-from moorage.engine.preemption.victim_search import Candidate
 from moorage.framework.profile import Profile
 from moorage.model.pods.pod import Pod
 
@@ -76,7 +76,7 @@ class AskAboutVictims(Struct, frozen=True, kw_only=True):
     candidates: Sequence[Candidate]
 
 
-class WaitReason(Enum):
+class HoldReason(Enum):
     """Why a pod waits although nothing has rejected it."""
 
     NO_PROFILE = "NoProfile"  # the profile of its schedulerName is gone
@@ -84,11 +84,11 @@ class WaitReason(Enum):
     PAUSED = "Paused"
 
 
-class Waiting(Struct, frozen=True, kw_only=True):
+class Held(Struct, frozen=True, kw_only=True):
     """The pod is held, and nobody tries it: say so by an event. Comes once for each reason that it is held for."""
 
     pod: Pod
-    reason: WaitReason
+    reason: HoldReason
     message: str = ""
     """Which policy is refused, and why; empty for other reasons."""
 
@@ -101,4 +101,4 @@ class Skipped(Struct, frozen=True, kw_only=True):
     message: str
 
 
-Outcome = Bind | Unschedulable | SchedulingFailed | CallExtenders | AskAboutVictims | Waiting | Skipped
+Outcome = Bind | Unschedulable | SchedulingFailed | CallExtenders | AskAboutVictims | Held | Skipped

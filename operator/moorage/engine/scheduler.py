@@ -16,10 +16,11 @@ from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cache import Cache
 from moorage.engine.cycle.decision import CycleError
 from moorage.engine.cycle.fit_error import FitError
-from moorage.engine.cycle.fit_error_message import fit_error
-from moorage.engine.cycle.scheduling_cycle import AskExtenders, Attempt, Chosen, run_cycle
+from moorage.engine.cycle.fit_error_message import fit_error_message
+from moorage.engine.cycle.scheduling_cycle import AskExtenders, Attempt, ScheduleResult, run_cycle
 from moorage.engine.cycle.scoring import draw
 from moorage.engine.event_handlers import POD, EventHandlers
+from moorage.engine.held_pods import Hold
 from moorage.engine.messages import (
     BindingFinished,
     CandidatesAnswered,
@@ -34,15 +35,14 @@ from moorage.engine.outcomes import (
     AskAboutVictims,
     Bind,
     CallExtenders,
+    HoldReason,
     Outcome,
     SchedulingFailed,
     Skipped,
     Unschedulable,
-    WaitReason,
 )
-from moorage.engine.preemption.post_filter import PostFiltered, choose_among, run_post_filter
-from moorage.engine.queue.held_pods import Cause
-from moorage.engine.queue.queued_pod_info import Place, QueuedPodInfo
+from moorage.engine.preemption.post_filter import PostFilterResult, choose_among, run_post_filter
+from moorage.engine.queue.queued_pod_info import QueuedPodInfo, QueueType
 from moorage.engine.queue.scheduling_queue import SchedulingQueue
 from moorage.framework.cluster_events import ClusterEvent, deleted
 from moorage.framework.profile import Profile
@@ -51,7 +51,7 @@ from moorage.model.pods.pod import Pod
 
 LEFTOVER_FLUSH_SECONDS = 30.0
 """How often pods are looked for that have waited for an event for too long."""
-NOTHING_DONE = PostFiltered(Code.UNSCHEDULABLE)
+NOTHING_DONE = PostFilterResult(Code.UNSCHEDULABLE)
 
 
 class _Turn(Struct, frozen=True):
@@ -82,7 +82,7 @@ class Scheduler:
         self._handlers = EventHandlers(self._cache, self._queue, self._profiles)
         for profile in self._profiles.values():
             if profile.settings.paused:
-                self._handlers.held.explain(profile.name, Cause(WaitReason.PAUSED))
+                self._handlers.held.explain(profile.name, Hold(HoldReason.PAUSED))
         self._asked: dict[str, _Turn] = {}
         self._answered: deque[_Turn] = deque()
         self._cycle = 0
@@ -107,15 +107,15 @@ class Scheduler:
             case ProfileChanged(profile):
                 self._profiles[profile.name] = profile
                 if profile.settings.paused:
-                    self._handlers.stop_profile(profile.name, Cause(WaitReason.PAUSED))
+                    self._handlers.stop_profile(profile.name, Hold(HoldReason.PAUSED))
                 else:
                     self._handlers.start_profile(profile.name, now)
             case ProfileRemoved(scheduler_name):
                 self._profiles.pop(scheduler_name, None)
-                self._handlers.stop_profile(scheduler_name, Cause(WaitReason.NO_PROFILE))
+                self._handlers.stop_profile(scheduler_name, Hold(HoldReason.NO_PROFILE))
             case ProfileRefused(scheduler_name, reason):
                 self._profiles.pop(scheduler_name, None)
-                self._handlers.stop_profile(scheduler_name, Cause(WaitReason.REFUSED, reason))
+                self._handlers.stop_profile(scheduler_name, Hold(HoldReason.REFUSED, reason))
 
     def tick(self, now: float) -> None:
         """Bring back pods whose backoff is over, and those that have waited too long for an event."""
@@ -134,7 +134,7 @@ class Scheduler:
         queued = self._queue.find(uid)
         if queued is None:
             self._queue.done(uid)
-        elif queued.place is Place.IN_FLIGHT:
+        elif queued.place is QueueType.IN_FLIGHT:
             queued.message = message.error
             self._take_back_failed(queued, now)
 
@@ -198,7 +198,7 @@ class Scheduler:
         )
         result = run_cycle(attempt)
         match result:
-            case Chosen():
+            case ScheduleResult():
                 return self._bind(turn, result)
             case FitError():
                 return self._refuse(turn, result, now)
@@ -206,7 +206,7 @@ class Scheduler:
                 self._asked[pod.uid] = turn
                 return CallExtenders(pod=pod, profile=profile, node_names=node_names)
 
-    def _bind(self, turn: _Turn, chosen: Chosen) -> Bind:
+    def _bind(self, turn: _Turn, chosen: ScheduleResult) -> Bind:
         """Assume the pod on the chosen node."""
         queued, decision = turn.queued, chosen.decision
         snapshot = self._cache.snapshot
@@ -233,7 +233,7 @@ class Scheduler:
             candidates = post.search.candidates if post.search else ()
             return AskAboutVictims(pod=queued.pod, profile=profile, candidates=candidates)
         diagnosis = replace(refusal.diagnose(), post_filter_message=post.message)
-        message = fit_error(diagnosis)
+        message = fit_error_message(diagnosis)
         displaced = self._displace(queued.pod, post.nominated_node_name)
         nominated = self._nominate(queued, post.nominated_node_name)
         unchanged = queued.message == message
@@ -257,7 +257,7 @@ class Scheduler:
             unchanged=unchanged,
         )
 
-    def _post_filter(self, turn: _Turn, refusal: FitError) -> PostFiltered:
+    def _post_filter(self, turn: _Turn, refusal: FitError) -> PostFilterResult:
         if not refusal.snapshot.size:
             return NOTHING_DONE
         chance = draw(self._seed, self._cycle)
@@ -326,7 +326,7 @@ class Scheduler:
         if self._handlers.held.has_notices or self._answered or self._queue.is_due():
             return now
         times = [self._queue.next_backoff_expiry()]
-        if self._queue.has_parked():
+        if self._queue.has_unschedulable():
             times.append(self._next_leftover_flush)
         return min((time for time in times if time is not None), default=None)
 
@@ -383,7 +383,7 @@ def _has_say(profile: Profile, pod: Pod, *verbs: str) -> bool:
     return False
 
 
-def _reserve(profile: Profile, chosen: Chosen, snapshot: Snapshot) -> tuple[object, ...]:
+def _reserve(profile: Profile, chosen: ScheduleResult, snapshot: Snapshot) -> tuple[object, ...]:
     """Ask the Reserve plugins what has to be written; those that PreFilter left out have nothing to say."""
     found = chosen.found
     asked = [plugin for plugin in profile.reserve if plugin in found.states or plugin not in profile.pre_filter]

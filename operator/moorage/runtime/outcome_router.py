@@ -9,10 +9,10 @@ from moorage.engine.outcomes import (
     AskAboutVictims,
     Bind,
     CallExtenders,
+    Held,
     SchedulingFailed,
     Skipped,
     Unschedulable,
-    Waiting,
 )
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class OutcomeRouter:
                 carriers.reporter.failed(outcome, started_at)
             case CallExtenders() | AskAboutVictims():
                 carriers.extenders.submit(outcome)
-            case Waiting():
+            case Held():
                 carriers.reporter.waiting(outcome)
             case Skipped():
                 carriers.reporter.skipped(outcome)

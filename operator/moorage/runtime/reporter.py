@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Protocol
 
-from moorage.engine.outcomes import WaitReason
+from moorage.engine.outcomes import HoldReason
 from moorage.runtime.events.event import Event, failed_scheduling, pod_reference, scheduled
 from moorage.runtime.pod_status_writer import SCHEDULER_ERROR, UNSCHEDULABLE, PodScheduled
 
 if TYPE_CHECKING:
-    from moorage.engine.outcomes import Bind, SchedulingFailed, Skipped, Unschedulable, Waiting
+    from moorage.engine.outcomes import Bind, Held, SchedulingFailed, Skipped, Unschedulable
     from moorage.framework.profile import Profile
     from moorage.model.pods.pod import Pod
     from moorage.runtime.clock import Clock
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 WAIT_REASONS = {
-    WaitReason.PAUSED: "SchedulingPaused",
-    WaitReason.REFUSED: "SchedulingPolicyRefused",
-    WaitReason.NO_PROFILE: "NoSchedulingPolicy",
+    HoldReason.PAUSED: "SchedulingPaused",
+    HoldReason.REFUSED: "SchedulingPolicyRefused",
+    HoldReason.NO_PROFILE: "NoSchedulingPolicy",
 }
 """Reasons of the events that say why nobody tries a pod."""
 POLICIES_SHOWN = "(`kubectl get schedulingpolicies` lists those there are)"
@@ -106,7 +106,7 @@ class Reporter:
         self._fault(outcome.pod, outcome.message, outcome.profile)
         self._observe("error", outcome.profile, started_at)
 
-    def waiting(self, outcome: Waiting) -> None:
+    def waiting(self, outcome: Held) -> None:
         """Say that nobody tries a pod. No condition: autoscalers buy nodes for Unschedulable pods."""
         self._recorder.record(_waiting(outcome))
 
@@ -143,12 +143,12 @@ class Reporter:
         self._observer.observe_attempt(result, profile.name, self._clock.monotonic() - started_at)
 
 
-def _waiting(outcome: Waiting) -> Event:
+def _waiting(outcome: Held) -> Event:
     name = outcome.pod.scheduler_name
     notes = {
-        WaitReason.PAUSED: f"The SchedulingPolicy with schedulerName {name} is paused; the pod waits until it goes on",
-        WaitReason.REFUSED: f"{outcome.message}; the pod waits until it is mended {POLICIES_SHOWN}",
-        WaitReason.NO_PROFILE: (
+        HoldReason.PAUSED: f"The SchedulingPolicy with schedulerName {name} is paused; the pod waits until it goes on",
+        HoldReason.REFUSED: f"{outcome.message}; the pod waits until it is mended {POLICIES_SHOWN}",
+        HoldReason.NO_PROFILE: (
             f"No SchedulingPolicy has the schedulerName {name} any more; the pod waits until one has {POLICIES_SHOWN}"
         ),
     }
@@ -158,5 +158,5 @@ def _waiting(outcome: Waiting) -> Event:
         action="Scheduling",
         note=notes[outcome.reason],
         reporter=name,
-        warning=outcome.reason is not WaitReason.PAUSED,
+        warning=outcome.reason is not HoldReason.PAUSED,
     )

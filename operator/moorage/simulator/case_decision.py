@@ -12,11 +12,11 @@ from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cycle.decision import CycleError, ScoreTable
 from moorage.engine.cycle.filtering import NodeVerdicts, run_filters, status_at
 from moorage.engine.cycle.fit_error import FitError
-from moorage.engine.cycle.fit_error_message import NO_NODES, fit_error
+from moorage.engine.cycle.fit_error_message import NO_NODES, fit_error_message
 from moorage.engine.cycle.pre_filter import run_pre_filter
 from moorage.engine.cycle.scheduling_cycle import candidates
 from moorage.engine.cycle.scoring import run_scores
-from moorage.engine.preemption.post_filter import PostFiltered, run_post_filter
+from moorage.engine.preemption.post_filter import PostFilterResult, run_post_filter
 from moorage.engine.preemption.victim_search import NO_VICTIMS, best_candidates
 from moorage.framework.extension_points import FilterPlugin, PreFilterPlugin
 from moorage.framework.profile import Profile
@@ -138,7 +138,7 @@ class CaseDecision:
 
     def _refuse(self) -> Json:
         diagnosis = self._refusal.diagnose()
-        message = fit_error(diagnosis)
+        message = fit_error_message(diagnosis)
         parts: Json = {
             "fitErrorMessage": message,
             "unschedulablePlugins": sorted(diagnosis.unschedulable_plugins),
@@ -180,7 +180,7 @@ def scores_json(profile: Profile, table: ScoreTable) -> Json:
     }
 
 
-def preemption_json(post: PostFiltered, snapshot: Snapshot) -> Json:
+def preemption_json(post: PostFilterResult, snapshot: Snapshot) -> Json:
     """Render what PostFilter came to."""
     parts: Json = {"code": post.code.value, "message": post.message}
     if post.search is not None:

@@ -9,6 +9,9 @@ from moorage.cluster.snapshot import Snapshot
 from moorage.framework.profile import Profile
 from moorage.framework.status import SUCCESS, Status
 
+EXTENDER = "Extender"
+"""The name of all extenders among the unschedulable plugins."""
+
 
 class CycleError(Exception):
     """A cycle cannot go on: a plugin or an extender failed. It never leaves the engine."""

@@ -12,10 +12,9 @@ import numpy as np
 
 from moorage.cluster.arrays import BoolArray, IntArray
 from moorage.cluster.snapshot import Snapshot
-from moorage.engine.cycle.decision import Diagnosis
+from moorage.engine.cycle.decision import EXTENDER, Diagnosis
 from moorage.engine.cycle.filtering import NodeVerdicts, PluginRejections, status_at
 from moorage.engine.cycle.pre_filter import PreFiltered
-from moorage.engine.queue.queueing_hints import EXTENDER
 from moorage.framework.status import Code, Status
 
 

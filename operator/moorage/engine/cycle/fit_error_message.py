@@ -11,7 +11,7 @@ NO_NODES = "no nodes available to schedule pods"
 """Upstream ErrNoNodesAvailable."""
 
 
-def fit_error(diagnosis: Diagnosis) -> str:
+def fit_error_message(diagnosis: Diagnosis) -> str:
     """Word a diagnosis, PostFilter's findings included."""
     if not diagnosis.total_nodes:
         return NO_NODES

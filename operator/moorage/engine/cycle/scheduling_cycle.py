@@ -39,7 +39,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
     """Whether scores are kept."""
 
 
-class Chosen(Struct, frozen=True):
+class ScheduleResult(Struct, frozen=True):
     """The pod fits."""
 
     decision: Decision
@@ -55,7 +55,7 @@ class AskExtenders(Struct, frozen=True):
     node_names: tuple[str, ...]
 
 
-Result = Chosen | FitError | AskExtenders
+Result = ScheduleResult | FitError | AskExtenders
 
 
 def run_cycle(attempt: Attempt) -> Result:
@@ -124,7 +124,7 @@ def _conclude(attempt: Attempt, found: PreFiltered, verdicts: NodeVerdicts, fitt
         positions = np.array([nominated] if nominated in kept else kept, np.int64)
     evaluated = fitting.evaluated
     decision = _decide(attempt, nodes, positions, evaluated or 1)
-    return Chosen(decision, found, evaluated)
+    return ScheduleResult(decision, found, evaluated)
 
 
 def _decide(attempt: Attempt, nodes: Snapshot, positions: IntArray, evaluated: int) -> Decision:

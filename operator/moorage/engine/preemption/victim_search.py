@@ -17,6 +17,7 @@ import numpy as np
 from moorage.cluster.arrays import IntArray
 from moorage.cluster.snapshot import Snapshot
 from moorage.cluster.what_if import NodeWhatIf
+from moorage.engine.candidate import Candidate
 from moorage.engine.cycle.filtering import add_pod, filter_one, fits, remove_pod
 from moorage.engine.cycle.pre_filter import PreFiltered, States
 from moorage.framework.status import Code, Status, error, unschedulable
@@ -33,16 +34,6 @@ PREEMPTED = "PreemptionByScheduler"
 """Reason of the DisruptionTarget condition of a pod that a scheduler has preempted."""
 PRIORITY_OFFSET = 2**31
 """Lifts every priority above 0, so that in a sum many negative ones do not look better than few."""
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A node, and the pods to evict from it, the most important first."""
-
-    node_name: str
-    victims: tuple[Pod, ...]
-    violations: int
-    """Victims whose disruption budget does not allow it."""
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from math import floor
 
 from moorage.engine.queue.pod_heap import PodHeap
-from moorage.engine.queue.queued_pod_info import Place, QueuedPodInfo
+from moorage.engine.queue.queued_pod_info import QueuedPodInfo, QueueType
 from moorage.framework.profile import Profile, ProfileSettings
 
 DEFAULT_SETTINGS = ProfileSettings()
@@ -43,7 +43,7 @@ class BackoffQueue:
 
     def push(self, queued: QueuedPodInfo) -> None:
         """Put a pod in until its wait ends."""
-        queued.place = Place.BACKOFF
+        queued.place = QueueType.BACKOFF
         profile = self._profiles.get(queued.pod.scheduler_name)
         order = profile.queue_sort.sort_key(queued.pod, queued.queued_at) if profile else ()
         (self._failed if queued.has_failed else self._rejected).push(queued, (self.expiry(queued), *order))

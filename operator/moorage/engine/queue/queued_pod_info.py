@@ -6,7 +6,7 @@ from enum import Enum
 from moorage.model.pods.pod import Pod
 
 
-class Place(Enum):
+class QueueType(Enum):
     """Where a waiting pod is; the values are kube-scheduler's names of its queues."""
 
     ACTIVE = "active"  # ready to be tried
@@ -23,7 +23,7 @@ class QueuedPodInfo:
     pod: Pod
     queued_at: float
     """When it last entered the queue, in seconds."""
-    place: Place = Place.UNSCHEDULABLE
+    place: QueueType = QueueType.UNSCHEDULABLE
     ready_at: float = 0.0
     """When it last became ready to be tried."""
     first_attempt_at: float | None = None

@@ -6,16 +6,14 @@ Upstream: pkg/scheduler/backend/queue/scheduling_queue.go (isPodWorthRequeuing).
 from collections.abc import Mapping
 from enum import IntEnum
 
+from moorage.engine.cycle.decision import EXTENDER
 from moorage.engine.queue.queued_pod_info import QueuedPodInfo
 from moorage.framework.cluster_events import ClusterEvent
 from moorage.framework.extension_points import Plugin
 from moorage.framework.profile import Profile
 
-EXTENDER = "Extender"
-"""The name under which extenders reject; any event may change their minds."""
 
-
-class Requeue(IntEnum):
+class QueueingStrategy(IntEnum):
     """What an event makes of a parked pod; the larger one wins."""
 
     SKIP = 0
@@ -31,18 +29,18 @@ class QueueingHints:
         self._profiles = profiles
         self._plugins: dict[str, tuple[Profile, dict[str, Plugin]]] = {}
 
-    def judge(self, queued: QueuedPodInfo, event: ClusterEvent) -> Requeue:
+    def judge(self, queued: QueuedPodInfo, event: ClusterEvent) -> QueueingStrategy:
         """Say what the event makes of the pod. A pod that nobody turned away is always worth another attempt."""
         if not queued.rejectors:
-            return Requeue.AFTER_BACKOFF
+            return QueueingStrategy.AFTER_BACKOFF
         plugins = self._plugins_of(queued.pod.scheduler_name)
-        verdict = Requeue.SKIP
+        verdict = QueueingStrategy.SKIP
         for name in queued.rejectors:
             if not _wants(name, plugins.get(name), queued, event):
                 continue
             if name in queued.pending:
-                return Requeue.IMMEDIATELY
-            verdict = Requeue.AFTER_BACKOFF
+                return QueueingStrategy.IMMEDIATELY
+            verdict = QueueingStrategy.AFTER_BACKOFF
             if not queued.pending:
                 break
         return verdict

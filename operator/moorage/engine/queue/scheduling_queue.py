@@ -19,15 +19,15 @@ from collections.abc import Mapping
 from moorage.engine.queue.backoff_queue import BackoffQueue
 from moorage.engine.queue.in_flight import InFlight
 from moorage.engine.queue.pod_heap import PodHeap
-from moorage.engine.queue.queued_pod_info import Place, QueuedPodInfo
-from moorage.engine.queue.queueing_hints import QueueingHints, Requeue
+from moorage.engine.queue.queued_pod_info import QueuedPodInfo, QueueType
+from moorage.engine.queue.queueing_hints import QueueingHints, QueueingStrategy
 from moorage.engine.queue.unschedulable_pods import UnschedulablePods
 from moorage.framework.cluster_events import ClusterEvent
 from moorage.framework.profile import Profile
 from moorage.framework.status import Code
 from moorage.model.pods.pod import Pod
 
-MAX_PARKED_SECONDS = 300.0
+MAX_IN_UNSCHEDULABLE_SECONDS = 300.0
 """How long a pod waits for an event before it is tried all the same (DefaultPodMaxInUnschedulablePodsDuration)."""
 
 
@@ -40,7 +40,7 @@ class SchedulingQueue:
         self._pods: dict[str, QueuedPodInfo] = {}
         self._active = PodHeap()
         self._backoff = BackoffQueue(profiles)
-        self._parked = UnschedulablePods()
+        self._unschedulable = UnschedulablePods()
         self._in_flight = InFlight()
         self._hints = QueueingHints(profiles)
 
@@ -52,7 +52,7 @@ class SchedulingQueue:
         """Return a waiting pod."""
         return self._pods.get(uid)
 
-    def add(self, pod: Pod, now: float) -> Place:
+    def add(self, pod: Pod, now: float) -> QueueType:
         """Take in a pod that is new; return where it is now."""
         queued = QueuedPodInfo(pod, now)
         self._pods[pod.uid] = queued
@@ -63,19 +63,19 @@ class SchedulingQueue:
         """Take in a new version of a waiting pod; what changed may make it schedulable."""
         pod: Pod = event.new
         queued = self._pods[pod.uid]
-        if queued.place is Place.IN_FLIGHT:
+        if queued.place is QueueType.IN_FLIGHT:
             queued.pod = pod
             self._in_flight.record(event)
             return
         place = queued.place
         self._take_out(queued)
         queued.pod = pod
-        if place is Place.ACTIVE:
+        if place is QueueType.ACTIVE:
             self._activate(queued, now)
-        elif place is Place.BACKOFF:
+        elif place is QueueType.BACKOFF:
             self._backoff.push(queued)
         else:
-            self._parked.add(queued, place)
+            self._unschedulable.add(queued, place)
             self._wake(queued, self._hints.judge(queued, event), now)
 
     def delete(self, uid: str) -> None:
@@ -90,7 +90,7 @@ class SchedulingQueue:
         queued = self._active.pop() or self._pop_early(now)
         if queued is None:
             return None
-        queued.place = Place.IN_FLIGHT
+        queued.place = QueueType.IN_FLIGHT
         queued.attempts += 1
         self._in_flight.start(queued.pod.uid)
         return queued
@@ -116,25 +116,25 @@ class SchedulingQueue:
     def move_on_event(self, event: ClusterEvent, now: float) -> None:
         """Wake the pods that an event may have made schedulable."""
         self._in_flight.record(event)
-        for queued, verdict in self._parked.woken_by(event, self._hints.judge):
+        for queued, verdict in self._unschedulable.woken_by(event, self._hints.judge):
             self._wake(queued, verdict, now)
 
     def retry(self, uid: str, now: float) -> None:
         """Try a pod that waits for an event again, though none has come, once its backoff is over."""
         queued = self._pods.get(uid)
-        if queued is not None and queued.place is Place.UNSCHEDULABLE:
-            self._wake(queued, Requeue.AFTER_BACKOFF, now)
+        if queued is not None and queued.place is QueueType.UNSCHEDULABLE:
+            self._wake(queued, QueueingStrategy.AFTER_BACKOFF, now)
 
     def retry_profile(self, scheduler_name: str, now: float) -> None:
         """Try all waiting pods of a profile again at once: it has changed, and so may their verdicts."""
         for queued in self._of_profile(scheduler_name):
-            if queued.place is not Place.IN_FLIGHT:
+            if queued.place is not QueueType.IN_FLIGHT:
                 self._take_out(queued)
                 self._activate(queued, now)
 
     def withdraw_profile(self, scheduler_name: str) -> list[Pod]:
         """Drop all waiting pods of a profile, but for those in flight, and return them."""
-        withdrawn = [queued for queued in self._of_profile(scheduler_name) if queued.place is not Place.IN_FLIGHT]
+        withdrawn = [queued for queued in self._of_profile(scheduler_name) if queued.place is not QueueType.IN_FLIGHT]
         for queued in withdrawn:
             self.delete(queued.pod.uid)
         return [queued.pod for queued in withdrawn]
@@ -146,17 +146,17 @@ class SchedulingQueue:
 
     def flush_leftovers(self, now: float) -> None:
         """Bring back the pods that have waited for an event for too long; gates stay."""
-        for queued in list(self._parked):
-            if queued.place is Place.UNSCHEDULABLE and now - queued.queued_at > MAX_PARKED_SECONDS:
-                self._wake(queued, Requeue.AFTER_BACKOFF, now)
+        for queued in list(self._unschedulable):
+            if queued.place is QueueType.UNSCHEDULABLE and now - queued.queued_at > MAX_IN_UNSCHEDULABLE_SECONDS:
+                self._wake(queued, QueueingStrategy.AFTER_BACKOFF, now)
 
     def next_backoff_expiry(self) -> float | None:
         """Return when the next backoff is over."""
         return self._backoff.next_expiry()
 
-    def has_parked(self) -> bool:
+    def has_unschedulable(self) -> bool:
         """Whether pods wait for an event."""
-        return len(self._parked) > 0
+        return len(self._unschedulable) > 0
 
     def is_due(self) -> bool:
         """Whether `pop` would find a pod, were no time to pass."""
@@ -165,7 +165,7 @@ class SchedulingQueue:
     def counts(self) -> dict[str, int]:
         """Count the waiting pods by place."""
         places = Counter(queued.place for queued in self._pods.values())
-        return {place.value: places[place] for place in Place}
+        return {place.value: places[place] for place in QueueType}
 
     def counts_by_profile(self) -> dict[str, Counter[str]]:
         """Count the waiting pods by schedulerName, and by place below it."""
@@ -176,12 +176,12 @@ class SchedulingQueue:
 
     def rejections(self) -> Counter[tuple[str, str]]:
         """Count the rejected pods that wait for an event, by plugin and schedulerName."""
-        rejected = (queued for queued in self._pods.values() if queued.place is Place.UNSCHEDULABLE)
+        rejected = (queued for queued in self._pods.values() if queued.place is QueueType.UNSCHEDULABLE)
         return Counter((plugin, queued.pod.scheduler_name) for queued in rejected for plugin in queued.rejectors)
 
     def ready_since_before(self, time: float) -> list[QueuedPodInfo]:
         """Return the pods that have been ready for an attempt since before a time; there should be none for long."""
-        return [queued for queued in self._pods.values() if queued.place is Place.ACTIVE and queued.ready_at < time]
+        return [queued for queued in self._pods.values() if queued.place is QueueType.ACTIVE and queued.ready_at < time]
 
     def _of_profile(self, scheduler_name: str) -> list[QueuedPodInfo]:
         return [queued for queued in self._pods.values() if queued.pod.scheduler_name == scheduler_name]
@@ -192,16 +192,16 @@ class SchedulingQueue:
         uid = queued.pod.uid
         events = self._in_flight.events_since_start(uid) if uid in self._in_flight else ()
         self._in_flight.done(uid)
-        verdict = Requeue.SKIP if queued.rejectors else Requeue.AFTER_BACKOFF
+        verdict = QueueingStrategy.SKIP if queued.rejectors else QueueingStrategy.AFTER_BACKOFF
         verdict = max((verdict, *(self._hints.judge(queued, event) for event in events)))
-        self._parked.add(queued, Place.UNSCHEDULABLE)
+        self._unschedulable.add(queued, QueueType.UNSCHEDULABLE)
         self._wake(queued, verdict, now)
 
-    def _wake(self, queued: QueuedPodInfo, verdict: Requeue, now: float) -> None:
-        if verdict is Requeue.SKIP:
+    def _wake(self, queued: QueuedPodInfo, verdict: QueueingStrategy, now: float) -> None:
+        if verdict is QueueingStrategy.SKIP:
             return
         self._take_out(queued)
-        if verdict is Requeue.AFTER_BACKOFF and self._backoff.is_backing_off(queued, now):
+        if verdict is QueueingStrategy.AFTER_BACKOFF and self._backoff.is_backing_off(queued, now):
             if not self._hold_back(queued):
                 self._backoff.push(queued)
         else:
@@ -211,9 +211,9 @@ class SchedulingQueue:
         """Make a pod ready, if its PreEnqueue plugins let it."""
         if self._hold_back(queued):
             return
-        if queued.place is not Place.ACTIVE:
+        if queued.place is not QueueType.ACTIVE:
             queued.ready_at = now
-        queued.place = Place.ACTIVE
+        queued.place = QueueType.ACTIVE
         if queued.first_attempt_at is None:
             queued.first_attempt_at = now
         profile = self._profiles[queued.pod.scheduler_name]
@@ -225,7 +225,7 @@ class SchedulingQueue:
             if not status.is_success:
                 queued.rejectors = frozenset({plugin.name})
                 queued.pending = queued.rejectors if status.code is Code.PENDING else frozenset()
-                self._parked.add(queued, Place.GATED)
+                self._unschedulable.add(queued, QueueType.GATED)
                 return True
         return False
 
@@ -233,7 +233,7 @@ class SchedulingQueue:
         """Take a pod out of backoff, as long as PreEnqueue lets it."""
         while (queued := self._backoff.pop_early()) is not None:
             self._activate(queued, now)
-            if queued.place is Place.ACTIVE:
+            if queued.place is QueueType.ACTIVE:
                 return self._active.pop()
         return None
 
@@ -241,11 +241,11 @@ class SchedulingQueue:
         """Take a pod out of wherever it is, but not out of flight."""
         uid = queued.pod.uid
         match queued.place:
-            case Place.ACTIVE:
+            case QueueType.ACTIVE:
                 self._active.discard(uid)
-            case Place.BACKOFF:
+            case QueueType.BACKOFF:
                 self._backoff.discard(uid)
-            case Place.UNSCHEDULABLE | Place.GATED:
-                self._parked.discard(uid)
-            case Place.IN_FLIGHT:
+            case QueueType.UNSCHEDULABLE | QueueType.GATED:
+                self._unschedulable.discard(uid)
+            case QueueType.IN_FLIGHT:
                 pass

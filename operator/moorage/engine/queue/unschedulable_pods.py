@@ -6,14 +6,14 @@ mean the same to a whole group, so that they are judged once a group, however ma
 
 from collections.abc import Callable, Iterator
 
-from moorage.engine.queue.queued_pod_info import Place, QueuedPodInfo
-from moorage.engine.queue.queueing_hints import Requeue
+from moorage.engine.queue.queued_pod_info import QueuedPodInfo, QueueType
+from moorage.engine.queue.queueing_hints import QueueingStrategy
 from moorage.framework.cluster_events import ClusterEvent
 
 SHAPE_KINDS = frozenset({"Node", "Pod"})
 """Kinds whose events mean the same to all pods of a shape. (What happens to a parked pod itself is not asked here.)"""
 
-Judge = Callable[[QueuedPodInfo, ClusterEvent], Requeue]
+Judge = Callable[[QueuedPodInfo, ClusterEvent], QueueingStrategy]
 _Group = tuple[object, ...]
 
 
@@ -34,7 +34,7 @@ class UnschedulablePods:
         for group in self._groups.values():
             yield from group.values()
 
-    def add(self, queued: QueuedPodInfo, place: Place) -> None:
+    def add(self, queued: QueuedPodInfo, place: QueueType) -> None:
         """Park a pod as unschedulable or gated."""
         queued.place = place
         pod = queued.pod
@@ -52,18 +52,18 @@ class UnschedulablePods:
         if not group:
             del self._groups[key]
 
-    def woken_by(self, event: ClusterEvent, judge: Judge) -> list[tuple[QueuedPodInfo, Requeue]]:
+    def woken_by(self, event: ClusterEvent, judge: Judge) -> list[tuple[QueuedPodInfo, QueueingStrategy]]:
         """Return the pods that an event may have made schedulable, and what becomes of each."""
-        woken: list[tuple[QueuedPodInfo, Requeue]] = []
+        woken: list[tuple[QueuedPodInfo, QueueingStrategy]] = []
         for group in self._groups.values():
             woken += self._woken_group(group, event, judge)
         return woken
 
     def _woken_group(
         self, group: dict[str, QueuedPodInfo], event: ClusterEvent, judge: Judge
-    ) -> list[tuple[QueuedPodInfo, Requeue]]:
+    ) -> list[tuple[QueuedPodInfo, QueueingStrategy]]:
         if event.kind not in SHAPE_KINDS:
             verdicts = ((queued, judge(queued, event)) for queued in group.values())
-            return [(queued, verdict) for queued, verdict in verdicts if verdict is not Requeue.SKIP]
+            return [(queued, verdict) for queued, verdict in verdicts if verdict is not QueueingStrategy.SKIP]
         verdict = judge(next(iter(group.values())), event)
-        return [(queued, verdict) for queued in group.values()] if verdict is not Requeue.SKIP else []
+        return [(queued, verdict) for queued in group.values()] if verdict is not QueueingStrategy.SKIP else []

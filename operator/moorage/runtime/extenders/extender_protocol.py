@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Raw, Struct
 
-from moorage.engine.preemption.victim_search import Candidate
+from moorage.engine.candidate import Candidate
 
 if TYPE_CHECKING:
     from moorage.model.node import Node

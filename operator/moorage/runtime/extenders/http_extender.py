@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from moorage.api.extender import Extender
-    from moorage.engine.preemption.victim_search import Candidate
+    from moorage.engine.candidate import Candidate
     from moorage.model.node import Node
     from moorage.model.pods.pod import Pod
     from moorage.runtime.extenders.extender_connection import ExtenderConnection

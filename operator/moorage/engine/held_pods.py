@@ -2,14 +2,14 @@
 
 from msgspec import Struct
 
-from moorage.engine.outcomes import Waiting, WaitReason
+from moorage.engine.outcomes import Held, HoldReason
 from moorage.model.pods.pod import Pod
 
 
-class Cause(Struct, frozen=True):
+class Hold(Struct, frozen=True):
     """Why the pods of a schedulerName are held."""
 
-    reason: WaitReason
+    reason: HoldReason
     message: str = ""
     """What there is to say besides: why the policy is refused."""
 
@@ -24,7 +24,7 @@ class HeldPods:
     def __init__(self) -> None:
         """Start empty."""
         self._by_name: dict[str, dict[str, Pod]] = {}
-        self._causes: dict[str, Cause] = {}
+        self._causes: dict[str, Hold] = {}
         self._untold: dict[str, Pod] = {}
 
     @property
@@ -32,15 +32,15 @@ class HeldPods:
         """Whether something is still to be said."""
         return bool(self._untold)
 
-    def next_notice(self) -> Waiting | None:
+    def next_notice(self) -> Held | None:
         """Say of one pod why it is held; each pod comes once for each cause."""
         if not self._untold:
             return None
         pod = self._untold.pop(next(iter(self._untold)))
         cause = self._causes[pod.scheduler_name]
-        return Waiting(pod=pod, reason=cause.reason, message=cause.message)
+        return Held(pod=pod, reason=cause.reason, message=cause.message)
 
-    def explain(self, scheduler_name: str, cause: Cause) -> None:
+    def explain(self, scheduler_name: str, cause: Hold) -> None:
         """Take in why pods of a name are held from now on; those that wait already are told, if it is news."""
         if self._causes.get(scheduler_name) != cause:
             self._causes[scheduler_name] = cause
