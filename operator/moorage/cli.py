@@ -1,7 +1,7 @@
-"""The `moorage` command. Thin: each command says what it takes, and hands over.
+"""The `moorage` command: declares each command's arguments and options, and calls the module that does the work.
 
-Everything heavy is imported inside the commands, so that `--help` and shell completion answer at once. Data goes to
-stdout, everything else to stderr; what a user can mend is one line with the next step, not a traceback.
+Commands import heavy modules in their bodies, so that `--help` and shell completion are fast. Data goes to stdout,
+everything else to stderr. An error that a user can fix is one line with the next step, not a traceback.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from moorage.errors import FaultsError, MoorageError
 if TYPE_CHECKING:
     from moorage.app import PluginRow
 
-# Plain help: rich's tables cut the names of flags on a terminal of 80 columns.
+# rich_markup_mode=None: rich's help tables cut the names of flags on a terminal of 80 columns.
 app = typer.Typer(
     name="moorage",
     no_args_is_help=True,
@@ -30,48 +30,49 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 config_app = typer.Typer(
-    name="config", help="Look at a KubeSchedulerConfiguration.", no_args_is_help=True, rich_markup_mode=None
+    name="config", help="Check a KubeSchedulerConfiguration.", no_args_is_help=True, rich_markup_mode=None
 )
 app.add_typer(config_app)
 
 INTERRUPTED = 130
-"""The exit status of a command that Ctrl-C ended."""
+"""The exit status after Ctrl-C."""
 YAML_WIDTH = 100
-DESCRIPTIONS_FIT = 150
-"""The columns of a terminal from which on `moorage plugins` has room for descriptions."""
+DESCRIPTION_COLUMNS = 150
+"""The minimal width of a terminal for `moorage plugins` to print descriptions."""
 
 
 class Output(StrEnum):
-    """How data is printed."""
+    """The output formats of data."""
 
     TABLE = "table"
     JSON = "json"
 
 
 class ConfigOutput(StrEnum):
-    """How objects are printed."""
+    """The output formats of Kubernetes objects."""
 
     YAML = "yaml"
     JSON = "json"
 
 
-DEFAULT_REFUSED = (
-    "the API server will refuse the policy default-scheduler, which is kube-scheduler's name; "
-    "--allow-default-scheduler takes it over, another name leaves it to kube-scheduler"
+DEFAULT_SCHEDULER_WARNING = (
+    "the API server will refuse the policy default-scheduler, because this is kube-scheduler's name; "
+    "import with --allow-default-scheduler to take over the name, or rename the profile"
 )
 
 AllowDefaultOption = Annotated[
     bool, typer.Option("--allow-default-scheduler", help="Let a profile take the name default-scheduler.")
 ]
-OutputOption = Annotated[Output, typer.Option("--output", "-o", help="Print a table, or JSON for machines.")]
+OutputOption = Annotated[Output, typer.Option("--output", "-o", help="Print a table, or JSON for programs.")]
 KubeconfigOption = Annotated[
-    Path | None, typer.Option(help="The kubeconfig file. Default: $KUBECONFIG, the service account, ~/.kube/config.")
+    Path | None,
+    typer.Option(help="Read this kubeconfig file. Default: $KUBECONFIG, the service account, ~/.kube/config."),
 ]
-ConfigOption = Annotated[Path | None, typer.Option(help="A KubeSchedulerConfiguration (v1).")]
+ConfigOption = Annotated[Path | None, typer.Option(help="Read this KubeSchedulerConfiguration (v1).")]
 
 
 def main() -> None:
-    """Run the command line; errors that users can mend end it with one line each and status 1."""
+    """Run the command line; print each error that a user can fix as one line, and exit with status 1."""
     try:
         app()
     except FaultsError as error:
@@ -105,7 +106,7 @@ def moorage(
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """A policy-driven scheduler for Kubernetes."""  # noqa: D401 - says what it is
+    """Schedule pods on Kubernetes by SchedulingPolicy objects."""
     del version
 
 
@@ -113,24 +114,30 @@ def moorage(
 def run(  # noqa: PLR0913 - one parameter a flag
     *,
     kubeconfig: KubeconfigOption = None,
-    context: Annotated[str | None, typer.Option(help="The kubeconfig's context.")] = None,
+    context: Annotated[str | None, typer.Option(help="Use this context of the kubeconfig.")] = None,
     config: ConfigOption = None,
-    bind_address: Annotated[str, typer.Option(help="Where /healthz, /metrics and the like are served.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Their port; 0: a free one, which is printed.")] = 10259,
+    bind_address: Annotated[
+        str, typer.Option(help="Serve /healthz, /metrics and the other endpoints on this address.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Serve them on this port; 0: a free one, shown in the log.")
+    ] = 10259,
     serve_plain_http: Annotated[
-        bool, typer.Option("--serve-plain-http", help="Serve plain HTTP on an address that is not loopback too.")
+        bool, typer.Option("--serve-plain-http", help="Serve plain HTTP even if the address is not loopback.")
     ] = False,
-    tls_cert_file: Annotated[Path | None, typer.Option(help="The serving certificate; default: self-signed.")] = None,
-    tls_private_key_file: Annotated[Path | None, typer.Option(help="Its key.")] = None,
+    tls_cert_file: Annotated[
+        Path | None, typer.Option(help="Serve with this certificate. Default: a self-signed one.")
+    ] = None,
+    tls_private_key_file: Annotated[Path | None, typer.Option(help="Read the certificate's key from here.")] = None,
     allow_default_scheduler: AllowDefaultOption = False,
     leader_elect: Annotated[
         bool, typer.Option(help="Bind only while holding the Lease, so that several replicas can run.")
     ] = True,
-    seed: Annotated[int | None, typer.Option(help="Seed of the choice among equally good nodes.")] = None,
-    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
-    log_format: Annotated[str, typer.Option(help="text or json.")] = "text",
+    seed: Annotated[int | None, typer.Option(help="Seed the random choice among equally good nodes.")] = None,
+    log_level: Annotated[str, typer.Option(help="Log from this level: debug, info, warning or error.")] = "info",
+    log_format: Annotated[str, typer.Option(help="Log as text or json.")] = "text",
 ) -> None:
-    """Schedule pods by policies, until stopped."""
+    """Run the operator: schedule pods by policies until stopped."""
     from moorage.app import load_process_configuration, run_operator
     from moorage.settings import LeaderElectionSettings, Settings
 
@@ -151,9 +158,9 @@ def run(  # noqa: PLR0913 - one parameter a flag
 
 @app.command()
 def demo(
-    *, keep: Annotated[bool, typer.Option("--keep", help="Leave it running and print its KUBECONFIG line.")] = False
+    *, keep: Annotated[bool, typer.Option("--keep", help="Keep it running and print its KUBECONFIG line.")] = False
 ) -> None:
-    """Show moorage at work: a simulated cluster, the examples, and where their pods went."""
+    """Schedule the examples on a simulated cluster and show the result."""
     from moorage.sandbox.demo.run import run_demo
 
     raise typer.Exit(run_demo(keep=keep))
@@ -162,14 +169,16 @@ def demo(
 @app.command()
 def sandbox(
     *,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The API server's port; 0: a free one.")] = 0,
-    nodes: Annotated[Path | None, typer.Option(help="A file of node groups. Default: about 40 mixed nodes.")] = None,
-    kubeconfig: Annotated[Path, typer.Option(help="Where the kubeconfig is written.")] = Path("sandbox.kubeconfig"),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Serve the API on this port; 0: a free one.")] = 0,
+    nodes: Annotated[
+        Path | None, typer.Option(help="Read the node groups from this file. Default: 40 mixed nodes.")
+    ] = None,
+    kubeconfig: Annotated[Path, typer.Option(help="Write the kubeconfig to this file.")] = Path("sandbox.kubeconfig"),
 ) -> None:
-    """Run the embedded API server with simulated nodes, until stopped.
+    """Run the embedded API server with simulated nodes until stopped.
 
-    It holds objects and starts the pods that are bound; it has no scheduler of its own, no controllers for Deployments
-    or Jobs, and none that binds PersistentVolumes.
+    The server stores objects and marks bound pods as running. It has no scheduler, no controllers for Deployments or
+    Jobs, and no PersistentVolume controller.
 
     --nodes takes a file of node groups, such as:
 
@@ -182,8 +191,8 @@ def sandbox(
         cpu: "4"
         memory: 16Gi
 
-    zones, pods, gpus, labels, taints and images may be said too.
-    """  # noqa: D301 - click's mark for what is not to be wrapped anew
+    zones, pods, gpus, labels, taints and images are optional.
+    """  # noqa: D301 - the backspace tells click to keep the line breaks
     import asyncio
 
     from moorage.api.crd import crd as policy_crd
@@ -194,7 +203,7 @@ def sandbox(
 
 @app.command()
 def crd(
-    *, chart: Annotated[bool, typer.Option("--chart", help="Print it as the Helm chart's template.")] = False
+    *, chart: Annotated[bool, typer.Option("--chart", help="Print the Helm chart's template of it.")] = False
 ) -> None:
     """Print the CustomResourceDefinition of SchedulingPolicy."""
     from moorage.api import crd as crds
@@ -204,7 +213,7 @@ def crd(
 
 @app.command()
 def plugins(*, output: OutputOption = Output.TABLE) -> None:
-    """List the scheduling plugins, their extension points and default weights."""
+    """List the plugins, their extension points and default weights."""
     from moorage.app import list_plugins
 
     rows = list_plugins()
@@ -218,19 +227,19 @@ def plugins(*, output: OutputOption = Output.TABLE) -> None:
 def config_view(
     file: Annotated[Path | None, typer.Argument(help="A KubeSchedulerConfiguration (v1).", show_default=False)] = None,
     *,
-    config: Annotated[Path | None, typer.Option(help="The same, as `moorage run` has it.")] = None,
+    config: Annotated[Path | None, typer.Option(help="Read FILE from this flag, as `moorage run` does.")] = None,
     allow_default_scheduler: AllowDefaultOption = False,
-    output: Annotated[ConfigOutput, typer.Option("--output", "-o", help="yaml or json.")] = ConfigOutput.YAML,
+    output: Annotated[ConfigOutput, typer.Option("--output", "-o", help="Print YAML or JSON.")] = ConfigOutput.YAML,
 ) -> None:
-    """Check a configuration file and print what is in force.
+    """Check a configuration file and print the configuration in force.
 
-    Every fault is named where it is refused. Plugins are printed as they run in each profile, with their weights;
-    fields that do nothing are left out.
+    An invalid file ends the command with a list of all its errors. The output has each profile's plugins with their
+    weights, and no unused fields.
     """
     from moorage.app import configuration_in_force, load_configuration
 
     if (file is None) is (config is None):
-        raise typer.BadParameter("name one configuration file: moorage config view FILE")
+        raise typer.BadParameter("pass exactly one configuration file: moorage config view FILE")
     loaded = load_configuration(file or config or Path(), allow_default_scheduler=allow_default_scheduler)
     for warning in loaded.warnings:
         print(f"warning: {warning}", file=sys.stderr)
@@ -241,11 +250,14 @@ def config_view(
 def import_(
     file: Annotated[Path, typer.Argument(help="A KubeSchedulerConfiguration (v1).")],
     *,
-    values: Annotated[bool, typer.Option("--values", help="Print the Helm chart's values instead.")] = False,
+    values: Annotated[bool, typer.Option("--values", help="Print the other settings as Helm chart values.")] = False,
     allow_default_scheduler: AllowDefaultOption = False,
-    output: Annotated[ConfigOutput, typer.Option("--output", "-o", help="yaml or json.")] = ConfigOutput.YAML,
+    output: Annotated[ConfigOutput, typer.Option("--output", "-o", help="Print YAML or JSON.")] = ConfigOutput.YAML,
 ) -> None:
-    """Print a configuration file's profiles as SchedulingPolicy objects, and the rest as the chart's values."""
+    """Print a configuration file as SchedulingPolicy objects.
+
+    Each profile becomes a policy. --values prints the other settings, as values of the Helm chart.
+    """
     from moorage.app import load_configuration
     from moorage.configuration.policy_import import chart_values_of, names_default_scheduler, policies_of
 
@@ -256,18 +268,18 @@ def import_(
         _print_documents([chart_values_of(loaded.configuration)], output)
         return
     if names_default_scheduler(loaded.configuration) and not allow_default_scheduler:
-        print(f"warning: {DEFAULT_REFUSED}", file=sys.stderr)
+        print(f"warning: {DEFAULT_SCHEDULER_WARNING}", file=sys.stderr)
     _print_documents(policies_of(loaded.configuration, allow_default_scheduler=allow_default_scheduler), output)
-    print("the chart's values for the rest of the file: moorage import --values", file=sys.stderr)
+    print("for the other settings, as values of the chart, run: moorage import --values", file=sys.stderr)
 
 
 @app.command()
 def parity(
-    files: Annotated[list[Path], typer.Argument(help="Vector files, .jsonl or .jsonl.gz.", exists=True)],
+    files: Annotated[list[Path], typer.Argument(help="Files with cases, .jsonl or .jsonl.gz.", exists=True)],
     *,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Compare decisions with those that kube-scheduler took, case by case."""
+    """Compare decisions with recorded ones of kube-scheduler."""
     from moorage.simulator.parity import run_parity
     from moorage.simulator.parity_report import report_json, report_lines
 
@@ -286,12 +298,12 @@ def version(*, output: OutputOption = Output.TABLE) -> None:
 
 
 def _print_plugins(rows: list[PluginRow]) -> None:
-    """Print a line a plugin; only a terminal that is too narrow folds extension points, and names never."""
+    """Print a line for each plugin; a narrow terminal wraps the extension points, but never the names."""
     from rich.console import Console
     from rich.table import Table
 
     console = Console(highlight=False, width=None if sys.stdout.isatty() else sys.maxsize)
-    descriptions = console.width >= DESCRIPTIONS_FIT
+    descriptions = console.width >= DESCRIPTION_COLUMNS
     table = Table(box=None, header_style="bold", pad_edge=False)
     for heading in ("plugin", "weight", "default", "extension points", *(["description"] if descriptions else [])):
         table.add_column(heading, no_wrap=heading == "plugin")
@@ -302,11 +314,11 @@ def _print_plugins(rows: list[PluginRow]) -> None:
 
 
 def _print_documents(documents: list[dict[str, Any]], output: ConfigOutput) -> None:
-    """Print objects: one after the other as YAML, or a list as JSON where there are several."""
+    """Print objects as YAML documents, or as JSON: one object, or a list of several."""
     if output is ConfigOutput.JSON:
         print(json.dumps(documents[0] if len(documents) == 1 else documents, indent=2))
         return
     import yaml
 
-    # None: mappings and lists of plain values stand on one line each.
+    # None: print each mapping or list of plain values on one line.
     print(yaml.safe_dump_all(documents, sort_keys=False, default_flow_style=None, width=YAML_WIDTH), end="")

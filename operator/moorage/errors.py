@@ -1,17 +1,17 @@
-"""Everything moorage raises on purpose, so that a caller names what it handles.
+"""All exceptions that moorage raises on purpose, in one tree, so that a caller can catch exactly the errors it handles.
 
-What is not an error is a value: a pod that fits nowhere is a `Status`, never an exception.
+Expected outcomes are values, not exceptions: for a pod that fits no node, the engine returns a `Status`.
 
     MoorageError
     ├── FaultsError
-    │   ├── ConfigurationError  the configuration file, with every fault in it
-    │   └── InvalidPolicy       a SchedulingPolicy that cannot be compiled, with every fault in it
-    ├── UnknownPlugin           a plugin name that the registry does not hold
-    ├── NotLeader               a write that was refused because the lease may be another's
-    ├── ExtenderError           an extender that answered wrongly, late or not at all
+    │   ├── ConfigurationError  an invalid configuration file, with all its faults
+    │   └── InvalidPolicy       a SchedulingPolicy that does not compile, with all its faults
+    ├── UnknownPlugin           a plugin name that is not registered
+    ├── NotLeader               a write refused because another replica may hold the Lease
+    ├── ExtenderError           an extender with a wrong, late or missing answer
     ├── CredentialsError        no usable kubeconfig or service account
-    ├── ApiUnreachable          no answer came: whether a write was carried out is not known
-    └── ApiError                the API server's refusal, as its Status object words it
+    ├── ApiUnreachable          no answer: the API server may or may not have carried out a write
+    └── ApiError                the API server refused a request; has the words of its Status object
         ├── Unauthorized        401: new credentials may help
         ├── Forbidden           403: an RBAC rule is missing
         ├── NotFound            404
@@ -19,10 +19,10 @@ What is not an error is a value: a pod that fits nowhere is a `Status`, never an
         ├── Gone                410: the resourceVersion expired, list again
         └── TooManyRequests     429: wait for `retry_after_seconds`
 
-Messages are sentences for users. What caused an error is chained to it (`raise ... from`), never pasted into its text.
+Messages are sentences for users. Chain the cause of an error (`raise ... from`); do not paste it into the message.
 """
 
-# ruff: noqa: N818 - the names are Kubernetes' own reasons (metav1.StatusReason), which people search for
+# ruff: noqa: N818 - users search for these names: Kubernetes' own reasons (metav1.StatusReason)
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ from typing import ClassVar
 
 
 class MoorageError(Exception):
-    """The root: catch it at the command line, and nowhere else."""
+    """The root of the tree. Only the command line catches it."""
 
 
 Location = tuple[int | str, ...]
@@ -40,7 +40,7 @@ Location = tuple[int | str, ...]
 
 
 def path_of(location: Location) -> str:
-    """Return a location as text, as in `profiles[0].schedulerName`."""
+    """Return a location as text, such as `profiles[0].schedulerName`."""
     path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location)
     return path.removeprefix(".")
 
@@ -50,11 +50,11 @@ class Fault:
     """One mistake in a file, an object or an argument, with its location."""
 
     location: Location
-    """The field, as in `("profiles", 0, "schedulerName")`; empty for the whole text."""
+    """The field, such as `("profiles", 0, "schedulerName")`; empty for the whole text."""
     line: int | None
     """The line of the text, counted from 1; None if there is no text, as for an object from the API server."""
     message: str
-    """What is wrong, and the next step."""
+    """The mistake and the next step."""
 
     @property
     def path(self) -> str:
@@ -62,7 +62,7 @@ class Fault:
         return path_of(self.location)
 
     def __str__(self) -> str:
-        """Return `line 12: leaderElection.leaseDuration: must be ...`, without the parts that are not known."""
+        """Return `line 12: leaderElection.leaseDuration: must be ...`, without unknown parts."""
         parts = ([f"line {self.line}"] if self.line else []) + ([self.path] if self.location else [])
         return ": ".join([*parts, self.message])
 
@@ -72,24 +72,24 @@ class Fault:
 
 
 class FaultsError(MoorageError):
-    """What somebody wrote cannot be used; all faults are named in one go. Never raised as such."""
+    """The base of errors that list all faults of a file or object. Only subclasses are raised."""
 
     subject: ClassVar[str]
 
     def __init__(self, faults: Collection[Fault]) -> None:
-        """Hold the faults in the order in which they stand in the text."""
+        """Keep the faults, which are in the order of the text."""
         self.faults = tuple(faults)
         super().__init__(f"{self.subject}: " + "; ".join(map(str, self.faults)))
 
 
 class ConfigurationError(FaultsError):
-    """The configuration file is refused."""
+    """The configuration file is invalid."""
 
     subject = "the configuration is refused"
 
 
 class InvalidPolicy(FaultsError):
-    """A SchedulingPolicy is refused; its last good profile stays live."""
+    """A SchedulingPolicy is invalid; its last good profile stays live."""
 
     subject = "the policy is refused"
 
@@ -98,39 +98,42 @@ class UnknownPlugin(MoorageError):
     """A policy or a profile names a plugin that is not registered."""
 
     def __init__(self, name: str, known: Collection[str] = ()) -> None:
-        """Name the plugin, and the registered one that was probably meant."""
+        """Suggest the known name that is most similar to `name`."""
         self.name = name
         near = get_close_matches(name, known, n=1)
-        hint = f"; did you mean {near[0]}?" if near else "; `moorage plugins` lists those there are"
+        hint = f"; did you mean {near[0]}?" if near else "; `moorage plugins` lists the known ones"
         super().__init__(f"there is no plugin {name!r}{hint}")
 
 
 class NotLeader(MoorageError):
-    """This replica may not write: it is not the leader, or can no longer be sure of it."""
+    """This replica must not write: it is not the leader, or its Lease may have expired."""
 
 
 class ExtenderError(MoorageError):
-    """A call to an extender failed: no answer in time, not 200, or not what the protocol allows."""
+    """A call to an extender failed: a timeout, a status other than 200, or an answer that breaks the protocol."""
 
     def __init__(self, url: str, message: str) -> None:
-        """Name the extender by the address that was called."""
+        """Name the extender by `url`, the address of the call."""
         self.url = url
         super().__init__(f"extender {url}: {message}")
 
 
 class CredentialsError(MoorageError):
-    """There is no usable kubeconfig or service account, or what it names gives no credential."""
+    """There is no usable kubeconfig or service account, or its credential source fails."""
 
 
 class ApiUnreachable(MoorageError):
-    """No answer came: refused, reset, timed out, or cut off. Whether a write was carried out is not known."""
+    """The API server did not answer: the connection was refused, reset or cut off, or the request timed out.
+
+    The API server may or may not have carried out a write.
+    """
 
 
 class ApiError(MoorageError):
     """The API server refused a request."""
 
     def __init__(self, status: int, reason: str, message: str) -> None:
-        """Keep the HTTP status, and reason and message of the Status object that came with it."""
+        """Keep the HTTP status, and the reason and message of the answer's Status object."""
         self.status = status
         self.reason = reason
         self.message = message
@@ -138,7 +141,7 @@ class ApiError(MoorageError):
 
     @classmethod
     def of(cls, status: int, reason: str, message: str, retry_after_seconds: float | None = None) -> "ApiError":
-        """Build the error of the class that stands for this HTTP status."""
+        """Return an error of the class for this HTTP status."""
         if status == HTTPStatus.TOO_MANY_REQUESTS:
             return TooManyRequests(reason, message, retry_after_seconds)
         return _BY_STATUS.get(status, ApiError)(status, reason, message)
@@ -157,18 +160,18 @@ class NotFound(ApiError):
 
 
 class Conflict(ApiError):
-    """409: the object changed, exists already, or is another one by now (uid)."""
+    """409: the object changed, exists already, or was replaced by another one (uid)."""
 
 
 class Gone(ApiError):
-    """410: the resourceVersion is older than what the API server remembers."""
+    """410: the resourceVersion is older than the API server's history."""
 
 
 class TooManyRequests(ApiError):
-    """429: the API server, or a disruption budget, asks to come back later."""
+    """429: retry later; the API server limits requests, or a disruption budget allows no eviction now."""
 
     def __init__(self, reason: str, message: str, retry_after_seconds: float | None) -> None:
-        """Keep the Retry-After header, None where there was none."""
+        """Keep the Retry-After header; None if it is missing."""
         super().__init__(HTTPStatus.TOO_MANY_REQUESTS, reason, message)
         self.retry_after_seconds = retry_after_seconds
 

@@ -1,6 +1,6 @@
-"""How the process runs: what flags and the configuration file say beyond profiles.
+"""The settings of the process, from flags and the configuration file, without its profiles.
 
-Plain values, checked by whoever made them.
+Holds plain values only: the code that constructs them checks them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ SECURE_PORT = 10259
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderElectionSettings:
-    """The Lease and its timings, in seconds; lease > renew deadline > 1.2 x retry period."""
+    """The Lease and its timings in seconds: lease duration > renew deadline > 1.2 x retry period."""
 
     enabled: bool = True
     lease_duration_seconds: float = 15.0
@@ -26,31 +26,31 @@ class LeaderElectionSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The process's configuration in force."""
+    """The settings in force."""
 
     kubeconfig: Path | None = None
     """None: $KUBECONFIG, else the service account, else ~/.kube/config."""
     context: str | None = None
-    """The kubeconfig's context; None: its current one."""
+    """The context of the kubeconfig; None: its current context."""
     bind_address: str = "127.0.0.1"
     port: int = SECURE_PORT
-    """0: a free one, which is printed."""
+    """0: any free port; the log shows it."""
     serve_plain_http: bool = False
-    """Serve without TLS, and to everybody, where the address is not loopback too."""
+    """Serve plain HTTP without authorization even if the address is not loopback."""
     tls_cert_file: Path | None = None
-    """The serving certificate; without one a self-signed certificate is made."""
+    """The serving certificate; None: a self-signed one, made at startup."""
     tls_private_key_file: Path | None = None
     qps: float = 0.0
-    """Writes a second that the client allows itself; 0: no limit, the API server's fairness decides."""
+    """The client's limit of writes a second; 0: no limit, API Priority and Fairness decides."""
     burst: int = 0
     parallelism: int = 16
-    """Bindings and extender calls at one time."""
+    """The limit of simultaneous bindings and extender calls."""
     policy_resync_seconds: float = 60.0
-    """How often all policies are listed: a deletion that nobody watched is found by then."""
+    """The interval between lists of all policies, which find deletions that the watch missed."""
     seed: int | None = None
-    """Of the tie break among equal nodes; None: a random one, which is logged."""
+    """The seed of the choice among equally good nodes; None: a random seed, which is logged."""
     allow_default_scheduler: bool = False
     """Whether a profile of the configuration file may take the name default-scheduler."""
     leader_election: LeaderElectionSettings = field(default_factory=LeaderElectionSettings)
     tls_strict: bool = True
-    """Verify certificates as strictly as Python 3.13 does; several clouds' own do not pass."""
+    """Verify certificates as strictly as Python 3.13 does; the certificates of several clouds do not pass."""

@@ -1,4 +1,4 @@
-"""The chart as Helm renders it: valid objects, just the rights the operator uses, a pod that "restricted" admits."""
+"""The rendered chart: valid objects, minimal permissions, and a pod that passes the "restricted" standard."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_helm_lint_finds_nothing() -> None:
     assert helm.lint(str(CHART))["errors"] == []
 
 
-def test_the_pod_keeps_the_restricted_standard_and_never_schedules_itself() -> None:
+def test_the_pod_meets_the_restricted_standard_and_uses_the_default_scheduler() -> None:
     pod = one("Deployment", render())["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     assert pod["schedulerName"] == "default-scheduler"
@@ -68,7 +68,7 @@ def test_the_pod_keeps_the_restricted_standard_and_never_schedules_itself() -> N
     }
 
 
-def test_rights_are_enumerated_and_nothing_beyond_pods_is_deleted() -> None:
+def test_permissions_have_no_wildcards_and_allow_deleting_pods_only() -> None:
     rules = one("ClusterRole", render(), "moorage")["rules"]
     assert all("*" not in rule["verbs"] + rule["resources"] + rule["apiGroups"] for rule in rules)
     deletes = [rule["resources"] for rule in rules if "delete" in rule["verbs"]]
@@ -78,12 +78,12 @@ def test_rights_are_enumerated_and_nothing_beyond_pods_is_deleted() -> None:
     assert not writes_to_nodes
 
 
-def test_whoever_scrapes_may_be_given_the_right_to_metrics_and_nothing_else() -> None:
+def test_the_metrics_reader_role_allows_reading_metrics_only() -> None:
     reader = one("ClusterRole", render(), "moorage-metrics-reader")
     assert reader["rules"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
 
 
-def test_the_metrics_service_leads_to_the_pods_and_is_there_only_when_asked_for() -> None:
+def test_the_metrics_service_is_optional_and_selects_the_pods() -> None:
     objects = render({"metrics": {"service": {"enabled": True}}})
     service, template = one("Service", objects)["spec"], one("Deployment", objects)["spec"]["template"]
     (container,) = template["spec"]["containers"]
@@ -106,13 +106,13 @@ def test_the_metrics_service_leads_to_the_pods_and_is_there_only_when_asked_for(
         ({"podLabels": {"a": 1}}, "/podLabels/a"),
     ],
 )
-def test_a_value_that_the_schema_does_not_know_is_refused_by_name(values: dict[str, Any], named: str) -> None:
+def test_an_invalid_value_is_refused_with_its_name(values: dict[str, Any], named: str) -> None:
     with pytest.raises(helm.HelmError, match="schema") as refused:
         render(values)
     assert named in str(refused.value)
 
 
-def test_the_schema_names_every_value_that_has_a_default() -> None:
+def test_the_schema_has_every_value_of_the_defaults() -> None:
     schema = json.loads((CHART / "values.schema.json").read_text(encoding="utf-8"))
     values = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
     assert schema["properties"].keys() - {"global"} == values.keys() == set(schema["required"])
@@ -128,19 +128,19 @@ def test_several_replicas_without_leader_election_are_refused(values: dict[str, 
     assert alone["strategy"] == {"type": "Recreate"}
 
 
-def test_the_configuration_file_is_one_that_the_operator_accepts() -> None:
+def test_the_operator_accepts_the_configuration_file() -> None:
     text = one("ConfigMap", render({"config": {"percentageOfNodesToScore": 30}}))["data"]["config.yaml"]
     loaded = load(text, known_plugins=())
     assert loaded.configuration.percentage_of_nodes_to_score == 30
     assert loaded.configuration.leader_election.resource_namespace == "moorage-system"
 
 
-def test_the_crd_in_the_chart_is_the_one_that_the_models_make() -> None:
+def test_the_crd_in_the_chart_matches_the_models() -> None:
     assert (CHART / "templates" / "crd.yaml").read_text(encoding="utf-8") == crds.render_chart_template()
 
 
-def test_the_crd_is_kept_at_uninstall_unless_told_otherwise() -> None:
+def test_uninstalling_keeps_the_crd_unless_keep_is_false() -> None:
     keep = "helm.sh/resource-policy"
     assert one("CustomResourceDefinition", render())["metadata"]["annotations"][keep] == "keep"
-    let_go = one("CustomResourceDefinition", render({"crds": {"keep": False}}))
-    assert keep not in let_go["metadata"].get("annotations", {})
+    not_kept = one("CustomResourceDefinition", render({"crds": {"keep": False}}))
+    assert keep not in not_kept["metadata"].get("annotations", {})

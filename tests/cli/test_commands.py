@@ -1,4 +1,4 @@
-"""What the commands print, where, and how they end; run as users run them, in this process."""
+"""The output and exit status of each command. The tests run command lines in this process."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Run = Callable[..., Ended]
 
 @pytest.fixture
 def moorage(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command line, and give back what the shell would see, errors included."""
+    """Return a function that runs a command line and returns its exit status, stdout and stderr."""
     monkeypatch.setenv("COLUMNS", "80")
 
     def run(*arguments: str | Path) -> Ended:
@@ -48,7 +48,7 @@ def moorage(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("flag", ["-h", "--help"])
-def test_help_fits_80_columns_and_cuts_nothing(command: str, flag: str) -> None:
+def test_help_fits_80_columns_without_truncation(command: str, flag: str) -> None:
     shown = CliRunner().invoke(cli.app, [*command.split(), flag], terminal_width=80, prog_name="moorage").output
     assert shown.startswith(f"Usage: moorage {command}")
     assert max(map(len, shown.splitlines())) <= 80
@@ -60,13 +60,13 @@ def test_version_is_a_flag_and_a_command(moorage: Run) -> None:
     assert moorage("--version") == moorage("version") == Ended(0, f"moorage {__version__}\n", "")
 
 
-def test_plugins_are_listed_by_their_whole_names(moorage: Run) -> None:
+def test_plugins_are_listed_with_their_full_names(moorage: Run) -> None:
     lines = moorage("plugins").out.splitlines()
     assert {line.split()[0] for line in lines[1:]} == set(REGISTRY.classes)
     assert lines[0].split()[:3] == ["plugin", "weight", "default"]
 
 
-def test_plugins_tell_their_arguments_to_machines(moorage: Run) -> None:
+def test_plugins_lists_arguments_as_json(moorage: Run) -> None:
     listed = {row["name"]: row for row in json.loads(moorage("plugins", "-o", "json").out)}
     assert listed["TaintToleration"]["arguments"] == []
     spread = {argument["name"]: argument for argument in listed["ZoneSpread"]["arguments"]}
@@ -76,7 +76,7 @@ def test_plugins_tell_their_arguments_to_machines(moorage: Run) -> None:
 
 
 @pytest.mark.parametrize("named", [(FILE,), ("--config", FILE)])
-def test_view_is_a_file_that_means_the_same(moorage: Run, named: tuple[str | Path, ...]) -> None:
+def test_view_prints_an_equivalent_configuration_file(moorage: Run, named: tuple[str | Path, ...]) -> None:
     viewed = moorage("config", "view", *named, "--allow-default-scheduler")
     assert viewed.status == 0
 
@@ -105,7 +105,7 @@ def test_a_file_that_is_not_utf_8_is_one_error(moorage: Run, tmp_path: Path, com
     assert ended.err == f"error: line 2: {file} is not UTF-8: invalid start byte\n"
 
 
-def test_view_leaves_out_what_does_nothing(moorage: Run) -> None:
+def test_view_omits_unused_fields(moorage: Run) -> None:
     viewed = moorage("config", "view", FILE, "--allow-default-scheduler")
     view = yaml.safe_load(viewed.out)
     assert {"healthzBindAddress", "metricsBindAddress", "enableProfiling"}.isdisjoint(view)
@@ -119,22 +119,22 @@ def test_view_leaves_out_what_does_nothing(moorage: Run) -> None:
     assert "InterPodAffinity" not in {entry["name"] for entry in last["plugins"]["score"]["enabled"]}
 
 
-def test_view_wants_one_file(moorage: Run) -> None:
+def test_view_refuses_no_file_and_two_files(moorage: Run) -> None:
     assert moorage("config", "view").status == 2
     assert moorage("config", "view", FILE, "--config", FILE).status == 2
 
 
-def test_import_takes_kube_schedulers_name_only_where_told_to(moorage: Run) -> None:
-    by_itself, told_to = moorage("import", FILE), moorage("import", FILE, "--allow-default-scheduler")
+def test_import_takes_kube_schedulers_name_only_with_the_flag(moorage: Run) -> None:
+    without_flag, with_flag = moorage("import", FILE), moorage("import", FILE, "--allow-default-scheduler")
     warning = "warning: the API server will refuse the policy default-scheduler"
-    assert (warning in by_itself.err, warning in told_to.err) == (True, False)
-    assert "allowDefaultScheduler" not in by_itself.out
-    [allowed] = [each for each in yaml.safe_load_all(told_to.out) if each["spec"].get("allowDefaultScheduler")]
+    assert (warning in without_flag.err, warning in with_flag.err) == (True, False)
+    assert "allowDefaultScheduler" not in without_flag.out
+    [allowed] = [each for each in yaml.safe_load_all(with_flag.out) if each["spec"].get("allowDefaultScheduler")]
     assert allowed["metadata"]["name"] == "default-scheduler"
 
 
 @pytest.mark.parametrize(
     "arguments", [("config", "view", "nofile"), ("import", "nofile"), ("sandbox", "--nodes", "nofile")]
 )
-def test_a_file_that_is_not_there_is_named(moorage: Run, arguments: tuple[str, ...]) -> None:
+def test_a_missing_file_is_an_error_with_its_name(moorage: Run, arguments: tuple[str, ...]) -> None:
     assert moorage(*arguments) == Ended(1, "", "error: nofile: No such file or directory\n")

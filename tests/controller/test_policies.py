@@ -66,7 +66,7 @@ def test_a_refused_edit_keeps_the_last_good_profile_live() -> None:
 def test_a_policy_refused_from_the_start_is_told_with_its_reason_until_it_is_mended_or_deleted() -> None:
     store = PolicyStore(build)
     refused = store.replace(manifest("gold", weights={"Nonsense": 1}, schedulerName="shiny"))
-    words = "SchedulingPolicy gold is refused: there is no plugin 'Nonsense'; `moorage plugins` lists those there are"
+    words = "SchedulingPolicy gold is refused: there is no plugin 'Nonsense'; `moorage plugins` lists the known ones"
     assert refused == Changes(refused={"shiny": words})
     assert store.replace(manifest("gold", generation=2, weights={"Nonsense": 2}, schedulerName="shiny")) == Changes()
     again = store.replace(manifest("gold", generation=3, weights={"NodePorts": 1}, schedulerName="shiny"))
