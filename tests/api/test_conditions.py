@@ -14,7 +14,7 @@ from moorage.api.conditions import (
     merge,
     summarize,
 )
-from moorage.api.v1alpha1 import Condition
+from moorage.api.policy_status import Condition
 
 NOW = datetime(2026, 11, 30, 1, 0, 0, 123456, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=5)

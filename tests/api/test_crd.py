@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field
 
 from api.admission import compiled
 from moorage.api.crd import crd, render
+from moorage.api.policy_spec import SchedulingPolicySpec
 from moorage.api.schema import structural_schema
-from moorage.api.v1alpha1 import SchedulingPolicySpec
 
 CRD_FILE = Path(__file__).parents[2] / "crds" / "scheduling.moorage.dev_schedulingpolicies.yaml"
 VERSION = crd()["spec"]["versions"][0]

@@ -26,4 +26,4 @@ def test_kopf_s_own_words_about_requests_that_fail_are_left_out(level: str) -> N
     for name in ("kopf._cogs.clients.api", "kopf._cogs.clients.watching", "kopf._core.reactor.observation"):
         assert not logging.getLogger(name).isEnabledFor(logging.ERROR)
     assert logging.getLogger("kopf.activities.authentication").isEnabledFor(logging.ERROR)
-    assert logging.getLogger("moorage.controller.handlers").isEnabledFor(logging.INFO)
+    assert logging.getLogger("moorage.controller.policy_watch").isEnabledFor(logging.INFO)

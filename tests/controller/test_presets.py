@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from moorage.api.v1alpha1 import SchedulingPolicySpec
+from moorage.api.policy_spec import SchedulingPolicySpec
 from moorage.controller.presets import PRESETS, expand_preset
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import snapshot_of
-from moorage.api.plugins import PluginEntry, Plugins, PluginSet
+from moorage.api.plugin_config import PluginEntry, Plugins, PluginSet
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cycle.plan import plan_for
 from moorage.framework.profile import Profile, ProfileSpec

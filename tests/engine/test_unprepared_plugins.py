@@ -3,7 +3,7 @@
 import pytest
 
 from builders import node, pod, snapshot_of
-from moorage.api.plugins import Plugins
+from moorage.api.plugin_config import Plugins
 from moorage.engine.cycle.decision import CycleError
 from moorage.engine.cycle.fit_error import FitError
 from moorage.engine.cycle.scheduling_cycle import Attempt, ScheduleResult, run_cycle

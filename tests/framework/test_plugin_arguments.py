@@ -1,4 +1,4 @@
-from moorage.api.plugins import PluginConfig
+from moorage.api.plugin_config import PluginConfig
 from moorage.framework.plugin_arguments import build_plugin, read_arguments
 from moorage.framework.profile import ProfileSpec
 from moorage.plugins.upstream.node_resources_fit import NodeResourcesFit

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from moorage.api.extender import Extender
-from moorage.api.plugins import PluginConfig, Plugins
+from moorage.api.plugin_config import PluginConfig, Plugins
 from moorage.errors import ConfigurationError, UnknownPlugin
 from moorage.framework.defaults import DEFAULT_PLUGINS
 from moorage.framework.extension_points import ScorePlugin

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from builders import pod
 from fakes import FakeClock, FakeObserver, FakeRecorder
-from moorage.api.plugins import Plugins
+from moorage.api.plugin_config import Plugins
 from moorage.engine.cycle.decision import Decision, Diagnosis
 from moorage.engine.outcomes import (
     Bind,

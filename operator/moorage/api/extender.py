@@ -10,7 +10,7 @@ from pydantic import Field
 
 from moorage.api.base import ApiModel, ListOf, QualifiedName, Rule, map_list
 from moorage.api.duration import GoDuration, parse_duration
-from moorage.api.plugins import INT32_MAX
+from moorage.api.plugin_config import INT32_MAX
 
 PATH_LENGTH = 1024
 URL_LENGTH = 2048

@@ -22,7 +22,7 @@ PatternList = Annotated[
 ZoneList = Annotated[tuple[LabelValue, ...], ListOf, Field(max_length=VALUES, json_schema_extra=list_type("set"))]
 
 
-class LabelSelectorRequirement(ApiModel):
+class NodeLabelRequirement(ApiModel):
     """A condition on one label."""
 
     rules = (
@@ -46,7 +46,7 @@ class LabelSelectorRequirement(ApiModel):
     """The values of In and NotIn."""
 
 
-class LabelSelector(ApiModel):
+class NodeLabelSelector(ApiModel):
     """A selector over labels, as metav1.LabelSelector: all its parts must hold; an empty one matches everything."""
 
     match_labels: Annotated[dict[str, Annotated[str, Field(max_length=63)]], WithoutNulls] = Field(
@@ -54,7 +54,7 @@ class LabelSelector(ApiModel):
     )
     """Labels with the values that they must have."""
     match_expressions: Annotated[
-        tuple[LabelSelectorRequirement, ...],
+        tuple[NodeLabelRequirement, ...],
         ListOf,
         Field(max_length=EXPRESSIONS, json_schema_extra=list_type("atomic")),
     ] = ()
@@ -79,10 +79,10 @@ class ZoneFilter(ApiModel):
     """Zones whose nodes are refused, also when `allow` names them."""
 
 
-class Filters(ApiModel):
+class FiltersSection(ApiModel):
     """Hard rules; a node must pass all of them."""
 
-    node_selector: LabelSelector | None = Field(default=None, json_schema_extra={"x-kubernetes-map-type": "atomic"})
+    node_selector: NodeLabelSelector | None = Field(default=None, json_schema_extra={"x-kubernetes-map-type": "atomic"})
     """A selector that nodes' labels must match."""
     instance_types: InstanceTypeFilter | None = None
     """Instance types that are allowed or denied."""

@@ -31,7 +31,7 @@ class UtilizationShapePoint(ApiModel):
     """The score at that utilization, 0 to 10; between points it runs straight."""
 
 
-class Resources(ApiModel):
+class ResourcesSection(ApiModel):
     """How much of a node's resources should be in use: the arguments of NodeResourcesFit."""
 
     rules = (
@@ -81,7 +81,7 @@ class InstanceTypeScore(ApiModel):
     """The score of nodes that match, 0 to 10."""
 
 
-class InstanceTypes(ApiModel):
+class InstanceTypesSection(ApiModel):
     """Ranks nodes by their instance type."""
 
     scores: Annotated[
@@ -127,7 +127,7 @@ class LifecycleSource(ApiModel):
     """Values that mean reserved capacity."""
 
 
-class Lifecycle(ApiModel):
+class LifecycleSection(ApiModel):
     """Ranks nodes by whether they are spot, on-demand or reserved."""
 
     prefer: Literal["spot", "on-demand", "none"] = "spot"
@@ -143,7 +143,7 @@ class Lifecycle(ApiModel):
     AKS, and node.kubernetes.io/lifecycle."""
 
 
-class Zones(ApiModel):
+class ZonesSection(ApiModel):
     """Spreads pods over zones, and prefers some zones."""
 
     spread: Literal["Ignore", "Prefer", "Require"] = "Prefer"
@@ -158,7 +158,7 @@ class Zones(ApiModel):
     """Scores of zones, 0 to 10, by `topology.kubernetes.io/zone`; added to the score of the spreading."""
 
 
-class Gpu(ApiModel):
+class GpuSection(ApiModel):
     """Keeps GPU nodes for the pods that need them, and ranks them for these."""
 
     resources: Annotated[

@@ -9,9 +9,9 @@ from pydantic import Field
 
 from moorage.api.base import ApiModel, LabelValue, ListOf, Rule, Weight, WithoutNulls, list_type, map_list
 from moorage.api.extender import Extender, repeated_resources
-from moorage.api.plugins import PluginConfig, Plugins
-from moorage.api.policy_filters import Filters
-from moorage.api.policy_scores import Gpu, InstanceTypes, Lifecycle, Resources, Zones
+from moorage.api.plugin_config import PluginConfig, Plugins
+from moorage.api.policy_filters import FiltersSection
+from moorage.api.policy_scores import GpuSection, InstanceTypesSection, LifecycleSection, ResourcesSection, ZonesSection
 
 WEIGHTS = 64
 EXTENDERS = 16
@@ -22,7 +22,7 @@ MAX_BACKOFF_SECONDS = 3600
 Preset = Literal["Default", "BinPack", "Spread", "SpotFirst", "GpuPack"]
 
 
-class Preemption(ApiModel):
+class PreemptionSection(ApiModel):
     """Whether and how pods of lower priority make room."""
 
     enabled: bool = True
@@ -32,7 +32,7 @@ class Preemption(ApiModel):
     breaks one: victims go through the eviction subresource."""
 
 
-class Backoff(ApiModel):
+class BackoffSection(ApiModel):
     """How long a pod waits after a failed attempt; the wait doubles from the initial one to the maximum."""
 
     rules = (
@@ -94,34 +94,34 @@ class SchedulingPolicySpec(ApiModel):
     SpotFirst: lifecycle.prefer spot; weight Lifecycle 10.
     GpuPack: gpu with its defaults; resources.strategy MostAllocated, resources.weights nvidia.com/gpu 5, cpu 1,
     memory 1."""
-    filters: Filters = Filters()
+    filters: FiltersSection = FiltersSection()
     """Hard rules for nodes; all must hold."""
     weights: Annotated[dict[str, Weight], WithoutNulls] = Field(default_factory=dict, max_length=WEIGHTS)
     """The weight of each score by plugin name, 0 to 100; 0 switches the score off, any other weight switches it on. A
     name that is absent has the preset's weight, else its default one."""
-    resources: Resources = Resources()
+    resources: ResourcesSection = ResourcesSection()
     """How much of a node's resources should be in use."""
-    instance_types: InstanceTypes | None = None
+    instance_types: InstanceTypesSection | None = None
     """Ranks nodes by instance type. Absent: as the preset says, else not ranked; {}: the default table."""
-    lifecycle: Lifecycle | None = None
+    lifecycle: LifecycleSection | None = None
     """Ranks nodes by whether they are spot, on-demand or reserved. Absent: as the preset says, else not
     ranked; {}: spot is preferred."""
-    zones: Zones | None = None
+    zones: ZonesSection | None = None
     """Spreads pods over zones. Absent: as the preset says, else only as kube-scheduler does by default; {}: by
     workload, as a preference."""
-    gpu: Gpu | None = None
+    gpu: GpuSection | None = None
     """Keeps GPU nodes for pods that ask for GPUs, and packs them. Absent: as the preset says, else
     GPUs are a resource like any other."""
     extenders: Annotated[
         tuple[Extender, ...], ListOf, Field(max_length=EXTENDERS, json_schema_extra=list_type("atomic"))
     ] = ()
     """Web services that are asked besides the plugins, in this order; the ignorable ones last."""
-    preemption: Preemption = Preemption()
+    preemption: PreemptionSection = PreemptionSection()
     """Whether and how pods of lower priority make room."""
     percentage_of_nodes_to_score: Annotated[int, Field(ge=0, le=100)] | None = None
     """How many of the nodes must have been found to fit before ranking starts, never less than 100 nodes; 0: 50 % of
     small and 5 % of large clusters. Absent: 100 where the policy packs or prices, else the process's."""
-    backoff: Backoff | None = None
+    backoff: BackoffSection | None = None
     """How long a pod waits after a failed attempt."""
     plugins: Plugins = Plugins()
     """kube-scheduler's plugins by extension point, for what the fields above cannot say."""

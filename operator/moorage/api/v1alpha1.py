@@ -1,7 +1,4 @@
-"""SchedulingPolicy, version v1alpha1: what users write and read.
-
-The parts stand in `policy_spec`, `policy_filters`, `policy_scores` and `policy_status`; everyone else finds them here.
-"""
+"""The SchedulingPolicy object, version v1alpha1. Its parts are in `policy_spec` and `policy_status`."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -10,70 +7,10 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, ValidationError
 
 from moorage.api.base import LABEL_VALUE_LENGTH, ApiModel, ListOf, Rule
-from moorage.api.extender import Extender, ExtenderManagedResource, ExtenderTLSConfig
-from moorage.api.faults import faults_of
-from moorage.api.plugins import PluginConfig, PluginEntry, Plugins, PluginSet
-from moorage.api.policy_filters import (
-    Filters,
-    InstanceTypeFilter,
-    LabelSelector,
-    LabelSelectorRequirement,
-    LifecycleClass,
-    ZoneFilter,
-)
-from moorage.api.policy_scores import (
-    Gpu,
-    InstanceTypes,
-    InstanceTypeScore,
-    Lifecycle,
-    LifecycleSource,
-    Resources,
-    UtilizationShapePoint,
-    Zones,
-)
-from moorage.api.policy_spec import Backoff, Preemption, Preset, SchedulingPolicySpec
-from moorage.api.policy_status import Condition, PodCounts, SchedulingPolicyStatus
+from moorage.api.policy_spec import SchedulingPolicySpec
+from moorage.api.policy_status import SchedulingPolicyStatus
+from moorage.api.validation_faults import faults_of
 from moorage.errors import InvalidPolicy
-
-__all__ = [
-    "API_VERSION",
-    "DEFAULT_SCHEDULER_NAME",
-    "GROUP",
-    "KIND",
-    "PLURAL",
-    "VERSION",
-    "Backoff",
-    "Condition",
-    "Extender",
-    "ExtenderManagedResource",
-    "ExtenderTLSConfig",
-    "Filters",
-    "Gpu",
-    "InstanceTypeFilter",
-    "InstanceTypeScore",
-    "InstanceTypes",
-    "LabelSelector",
-    "LabelSelectorRequirement",
-    "Lifecycle",
-    "LifecycleClass",
-    "LifecycleSource",
-    "ObjectMeta",
-    "PluginConfig",
-    "PluginEntry",
-    "PluginSet",
-    "Plugins",
-    "PodCounts",
-    "Preemption",
-    "Preset",
-    "Resources",
-    "SchedulingPolicy",
-    "SchedulingPolicySpec",
-    "SchedulingPolicyStatus",
-    "UtilizationShapePoint",
-    "ZoneFilter",
-    "Zones",
-    "parse_policy",
-]
 
 GROUP = "scheduling.moorage.dev"
 VERSION = "v1alpha1"

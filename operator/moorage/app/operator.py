@@ -27,8 +27,8 @@ from moorage.app.election import Election
 from moorage.app.endpoints import Vitals, endpoints
 from moorage.app.process import Parts, World
 from moorage.configuration.process_configuration import ProcessConfiguration
-from moorage.controller.handlers import PolicyWatch
 from moorage.controller.policy_keeper import run_in
+from moorage.controller.policy_watch import PolicyWatch
 from moorage.errors import MoorageError
 from moorage.runtime.api_resources import SCHEDULING_POLICY
 from moorage.runtime.clock import SystemClock

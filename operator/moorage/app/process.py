@@ -11,8 +11,8 @@ from random import Random, SystemRandom
 from typing import Any
 
 from moorage.configuration.process_configuration import ProcessConfiguration
-from moorage.controller.facts import EngineFacts
 from moorage.controller.policies import PolicyStore
+from moorage.controller.policy_facts import EngineFacts
 from moorage.controller.policy_keeper import PolicyKeeper
 from moorage.controller.policy_profiles import build_profile
 from moorage.controller.status_writer import PolicyStatusWriter

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from moorage.api.plugins import Plugins
+from moorage.api.plugin_config import Plugins
 from moorage.configuration.loading import KubeSchedulerConfiguration, KubeSchedulerProfile
 from moorage.framework import plugin_sets
 from moorage.framework.profile import Profile

@@ -9,8 +9,8 @@ Plugin arguments stay mappings here. The caller passes `check_profile`, which bu
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from moorage.api.faults import message_of
 from moorage.api.v1alpha1 import DEFAULT_SCHEDULER_NAME
+from moorage.api.validation_faults import message_of
 from moorage.configuration.element_checks import ExtenderCheck, ProfileCheck, extender_faults, profile_faults
 from moorage.configuration.field_hints import FieldHints
 from moorage.configuration.plugin_names import plugin_faults, plugin_warnings, unknown_plugins

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, Field
 from moorage.api.base import ApiModel, LabelValue, ListOf, Rule, map_list
 from moorage.api.duration import GoDuration, parse_duration
 from moorage.api.extender import Extender, repeated_resources
-from moorage.api.plugins import INT32_MAX, PluginConfig, Plugins, PluginSet
+from moorage.api.plugin_config import INT32_MAX, PluginConfig, Plugins, PluginSet
 
 API_VERSION: Literal["kubescheduler.config.k8s.io/v1"] = "kubescheduler.config.k8s.io/v1"
 KIND: Literal["KubeSchedulerConfiguration"] = "KubeSchedulerConfiguration"

@@ -1,4 +1,4 @@
 """From SchedulingPolicy objects to live profiles and conditions.
 
-`presets`, `compile` and `policies` are pure; `handlers` is the only place that knows kopf.
+`presets`, `compile` and `policies` are pure; `policy_watch` is the only place that knows kopf.
 """

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from moorage.api.v1alpha1 import Filters
+from moorage.api.policy_filters import FiltersSection
 
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 ZONE = "topology.kubernetes.io/zone"
@@ -23,7 +23,7 @@ def is_pattern(instance_type: str) -> bool:
     return not _PATTERN_CHARACTERS.isdisjoint(instance_type)
 
 
-def added_affinity(filters: Filters, written: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def added_affinity(filters: FiltersSection, written: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """Return a `v1.NodeAffinity` that holds the filters and what the policy wrote there itself.
 
     None where what the policy wrote has to stay as it is: there are no filters, or it is refused anyway.
@@ -51,7 +51,7 @@ def _is_node_affinity(written: Any) -> bool:
     )
 
 
-def _expressions(filters: Filters) -> Iterator[dict[str, Any]]:
+def _expressions(filters: FiltersSection) -> Iterator[dict[str, Any]]:
     if filters.node_selector:
         for key, value in filters.node_selector.match_labels.items():
             yield _expression(key, "In", [value])

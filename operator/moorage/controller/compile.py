@@ -11,14 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from moorage.api.v1alpha1 import (
-    PluginConfig,
-    PluginEntry,
-    Plugins,
-    PluginSet,
-    SchedulingPolicy,
-    SchedulingPolicySpec,
-)
+from moorage.api.plugin_config import PluginConfig, PluginEntry, Plugins, PluginSet
+from moorage.api.policy_spec import SchedulingPolicySpec
+from moorage.api.v1alpha1 import SchedulingPolicy
 from moorage.controller.added_affinity import added_affinity, is_pattern
 from moorage.controller.presets import expand_preset
 from moorage.framework.profile import PolicyReference, ProfileSettings, ProfileSpec

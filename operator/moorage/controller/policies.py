@@ -62,7 +62,7 @@ class Changes:
 
 
 @dataclass(slots=True)
-class _Known:
+class _KnownPolicy:
     """A policy as it was last seen, and its last good profile."""
 
     name: str
@@ -92,7 +92,7 @@ class PolicyStore:
     build: Callable[[SchedulingPolicy], Profile]
     reserved: Collection[str] = ()
     """schedulerNames that the configuration file has, and no policy may take."""
-    _known: dict[str, _Known] = field(default_factory=dict)
+    _known: dict[str, _KnownPolicy] = field(default_factory=dict)
     _live: dict[str, Profile] = field(default_factory=dict)
     _refused: dict[str, str] = field(default_factory=dict)
 
@@ -128,7 +128,7 @@ class PolicyStore:
         if known is None or known.uid != uid:
             spec = manifest.get("spec") or {}
             created = _created(metadata.get("creationTimestamp"))
-            known = _Known(name, uid, created, str(spec.get("schedulerName") or name), generation=-1)
+            known = _KnownPolicy(name, uid, created, str(spec.get("schedulerName") or name), generation=-1)
             known.conditions = _conditions(manifest)
             self._known[name] = known
         if generation <= known.generation and generation > 0:
@@ -158,14 +158,14 @@ class PolicyStore:
         self._live, self._refused = live, refused
         return changes
 
-    def _owners(self) -> dict[str, _Known]:
-        owners: dict[str, _Known] = {}
+    def _owners(self) -> dict[str, _KnownPolicy]:
+        owners: dict[str, _KnownPolicy] = {}
         for known in sorted(self._known.values(), key=lambda known: known.age_order):
             if known.scheduler_name not in self.reserved:
                 owners.setdefault(known.scheduler_name, known)
         return owners
 
-    def _verdict(self, known: _Known) -> PolicyState:
+    def _verdict(self, known: _KnownPolicy) -> PolicyState:
         owner = self._owners().get(known.scheduler_name)
         refusal = known.refusal if owner is known else _conflict(known.scheduler_name, owner)
         return PolicyState(
@@ -179,7 +179,7 @@ class PolicyStore:
         )
 
 
-def _conflict(scheduler_name: str, owner: _Known | None) -> PolicyRefusal:
+def _conflict(scheduler_name: str, owner: _KnownPolicy | None) -> PolicyRefusal:
     holder = f"the older policy {owner.name}" if owner else "a profile of the configuration file"
     message = f"schedulerName {scheduler_name} belongs to {holder}; create this policy with another schedulerName"
     return PolicyRefusal("NameConflict", message)

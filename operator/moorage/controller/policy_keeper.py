@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from moorage.api.policy_status import Condition
 from moorage.api.v1alpha1 import API_VERSION, KIND
 from moorage.controller.policies import Changes, PolicyState, PolicyStore
-from moorage.controller.report import Numbers, status_of
+from moorage.controller.policy_report import Numbers, status_of
 from moorage.engine.messages import Message, ProfileChanged, ProfileRefused, ProfileRemoved
 from moorage.errors import ApiError, ApiUnreachable, NotFound
 from moorage.runtime.client.reachability import level_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from moorage.api.v1alpha1 import Preset, SchedulingPolicySpec
+from moorage.api.policy_spec import Preset, SchedulingPolicySpec
 
 PRESETS: Mapping[Preset, Mapping[str, Any]] = {
     "Default": {},

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from moorage.api.faults import message_of
+from moorage.api.validation_faults import message_of
 from moorage.errors import Fault, Location
 from moorage.framework.extension_points import Plugin
 from moorage.framework.profile import ProfileSpec

@@ -6,7 +6,7 @@ Upstream: pkg/scheduler/apis/config/v1/default_plugins.go (mergePlugins), pkg/sc
 
 from collections.abc import Mapping
 
-from moorage.api.plugins import PluginEntry, Plugins, PluginSet
+from moorage.api.plugin_config import PluginEntry, Plugins, PluginSet
 from moorage.errors import Fault
 from moorage.framework.extension_points import (
     BindPlugin,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from moorage.api.extender import Extender
-from moorage.api.plugins import PluginConfig, Plugins
+from moorage.api.plugin_config import PluginConfig, Plugins
 from moorage.framework.extension_points import (
     BindPlugin,
     FilterPlugin,

@@ -13,7 +13,7 @@ from typing import Any, Self, cast
 
 from pydantic import ValidationError
 
-from moorage.api.plugins import PluginConfig, PluginEntry, Plugins, PluginSet
+from moorage.api.plugin_config import PluginConfig, PluginEntry, Plugins, PluginSet
 from moorage.errors import ConfigurationError, Fault, UnknownPlugin
 from moorage.framework import plugin_sets
 from moorage.framework.defaults import DEFAULT_GATES, DEFAULT_PLUGINS, GATED_PLUGINS

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from moorage.api.policy_scores import Gpu as GpuSection
+from moorage.api.policy_scores import GpuSection
 from moorage.framework.extension_points import MAX_NODE_SCORE, FilterPlugin, FilterResult, Rejection, ScorePlugin
 from moorage.framework.status import Code
 from moorage.plugins.shared.score_tables import TABLE_UNIT

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from moorage.api.policy_filters import PatternList
-from moorage.api.policy_scores import InstanceTypes
+from moorage.api.policy_scores import InstanceTypesSection
 from moorage.plugins.shared.node_evaluation import NodeEvaluation, NodeEvaluationPlugin
 from moorage.plugins.shared.score_tables import TABLE_UNIT, has_new_labels
 
@@ -26,7 +26,7 @@ LABEL = "node.kubernetes.io/instance-type"
 REASON = "node(s) had an instance type that the policy excludes"
 
 
-class InstanceType(NodeEvaluationPlugin, InstanceTypes):
+class InstanceType(NodeEvaluationPlugin, InstanceTypesSection):
     """Filters and scores by the label node.kubernetes.io/instance-type; its table is the policy's `instanceTypes`."""
 
     default_weight = 3

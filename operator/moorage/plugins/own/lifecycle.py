@@ -12,8 +12,7 @@ import numpy as np
 
 from moorage.api.base import ListOf
 from moorage.api.policy_filters import LifecycleClass
-from moorage.api.policy_scores import Lifecycle as LifecycleSection
-from moorage.api.policy_scores import LifecycleSource
+from moorage.api.policy_scores import LifecycleSection, LifecycleSource
 from moorage.plugins.shared.node_evaluation import NodeEvaluation, NodeEvaluationPlugin
 from moorage.plugins.shared.score_tables import TABLE_UNIT, has_new_labels
 

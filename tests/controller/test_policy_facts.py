@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from moorage.controller.facts import FAILURES_IN_A_ROW, EngineFacts
 from moorage.controller.policies import PolicyState
+from moorage.controller.policy_facts import FAILURES_IN_A_ROW, EngineFacts
 from moorage.engine.scheduler import Scheduler
 from moorage.framework.profile import Profile
 from moorage.plugins.upstream.priority_sort import PrioritySort

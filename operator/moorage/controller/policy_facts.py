@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from moorage.controller.policies import PolicyState
-from moorage.controller.report import Numbers
+from moorage.controller.policy_report import Numbers
 from moorage.engine.scheduler import Scheduler
 from moorage.framework.profile import Profile
 from moorage.runtime.tally import Tally
