@@ -68,7 +68,7 @@ def test_a_wrong_argument_is_refused_with_its_plugin_and_what_was_probably_meant
     config = [argument("InterPodAffinity", hardPodAffinityWeight=101), argument("NodeResourcesFit", ignoredResource=[])]
     assert refused(resources={"strategy": "MostAllocated"}, pluginConfig=config) == [
         (
-            "spec.pluginConfig[1].args.ignoredResource: is no argument of plugin NodeResourcesFit; "
+            "spec.pluginConfig[1].args.ignoredResource: is not an argument of plugin NodeResourcesFit; "
             "did you mean ignoredResources?"
         ),
         (
@@ -81,21 +81,21 @@ def test_a_wrong_argument_is_refused_with_its_plugin_and_what_was_probably_meant
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        (argument("NodeName", colour="red"), "colour: is no argument of plugin NodeName; it takes none"),
+        (argument("NodeName", colour="red"), "colour: is not an argument of plugin NodeName; it takes none"),
         (
             argument("DefaultPreemption", colour="red"),
             (
-                "colour: is no argument of plugin DefaultPreemption; there are minCandidateNodesPercentage, "
+                "colour: is not an argument of plugin DefaultPreemption; use one of minCandidateNodesPercentage, "
                 "minCandidateNodesAbsolute"
             ),
         ),
         (
             argument("NodeResourcesFit", scoringStrategy={"type": "MostAllocated", "resource": []}),
-            "scoringStrategy.resource: is no argument of plugin NodeResourcesFit; did you mean resources?",
+            "scoringStrategy.resource: is not an argument of plugin NodeResourcesFit; did you mean resources?",
         ),
         (
             argument("NodeResourcesFit", scoringStrategy={"type": "MostAllocated", "resources": [{"nam": "cpu"}]}),
-            "scoringStrategy.resources[0].nam: is no argument of plugin NodeResourcesFit; did you mean name?",
+            "scoringStrategy.resources[0].nam: is not an argument of plugin NodeResourcesFit; did you mean name?",
         ),
     ],
 )

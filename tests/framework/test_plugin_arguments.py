@@ -9,7 +9,7 @@ def test_null_is_the_same_as_no_value() -> None:
     config = PluginConfig(name="NodeResourcesFit", args=nothing)
     spec = ProfileSpec(scheduler_name="nulls", plugin_config=(config,))
 
-    plugin = build_plugin(NodeResourcesFit, read_arguments(spec).values["NodeResourcesFit"], {})
+    plugin = build_plugin(NodeResourcesFit, read_arguments(spec, {}).values["NodeResourcesFit"], {})
 
     assert isinstance(plugin, NodeResourcesFit)
     assert plugin.scoring_strategy == NodeResourcesFit().scoring_strategy

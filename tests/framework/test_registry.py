@@ -186,7 +186,7 @@ def test_unknown_plugin_is_refused_with_the_one_that_was_meant() -> None:
         ({"preScore": {"enabled": [{"name": "ImageLocality"}]}}, "ImageLocality has no extension point preScore"),
         ({"permit": {"enabled": [{"name": "NodeName"}]}}, "NodeName has no extension point permit"),
         ({"filter": {"enabled": [{"name": "NodeName"}, {"name": "NodeName"}]}}, "NodeName is enabled twice"),
-        ({"queueSort": {"disabled": [{"name": "*"}]}}, "exactly one plugin sorts the queue, not none"),
+        ({"queueSort": {"disabled": [{"name": "*"}]}}, "exactly one plugin must sort the queue, not none"),
         ({"bind": {"disabled": [{"name": "DefaultBinder"}]}}, "at least one Bind plugin is needed"),
     ],
 )

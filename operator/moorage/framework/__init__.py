@@ -1,4 +1,5 @@
-"""The scheduling framework: extension points, statuses, the snapshot that plugins read, profiles and their registry.
+"""The scheduling framework: extension points, statuses, profiles and the plugin registry.
 
-Plugins and the engine meet here; neither knows the other. No I/O, no clock, no randomness.
+Plugins and the engine depend on this package and never on each other. It does no I/O and uses no clock and no
+randomness.
 """

@@ -1,7 +1,7 @@
-"""What happens in a cluster, as the scheduler is told of it.
+"""Cluster events: the changes of objects that the scheduler reacts to.
 
-Informers and binder tasks post these to the inbox; the scheduling loop hands each to `Scheduler.apply`. They are also
-what queueing hints are asked about.
+Informers and binder tasks post events to the inbox, and the scheduling loop passes each one to `Scheduler.apply`.
+Queueing hints receive the same events.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from msgspec import Struct
 
 
 class Action(Enum):
-    """What happened to an object."""
+    """The kind of a change."""
 
     ADD = "Add"
     UPDATE = "Update"
@@ -23,7 +23,7 @@ class Action(Enum):
 class ClusterEvent(Struct, frozen=True):
     """One change of one object: `old` is None for ADD, `new` is None for DELETE.
 
-    `kind` is the Kubernetes kind of the digested object (`Pod`, `Node`, `PersistentVolumeClaim`, ...).
+    `kind` is the Kubernetes kind of the decoded object (`Pod`, `Node`, `PersistentVolumeClaim`, ...).
     """
 
     kind: str
@@ -33,20 +33,20 @@ class ClusterEvent(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """The name that metrics and logs use, such as `NodeAdd`."""
+        """The event's name in metrics and logs, such as `NodeAdd`."""
         return f"{self.kind}{self.action.value}"
 
 
 def added(kind: str, new: object) -> ClusterEvent:
-    """Tell of an object that is new to the watcher."""
+    """Return the event for a new object."""
     return ClusterEvent(kind, Action.ADD, None, new)
 
 
 def updated(kind: str, old: object, new: object) -> ClusterEvent:
-    """Tell of an object's change."""
+    """Return the event for a changed object."""
     return ClusterEvent(kind, Action.UPDATE, old, new)
 
 
 def deleted(kind: str, old: object) -> ClusterEvent:
-    """Tell of an object that is gone."""
+    """Return the event for a deleted object."""
     return ClusterEvent(kind, Action.DELETE, old, None)

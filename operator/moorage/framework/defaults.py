@@ -1,4 +1,4 @@
-"""kube-scheduler 1.36's defaults: its plugins, their weights, its feature gates.
+"""The defaults of kube-scheduler 1.36: plugins, their weights, and feature gates.
 
 Upstream: pkg/scheduler/apis/config/v1/default_plugins.go, pkg/features/kube_features.go.
 """
@@ -27,7 +27,7 @@ DEFAULT_PLUGINS: Mapping[str, int] = {
     "DefaultBinder": 0,
     "NodeDeclaredFeatures": 0,
 }
-"""kube-scheduler 1.36's default plugins, in the order in which they run, with the weights of their scores."""
+"""The default plugins, in the order in which they run, with the weights of their scores."""
 
 DEFAULT_GATES: Mapping[str, bool] = {
     "NodeDeclaredFeatures": True,
@@ -35,7 +35,7 @@ DEFAULT_GATES: Mapping[str, bool] = {
     "TaintTolerationComparisonOperators": False,
     "VolumeLimitScaling": False,
 }
-"""Feature gates that a default profile heeds, as kube-scheduler 1.36 has them."""
+"""The feature gates that plugins read, with their default states."""
 
 GATED_PLUGINS: Mapping[str, str] = {"NodeDeclaredFeatures": "NodeDeclaredFeatures"}
-"""Default plugins that are there only while a gate is on."""
+"""Default plugins that run only while a feature gate is on, and the names of their gates."""

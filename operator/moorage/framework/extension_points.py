@@ -1,15 +1,15 @@
 """The extension points, in the order in which a scheduling cycle runs them.
 
-A plugin is one frozen pydantic class in one file: its fields are its arguments (as in `pluginConfig`), its methods are
-the extension points that it implements. A plugin implements a point by deriving from its class below. It is given a
-pod and a snapshot, and it answers with values: it performs no I/O, keeps nothing between cycles (but see
-`Snapshot.memo`) and never changes what it is given.
+A plugin is one frozen pydantic class in one file. Its fields are its arguments (as in `pluginConfig`), and its methods
+are its extension points. A plugin implements a point by deriving from the class of that point below. It receives a pod
+and a snapshot and returns values. It does no I/O, keeps nothing between cycles except through `Snapshot.memo`, and
+never changes its arguments.
 
-    PreEnqueue -> (queue) -> PreFilter -> Filter -> PostFilter            (nothing fits)
-                                                 -> PreScore -> Score -> NormalizeScore -> Reserve -> (Bind, outside)
+    PreEnqueue -> (queue) -> PreFilter -> Filter -> PostFilter            (no node fits)
+                                                 -> PreScore -> Score -> NormalizeScore -> Reserve -> (PreBind, Bind)
 
-What a plugin learns in PreFilter or PreScore it returns as its state, of whatever type it likes; the framework hands
-it back to the later points of the same cycle.
+PreFilter and PreScore return a state of any type. The framework passes it to the plugin's later points of the same
+cycle. The runtime carries out PreBind and Bind after the cycle.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 S = TypeVar("S")
 
 MAX_NODE_SCORE = 100
-"""Every plugin's normalised score lies in 0..MAX_NODE_SCORE (upstream `framework.MaxNodeScore`)."""
+"""The highest normalized score; the lowest is 0 (upstream `framework.MaxNodeScore`)."""
 
 
 class Plugin(BaseModel):  # noqa: PLW1641 - the hash is set where pydantic cannot replace it
-    """The base of all plugins; the class's name is the plugin's name.
+    """The base of all plugins; the name of the class is the name of the plugin.
 
-    Plugins compare and hash by identity, so that a live plugin can key what was computed for it. A plugin that heeds
-    feature gates finds the names of those that are on in its validation context, as `feature_gates`.
+    Plugins compare and hash by identity, so that a plugin can be the key of its memoized values. A plugin that depends
+    on feature gates finds the names of the enabled gates in its validation context, under `feature_gates`.
     """
 
     model_config = ConfigDict(
@@ -52,18 +52,21 @@ class Plugin(BaseModel):  # noqa: PLW1641 - the hash is set where pydantic canno
     )
 
     default_weight: ClassVar[int] = 1
-    """The weight of the Score point where no configuration says otherwise."""
+    """The weight of the plugin's score if no configuration sets one."""
 
     interests: ClassVar[frozenset[str]] = frozenset()
     """Kinds of objects (`Pod`, `Node`, ...) whose changes may make a pod that this plugin rejected schedulable."""
 
+    ignored_resources_argument: ClassVar[str] = ""
+    """The argument that receives the resources that extenders account for (upstream `buildExtenders`); empty: none."""
+
     def __eq__(self, other: object) -> bool:
-        """Two plugins are equal only if they are one."""
+        """Return whether both are the same object."""
         return self is other
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        """Hash by identity, as fast as plain objects do; pydantic has just put in a hash over the fields."""
+        """Hash by identity, as fast as plain objects do; pydantic has just set a hash over the fields."""
         super().__pydantic_init_subclass__(**kwargs)
         cls.__hash__ = object.__hash__  # type: ignore[method-assign]
 
@@ -73,26 +76,26 @@ class Plugin(BaseModel):  # noqa: PLW1641 - the hash is set where pydantic canno
         return type(self).__name__
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
-        """Whether an event of one of the interests may make `pod`, which this plugin rejected, schedulable."""
+        """Return whether an event of one of the `interests` may make `pod`, which this plugin rejected, schedulable."""
         del pod, event
         return True
 
     def pod_warnings(self, pod: Pod) -> Sequence[str]:
-        """Say what in the pod was not understood and is passed over: sentences for an event on the pod."""
+        """Return a sentence for each value of the pod that the plugin ignores; the runtime posts them as events."""
         del pod
         return ()
 
 
 class PreEnqueuePlugin(Plugin, ABC):
-    """May hold a pod back before it enters the active queue."""
+    """A plugin that can keep a pod out of the active queue."""
 
     @abstractmethod
     def pre_enqueue(self, pod: Pod) -> Status:
-        """Admit the pod to the active queue, or say what it waits for."""
+        """Return SUCCESS to admit the pod to the active queue, or a rejection with the reason."""
 
 
 class QueueSortPlugin(Plugin, ABC):
-    """Orders the active queue; a profile has exactly one, and all profiles the same."""
+    """A plugin that orders the active queue; each profile has exactly one, and all profiles use the same."""
 
     @abstractmethod
     def sort_key(self, pod: Pod, queued_at: float) -> tuple[float, ...]:
@@ -100,7 +103,7 @@ class QueueSortPlugin(Plugin, ABC):
 
 
 class PreFilterResult(Struct, Generic[S], frozen=True):
-    """What a PreFilter found: a status, its state for later, and the only nodes worth a look (None: all)."""
+    """A PreFilter's status, its state for later points, and the only nodes to filter (None: all)."""
 
     status: Status = SUCCESS
     state: S | None = None
@@ -108,19 +111,19 @@ class PreFilterResult(Struct, Generic[S], frozen=True):
 
 
 class PreFilterPlugin(Plugin, ABC, Generic[S]):
-    """Looks at the pod and the whole cluster once, before any node is judged."""
+    """A plugin that reads the pod and the whole cluster once, before Filter."""
 
     def skips_filter(self, shape: PodShape) -> bool:
-        """Whether `pre_filter` answers SKIP to all pods of the shape, whatever the cluster is; it is not asked then."""
+        """Return whether `pre_filter` returns SKIP for all pods of the shape in any cluster; it does not run then."""
         del shape
         return False
 
     @abstractmethod
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[S]:
-        """Prepare the cycle; SKIP leaves this plugin's Filter out, a rejection ends the cycle."""
+        """Prepare the cycle; SKIP leaves out this plugin's Filter, a rejection ends the cycle."""
 
     def add_pod(self, state: S, pod: Pod, other: Pod, nodes: Snapshot) -> S:
-        """Return the state as if `other` ran on the one node of `nodes` (a what-if view) as well."""
+        """Return the state as if `other` also ran on the one node of `nodes` (a what-if view)."""
         del pod, other, nodes
         return state
 
@@ -131,9 +134,9 @@ class PreFilterPlugin(Plugin, ABC, Generic[S]):
 
 
 class Rejection(Struct, frozen=True):
-    """One reason and the nodes that it holds for; a node may appear in several rejections of a plugin.
+    """A reason and the nodes that it applies to; a plugin may reject a node for several reasons.
 
-    `code` counts for these nodes; where rejections of one node differ, UNSCHEDULABLE_AND_UNRESOLVABLE wins.
+    If the rejections of a node have different codes, UNSCHEDULABLE_AND_UNRESOLVABLE wins.
     """
 
     nodes: BoolArray
@@ -142,9 +145,9 @@ class Rejection(Struct, frozen=True):
 
 
 class FilterResult(Struct, frozen=True):
-    """A Filter's answer for all nodes of the view.
+    """A Filter's result for all nodes of the view.
 
-    `passed` is computed at once; the rejections, which only a pod that fits nowhere asks for, when they are asked for.
+    `passed` is an array. `rejections` is a function, because the engine calls it only if the pod fits no node.
     """
 
     passed: BoolArray
@@ -152,93 +155,101 @@ class FilterResult(Struct, frozen=True):
 
 
 class FilterPlugin(Plugin, ABC, Generic[S]):
-    """Says which nodes cannot run the pod."""
+    """A plugin that rejects nodes that cannot run the pod."""
 
     without_pre_filter: ClassVar[str] = ""
-    """What Filter fails with, in upstream's words, where this plugin's PreFilter is disabled; empty: it works."""
+    """Upstream's error of Filter if this plugin's PreFilter is disabled; empty: Filter works without it."""
 
     has_static_filter: ClassVar[bool] = False
-    """Whether verdicts follow from shape and nodes alone, whatever runs there: then one is kept a shape."""
+    """Whether `filter` depends only on the pod's shape and the nodes, not on placed pods: the engine then keeps the
+    result for the shape."""
 
     @abstractmethod
     def filter(self, state: S, pod: Pod, nodes: Snapshot) -> FilterResult:
-        """Judge every node of the view; `state` is what this plugin's PreFilter returned (None without one)."""
+        """Filter all nodes of the view; `state` comes from this plugin's PreFilter (None without one)."""
 
 
 class PostFilterPlugin(Plugin, ABC):
-    """Asked, when no node fits, what could be done about it.
+    """A plugin that runs if no node fits.
 
-    One that is a PreFilter too, and whose PreFilter an earlier rejection left out, is not asked: the attempt to make
-    room then fails with `not found`, as upstream's does for want of the plugin's state.
+    A PostFilter plugin that is also a PreFilter plugin does not run if an earlier rejection ended the cycle before its
+    PreFilter. PostFilter then fails with `not found`, as upstream does without the plugin's state.
     """
 
     def post_filter(self, state: Any, pod: Pod) -> Status:
-        """Say what was found; `state` is what this plugin's PreFilter returned."""
+        """Return the status to report; `state` comes from this plugin's PreFilter."""
         del state, pod
         return unschedulable()
 
 
 class PreemptionPlugin(PostFilterPlugin, ABC):
-    """Makes room by evicting pods; the search itself is the engine's (`moorage.engine.preemption.victim_search`)."""
+    """A plugin that enables preemption; the engine searches for victims (`moorage.engine.preemption`)."""
 
     @abstractmethod
     def candidate_count(self, potential: int) -> int:
-        """How many of the `potential` nodes, on which evictions could help, are tried at most."""
+        """Return how many nodes to try at most, of the `potential` nodes where evictions could help."""
 
     def post_filter(self, state: Any, pod: Pod) -> Status:
-        """Leave the search to the engine."""
+        """Return SUCCESS; the engine runs the search instead."""
         del state, pod
         return SUCCESS
 
 
 class PreScoreResult(Struct, Generic[S], frozen=True):
-    """What a PreScore found: SKIP leaves the plugin's Score out, an error ends the cycle."""
+    """A PreScore's status and state: SKIP leaves out the plugin's Score, an error ends the cycle."""
 
     status: Status = SUCCESS
     state: S | None = None
 
 
 class ScorePlugin(Plugin, ABC, Generic[S]):
-    """Ranks the nodes that fit."""
+    """A plugin that ranks the nodes that fit."""
 
     without_pre_score: ClassVar[str] = ""
-    """What Score fails with, in upstream's words, where its PreScore (without one: its PreFilter) is disabled."""
+    """Upstream's error of Score if its PreScore is disabled (its PreFilter, if it has no PreScore); empty: Score works
+    without it."""
 
     has_static_score: ClassVar[bool] = False
-    """Whether `score` follows from the pod's shape, the nodes themselves and their images, whatever runs there: it is
-    kept for the shape, without any state. Scores that are all the same must be normalised by nothing but themselves."""
+    """Whether `score` depends only on the pod's shape, the nodes and their images, not on placed pods: the engine then
+    keeps the scores for the shape and passes no state. If all scores are equal, the result of `normalize` must depend
+    on that score only."""
 
     has_local_score: ClassVar[bool] = False
-    """The same, but that it may also follow from the pods on each node: only nodes whose pods changed are scored again.
-    Such a plugin does not normalise, has no state, and its PreScore does nothing but skip (`skips_score`)."""
+    """Like `has_static_score`, but the score of a node may also depend on its pods: the engine scores only the nodes
+    whose pods changed. Such a plugin has no `normalize` and no state, and its PreScore only skips (`skips_score`)."""
 
     def skips_score(self, shape: PodShape) -> bool:
-        """Whether `pre_score` answers SKIP to all pods of the shape, whatever the nodes are; it is not asked then."""
+        """Return whether `pre_score` returns SKIP for all pods of the shape on any nodes; it does not run then."""
         del shape
         return False
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[S]:
-        """Look at all nodes that fit, once, before they are scored. `nodes.cluster` is the whole snapshot."""
+        """Prepare Score for the nodes that fit, `nodes`; the whole snapshot is `nodes.cluster`."""
         del pod, nodes
         return PreScoreResult()
 
     @abstractmethod
     def score(self, state: S, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Return a raw score for every node of the view, int64."""
+        """Return a raw score for each node of the view, int64."""
 
     def normalize(self, state: S, pod: Pod, nodes: Snapshot, scores: IntArray) -> IntArray:
-        """Bring raw scores into 0..MAX_NODE_SCORE; the default takes them as they are."""
+        """Scale raw scores to 0..MAX_NODE_SCORE; by default, return them unchanged."""
         del state, pod, nodes
         return scores
 
 
-class BindPlugin(Plugin, ABC):
-    """Marks a plugin of the Bind point; the write itself is the runtime's, after the cycle."""
-
-
 class ReservePlugin(Plugin, ABC):
-    """Decides, once a node is chosen, what has to be written besides the binding."""
+    """A plugin that decides, for the chosen node, what PreBind writes before the pod is bound."""
+
+    @property
+    def pre_bind_timeout_seconds(self) -> int | None:
+        """The longest time that PreBind may take for this plugin, in seconds; None: the plugin sets no limit."""
+        return None
 
     @abstractmethod
     def reserve(self, state: Any, pod: Pod, nodes: Snapshot) -> Sequence[object]:
         """Return the intents (`moorage.cluster.intents`) for the one node of the view; PreBind carries them out."""
+
+
+class BindPlugin(Plugin, ABC):
+    """A plugin that enables binding; the runtime writes the binding after the cycle."""

@@ -1,4 +1,4 @@
-"""The usual way from raw scores to 0..MAX_NODE_SCORE.
+"""The default scaling of raw scores to 0..MAX_NODE_SCORE.
 
 Upstream: pkg/scheduler/framework/plugins/helper/normalize_score.go, DefaultNormalizeScore.
 """
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def default_normalize(scores: IntArray, *, reverse: bool = False) -> IntArray:
-    """Scale scores, none of them negative, so that the highest becomes MAX_NODE_SCORE; `reverse` turns them around.
+    """Scale scores so that the highest becomes MAX_NODE_SCORE; with `reverse`, subtract the results from it.
 
-    Where all are 0 there is nothing to scale by: they stay 0, and reversed all become MAX_NODE_SCORE.
+    No score may be negative. If all scores are 0, all results are 0, or MAX_NODE_SCORE with `reverse`.
     """
     highest = int(scores.max(initial=0))
     if highest == 0:

@@ -1,4 +1,4 @@
-"""Plugin arguments: from a profile's `pluginConfig` to plugins, and every fault with its path.
+"""Plugin arguments: builds plugins from a profile's `pluginConfig` and reports each fault with its path.
 
 Upstream: pkg/scheduler/apis/config/scheme and validation, pkg/scheduler/scheduler.go (buildExtenders).
 """
@@ -19,31 +19,35 @@ from moorage.framework.extension_points import Plugin
 from moorage.framework.profile import ProfileSpec
 
 API_VERSION = "kubescheduler.config.k8s.io/v1"
-FIT_PLUGIN = "NodeResourcesFit"
-"""The plugin that lets go of the resources which an extender accounts for."""
 
 
 @dataclass(slots=True)
 class ProfileArguments:
-    """The arguments by plugin name, where each stood, and what is wrong with them already."""
+    """A profile's arguments and their locations by plugin name, and the faults found so far."""
 
     values: dict[str, dict[str, Any]] = field(default_factory=dict)
     locations: dict[str, Location] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
 
-    def faults_of(self, cls: type[Plugin], refusal: ValidationError) -> list[Fault]:
-        """Put a plugin's refusal into faults with paths from the profile down."""
+    def faults_of(self, cls: type[Plugin], error: ValidationError) -> list[Fault]:
+        """Return a plugin's validation errors as faults, with locations that start at the profile."""
         start = self.locations.get(cls.__name__, (cls.__name__,))
-        return [Fault((*start, *error["loc"]), None, _words(cls, error)) for error in refusal.errors(include_url=False)]
+        return [
+            Fault((*start, *detail["loc"]), None, _describe(cls, detail)) for detail in error.errors(include_url=False)
+        ]
 
 
-def read_arguments(spec: ProfileSpec) -> ProfileArguments:
-    """Collect a profile's plugin arguments; resources that extenders account for replace `ignoredResources`."""
+def read_arguments(spec: ProfileSpec, classes: Mapping[str, type[Plugin]]) -> ProfileArguments:
+    """Collect a profile's plugin arguments.
+
+    The resources that extenders account for replace the `ignored_resources_argument` of each plugin that has one.
+    """
     arguments = ProfileArguments()
     for index, config in enumerate(spec.plugin_config):
         here: Location = ("pluginConfig", index)
         if config.name in arguments.values:
-            arguments.faults.append(Fault((*here, "name"), None, f"plugin {config.name} is configured twice"))
+            message = f"plugin {config.name} is configured twice; merge the entries"
+            arguments.faults.append(Fault((*here, "name"), None, message))
         expected = {"apiVersion": API_VERSION, "kind": f"{config.name}Args"}
         arguments.faults += [
             Fault((*here, "args", key), None, f"must be {value}")
@@ -51,55 +55,59 @@ def read_arguments(spec: ProfileSpec) -> ProfileArguments:
             if config.args.get(key, value) != value
         ]
         arguments.locations[config.name] = (*here, "args")
-        # A null is the same as no value, as in every API of Kubernetes.
+        # A null counts as no value, as in all Kubernetes APIs.
         arguments.values[config.name] = {
             key: value for key, value in config.args.items() if key not in expected and value is not None
         }
-    ignored = _resources_left_to_extenders(spec)
+    ignored = _resources_of_extenders(spec)
     if ignored:
-        arguments.values.setdefault(FIT_PLUGIN, {})["ignoredResources"] = ignored
+        for name, found in classes.items():
+            if found.ignored_resources_argument:
+                arguments.values.setdefault(name, {})[found.ignored_resources_argument] = ignored
     return arguments
 
 
-def _resources_left_to_extenders(spec: ProfileSpec) -> list[str]:
+def _resources_of_extenders(spec: ProfileSpec) -> list[str]:
+    """Return the resources that extenders account for instead of the scheduler."""
     managed = (resource for extender in spec.settings.extenders for resource in extender.managed_resources)
     return sorted({resource.name for resource in managed if resource.ignored_by_scheduler})
 
 
-def _words(cls: type[Plugin], error: ErrorDetails) -> str:
-    """Say what is wrong with an argument, and of which plugin; for one that there is not, which there are."""
+def _describe(cls: type[Plugin], error: ErrorDetails) -> str:
+    """Return the message for an invalid argument; for an unknown argument it names the known ones."""
     name, location = cls.__name__, error["loc"]
     if error["type"] != "extra_forbidden":
         return f"{message_of(error)} (plugin {name})"
-    known = _fields_at(cls, location[:-1])
+    known = _field_names(cls, location[:-1])
     if near := get_close_matches(str(location[-1]), known, n=1):
-        return f"is no argument of plugin {name}; did you mean {near[0]}?"
-    hint = f"; there are {', '.join(known)}" if known else "; it takes none" if len(location) == 1 else ""
-    return f"is no argument of plugin {name}{hint}"
+        return f"is not an argument of plugin {name}; did you mean {near[0]}?"
+    hint = f"; use one of {', '.join(known)}" if known else "; it takes none" if len(location) == 1 else ""
+    return f"is not an argument of plugin {name}{hint}"
 
 
-def _fields_at(model: type[BaseModel] | None, location: Location) -> list[str]:
-    """Return the names of the fields at a location below a model; nothing where no model stands there."""
+def _field_names(model: type[BaseModel] | None, location: Location) -> list[str]:
+    """Return the field names of the model at a location below `model`; empty if the location holds no model."""
     for step in location:
         if isinstance(step, str) and model:
-            found = _named(model).get(step)
+            found = _fields(model).get(step)
             model = _model_in(found.annotation) if found else None
-    return list(_named(model)) if model else []
+    return list(_fields(model)) if model else []
 
 
-def _named(model: type[BaseModel]) -> dict[str, FieldInfo]:
+def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """Return a model's fields by the names that users write."""
     return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """Find the model that an annotation speaks of, as `Shape` in `tuple[Shape, ...] | None`."""
+    """Return the model inside an annotation, such as `Shape` in `tuple[Shape, ...] | None`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next(filter(None, map(_model_in, get_args(annotation))), None)
 
 
 def build_plugin(cls: type[Plugin], args: Mapping[str, Any], gates: Mapping[str, bool]) -> Plugin:
-    """Build a plugin of arguments as JSON has them; pydantic's ValidationError where they do not hold."""
+    """Build a plugin from its JSON arguments; raise pydantic's ValidationError if they are invalid."""
     context = {"feature_gates": frozenset(gate for gate, is_on in gates.items() if is_on)}
     text = json.dumps(args, default=str)
     return cls.model_validate_json(text, context=context, by_alias=True, by_name=False)

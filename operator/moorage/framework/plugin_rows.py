@@ -1,4 +1,4 @@
-"""The plugins as `moorage plugins` lists them: extension points, weights, and the arguments that each takes."""
+"""The rows of `moorage plugins`: each plugin with its extension points, weight and arguments."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from moorage.framework.registry import Registry
 
 
 class PluginRow(NamedTuple):
-    """A plugin, as `moorage plugins` lists it."""
+    """One plugin in the list."""
 
     name: str
     extension_points: tuple[str, ...]
     weight: int
-    """The default weight of its score; 0 for a plugin that has none."""
+    """The default weight of the plugin's score; 0 if it has no Score."""
     default: bool
-    """Whether it runs where nothing else is said."""
+    """Whether the plugin runs in a default profile."""
     description: str
     arguments: tuple[ArgumentRow, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the row with names as Kubernetes writes them."""
+        """Return the row with its keys in camelCase, as in Kubernetes objects."""
         return {
             "name": self.name,
             "extensionPoints": self.extension_points,
@@ -36,13 +36,13 @@ class PluginRow(NamedTuple):
 
 
 class ArgumentRow(NamedTuple):
-    """A field of a plugin's `args`."""
+    """One field of a plugin's `args`."""
 
     name: str
     type: str
-    """As in `list of string`; for an object, its fields follow: `{key: string, weight: integer}`."""
+    """Such as `list of string`, or `{key: string, weight: integer}` for an object with these fields."""
     default: Any
-    """As it would be written; None for none."""
+    """The default value as JSON; None if there is none."""
 
 
 def list_plugins(registry: Registry) -> list[PluginRow]:
@@ -63,24 +63,24 @@ def _arguments(plugin: type[Plugin]) -> Iterator[ArgumentRow]:
 
 
 def _type_of(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
-    """Say a JSON schema in a few words."""
+    """Return a short description of a JSON schema's type."""
 
     def within(inner: Mapping[str, Any]) -> str:
         return _type_of(inner, definitions)
 
     match node:
         case {"$ref": reference}:
-            said = within(definitions[reference.rpartition("/")[2]])
+            described = within(definitions[reference.rpartition("/")[2]])
         case {"anyOf": choices}:
-            said = " or ".join(within(choice) for choice in choices if choice.get("type") != "null")
+            described = " or ".join(within(choice) for choice in choices if choice.get("type") != "null")
         case {"enum": values}:
-            said = " | ".join(map(str, values))
+            described = " | ".join(map(str, values))
         case {"type": "array", "items": items}:
-            said = f"list of {within(items)}"
+            described = f"list of {within(items)}"
         case {"properties": fields}:
-            said = f"{{{', '.join(f'{name}: {within(field)}' for name, field in fields.items())}}}"
+            described = f"{{{', '.join(f'{name}: {within(field)}' for name, field in fields.items())}}}"
         case {"additionalProperties": dict(values)}:
-            said = f"map of {within(values)}"
+            described = f"map of {within(values)}"
         case _:
-            said = str(node.get("const") or node.get("type") or "any")
-    return said
+            described = str(node.get("const") or node.get("type") or "any")
+    return described

@@ -1,4 +1,4 @@
-"""Which plugins run where: a profile's `plugins` laid over the defaults, by kube-scheduler's rules.
+"""Merges a profile's `plugins` with the defaults and expands multiPoint, by kube-scheduler's rules.
 
 Upstream: pkg/scheduler/apis/config/v1/default_plugins.go (mergePlugins), pkg/scheduler/framework/runtime/framework.go
 (expandMultiPointPlugins, getScoreWeights).
@@ -21,7 +21,7 @@ from moorage.framework.extension_points import (
 )
 
 ALL = "*"
-"""In `disabled`: every default plugin of the point."""
+"""In `disabled`: all default plugins of the point."""
 MULTI_POINT = "multiPoint"
 
 POINT_CLASSES: Mapping[str, type[Plugin] | None] = {
@@ -34,17 +34,17 @@ POINT_CLASSES: Mapping[str, type[Plugin] | None] = {
     "score": ScorePlugin,
     "reserve": ReservePlugin,
     "permit": None,
-    "preBind": ReservePlugin,  # what Reserve decides is carried out there
+    "preBind": ReservePlugin,  # PreBind carries out what Reserve decides
     "bind": BindPlugin,
     "postBind": None,
 }
-"""Extension points as they are written, and the class that a plugin of each derives from; None: no plugin has it."""
+"""The names of the extension points in configurations, and their classes; None: no plugin can have the point."""
 
 Classes = Mapping[str, type[Plugin]]
 
 
 def implements(plugin: type[Plugin], point: str) -> bool:
-    """Whether a plugin class has an extension point."""
+    """Return whether a plugin class has an extension point."""
     base = POINT_CLASSES[point]
     if base is None or not issubclass(plugin, base):
         return False
@@ -52,59 +52,59 @@ def implements(plugin: type[Plugin], point: str) -> bool:
 
 
 def merge(defaults: Plugins, custom: Plugins) -> Plugins:
-    """Lay a profile's plugins over others: what is enabled replaces its namesake in place, or is appended."""
+    """Merge a profile's plugins into the defaults: an enabled plugin replaces its default in place, or is appended."""
     points = dict(custom.points())
     return Plugins.model_validate({point: _merge_set(base, points[point]) for point, base in defaults.points()})
 
 
 def _merge_set(defaults: PluginSet, custom: PluginSet) -> PluginSet:
     disabled = (*custom.disabled, *defaults.disabled)
-    gone = {entry.name for entry in disabled}
+    removed = {entry.name for entry in disabled}
     replacements = {entry.name: entry for entry in custom.enabled}
-    kept = [] if ALL in gone else [entry for entry in defaults.enabled if entry.name not in gone]
+    kept = [] if ALL in removed else [entry for entry in defaults.enabled if entry.name not in removed]
     in_place = {entry.name for entry in kept}
     enabled = [replacements.get(entry.name, entry) for entry in kept]
     enabled += [entry for entry in custom.enabled if not (entry.name in in_place and replacements[entry.name] is entry)]
-    # Not validated: what is merged may be longer than what anybody may write.
+    # Not validated: the merged list may be longer than the limit for lists that users write.
     return PluginSet.model_construct(enabled=tuple(enabled), disabled=disabled)
 
 
 def expand(plugins: Plugins, classes: Classes) -> dict[str, tuple[str, ...]]:
-    """Return the plugins of every extension point in the order in which they run, multiPoint spread out.
+    """Return the plugins of each extension point in the order in which they run, with multiPoint expanded.
 
-    First come the multiPoint plugins that the point enables by itself, then the other multiPoint plugins, then what
-    only the point enables.
+    The order is: multiPoint plugins that the point also enables, then the other multiPoint plugins, then the plugins
+    that only the point enables.
     """
     points = dict(plugins.points())
-    everywhere = tuple(entry.name for entry in points.pop(MULTI_POINT).enabled)
-    return {point: _expand_point(point, wanted, everywhere, classes) for point, wanted in points.items()}
+    multi_point = tuple(entry.name for entry in points.pop(MULTI_POINT).enabled)
+    return {point: _expand_point(point, plugin_set, multi_point, classes) for point, plugin_set in points.items()}
 
 
-def _expand_point(point: str, wanted: PluginSet, everywhere: tuple[str, ...], classes: Classes) -> tuple[str, ...]:
-    own = [entry.name for entry in wanted.enabled]
-    disabled = {entry.name for entry in wanted.disabled}
+def _expand_point(point: str, plugin_set: PluginSet, multi_point: tuple[str, ...], classes: Classes) -> tuple[str, ...]:
+    own = [entry.name for entry in plugin_set.enabled]
+    disabled = {entry.name for entry in plugin_set.disabled}
     if ALL in disabled:
         return tuple(own)
-    spread = [name for name in everywhere if name not in disabled and implements(classes[name], point)]
-    overriding = [name for name in own if name in spread]
-    return tuple(dict.fromkeys([*overriding, *spread, *own]))
+    expanded = [name for name in multi_point if name not in disabled and implements(classes[name], point)]
+    overriding = [name for name in own if name in expanded]
+    return tuple(dict.fromkeys([*overriding, *expanded, *own]))
 
 
 def weight_of(name: str, plugins: Plugins, default_weight: int) -> int:
-    """Return a Score plugin's weight: the one at the score point counts before the one at multiPoint; 0 is none."""
+    """Return a Score plugin's weight: that of the score point, else that of multiPoint; 0 counts as no weight."""
     entries: tuple[PluginEntry, ...] = (*plugins.score.enabled, *plugins.multi_point.enabled)
     return next((entry.weight for entry in entries if entry.name == name), 0) or default_weight
 
 
 def faults_of(plugins: Plugins, classes: Classes) -> list[Fault]:
-    """Return what upstream refuses at start: doubled plugins, and plugins at a point that they do not have."""
+    """Return the faults that upstream rejects at start: repeated plugins, and plugins at points that they lack."""
     faults = []
-    for point, wanted in plugins.points():
+    for point, plugin_set in plugins.points():
         seen: set[str] = set()
-        for index, entry in enumerate(wanted.enabled):
+        for index, entry in enumerate(plugin_set.enabled):
             location = ("plugins", point, "enabled", index, "name")
             if entry.name in seen:
-                faults.append(Fault(location, None, f"plugin {entry.name} is enabled twice; name it once"))
+                faults.append(Fault(location, None, f"plugin {entry.name} is enabled twice; remove one entry"))
             elif point != MULTI_POINT and not implements(classes[entry.name], point):
                 faults.append(Fault(location, None, f"plugin {entry.name} has no extension point {point}"))
             seen.add(entry.name)

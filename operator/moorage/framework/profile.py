@@ -1,7 +1,7 @@
-"""A profile: all that decides how the pods of one schedulerName are scheduled.
+"""Profiles: the plugins and settings for the pods of one schedulerName.
 
-Profiles are immutable, and swapped whole between two cycles. A `ProfileSpec` is what somebody asked for; a `Profile` is
-what the registry made of it (`moorage.framework.registry`), with every plugin built and in the order in which it runs.
+A `ProfileSpec` is a requested profile. `moorage.framework.registry` builds a `Profile` from it, with all its plugins in
+the order in which they run. Profiles are immutable; the scheduling loop replaces a whole profile between two cycles.
 """
 
 from dataclasses import dataclass, field
@@ -23,12 +23,14 @@ from moorage.framework.extension_points import (
 
 INITIAL_BACKOFF_SECONDS = 1.0
 MAX_BACKOFF_SECONDS = 10.0
-"""Upstream's podInitialBackoffSeconds and podMaxBackoffSeconds."""
+"""The defaults of upstream's podInitialBackoffSeconds and podMaxBackoffSeconds."""
+PRE_BIND_TIMEOUT_SECONDS = 600
+"""The longest time for PreBind if no plugin sets a limit; the default of upstream's bindTimeoutSeconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyReference:
-    """The SchedulingPolicy, at one generation, that a profile was compiled from."""
+    """The SchedulingPolicy that a profile was compiled from, and its generation."""
 
     name: str
     uid: str
@@ -37,25 +39,25 @@ class PolicyReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileSettings:
-    """What a profile states besides its plugins."""
+    """A profile's settings other than its plugins."""
 
     percentage_of_nodes_to_score: int = 0
-    """How many of the nodes, in percent, must fit before the search ends; 0: fewer the larger the cluster is."""
+    """The percentage of nodes that must fit before the search ends; 0: a percentage that falls as the cluster grows."""
     initial_backoff_seconds: float = INITIAL_BACKOFF_SECONDS
-    """How long a pod waits after its first failed attempt; each further one doubles it."""
+    """How long a pod waits after its first failed attempt; each further failure doubles the wait."""
     max_backoff_seconds: float = MAX_BACKOFF_SECONDS
-    """The longest wait; 0 does without backoff."""
+    """The longest wait; 0 means no backoff."""
     paused: bool = False
-    """Whether the profile's pods wait, though it is loaded."""
+    """Whether the profile is loaded but schedules no pods."""
     strict_preemption: bool = False
-    """Whether victims are evicted, so that disruption budgets hold, instead of deleted as kube-scheduler does."""
+    """Whether preemption evicts victims, which respects disruption budgets, or deletes them, as kube-scheduler does."""
     extenders: tuple[Extender, ...] = ()
-    """Web services that are asked besides the plugins, in the order in which they were written."""
+    """Web services that filter and score nodes after the plugins, in the order of the configuration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileSpec:
-    """A profile as it was asked for: `plugins` and `plugin_config` change the defaults, as in KubeSchedulerProfile."""
+    """A requested profile: `plugins` and `plugin_config` change the defaults, as in KubeSchedulerProfile."""
 
     scheduler_name: str
     plugins: Plugins = field(default_factory=Plugins)
@@ -66,7 +68,7 @@ class ProfileSpec:
 
 @dataclass(frozen=True, slots=True)
 class WeightedScore:
-    """A Score plugin and the weight of its score."""
+    """A Score plugin and its weight."""
 
     plugin: ScorePlugin[Any]
     weight: int
@@ -77,21 +79,27 @@ class Profile:
     """A live profile: plugins by extension point, in the order in which they run."""
 
     name: str
-    """The schedulerName of its pods."""
+    """The schedulerName of the profile's pods."""
     queue_sort: QueueSortPlugin
     pre_enqueue: tuple[PreEnqueuePlugin, ...] = ()
     pre_filter: tuple[PreFilterPlugin[Any], ...] = ()
     filter: tuple[FilterPlugin[Any], ...] = ()
     post_filter: tuple[PostFilterPlugin, ...] = ()
     pre_score: tuple[ScorePlugin[Any], ...] = ()
-    """A list of its own, as upstream: a plugin whose Score is disabled still has its PreScore run."""
+    """Separate from `score`, as upstream: PreScore of a plugin runs even if its Score is disabled."""
     score: tuple[WeightedScore, ...] = ()
     reserve: tuple[ReservePlugin, ...] = ()
     bind: tuple[BindPlugin, ...] = ()
     settings: ProfileSettings = ProfileSettings()
     policy: PolicyReference | None = None
     warning_plugins: tuple[Plugin, ...] = ()
-    """The plugins that may have a remark about a pod; most profiles have none."""
+    """The plugins that have `pod_warnings`; most profiles have none."""
+
+    @property
+    def pre_bind_timeout_seconds(self) -> int:
+        """The longest time that PreBind may take, in seconds: the shortest limit of a plugin, or the default."""
+        limits = (plugin.pre_bind_timeout_seconds for plugin in self.reserve)
+        return min((limit for limit in limits if limit is not None), default=PRE_BIND_TIMEOUT_SECONDS)
 
     @property
     def plugins(self) -> tuple[Plugin, ...]:

@@ -1,7 +1,7 @@
-"""Finds the plugins, and builds profiles of them.
+"""The plugin registry: finds plugin classes and builds profiles from them.
 
-Plugins are the classes in the modules of `moorage.plugins`, and those that other distributions offer through the entry
-point group `moorage.plugins`. The layers above build one registry when the process starts; it never changes.
+Plugins are the classes in the modules of `moorage.plugins`, and the classes that other distributions register under the
+entry point group `moorage.plugins`. The layers above build one registry at process start; it never changes.
 """
 
 import inspect
@@ -36,33 +36,31 @@ PLUGIN_PACKAGE = "moorage.plugins"
 
 
 class Registry:
-    """All plugin classes by name, and the feature gates that are in force."""
+    """All plugin classes by name, and the states of the feature gates."""
 
     def __init__(self, classes: Mapping[str, type[Plugin]], gates: Mapping[str, bool] | None = None) -> None:
-        """Hold classes; `gates` change the defaults of kube-scheduler 1.36."""
+        """Store the classes; `gates` override the defaults of kube-scheduler 1.36."""
         self.classes = classes
         self.gates = {**DEFAULT_GATES, **(gates or {})}
 
     @classmethod
     def discover(cls, gates: Mapping[str, bool] | None = None) -> Self:
-        """Import the modules of `moorage.plugins` and what the entry points offer. Two of one name are an error."""
+        """Import all plugins; raise ConfigurationError if two have the same name."""
         classes: dict[str, type[Plugin]] = {}
-        for found in (*_own_plugins(), *_foreign_plugins()):
+        for found in (*_bundled_plugins(), *_installed_plugins()):
             if classes.setdefault(found.__name__, found) is not found:
-                fault = Fault(
-                    (f"{found.__module__}.{found.__qualname__}",), None, "there is another plugin of that name"
-                )
+                fault = Fault((f"{found.__module__}.{found.__qualname__}",), None, "another plugin has the same name")
                 raise ConfigurationError([fault])
         return cls(classes, gates)
 
     def find(self, name: str) -> type[Plugin]:
-        """Return the class of a name; UnknownPlugin where there is none."""
+        """Return the plugin class of that name; raise UnknownPlugin if there is none."""
         if name not in self.classes:
             raise UnknownPlugin(name, self.classes)
         return self.classes[name]
 
     def default_plugins(self) -> Plugins:
-        """Return what runs where nothing else is said."""
+        """Return the default plugins as a configuration would enable them."""
         entries = [
             PluginEntry(name=name, weight=weight)
             for name, weight in DEFAULT_PLUGINS.items()
@@ -71,25 +69,26 @@ class Registry:
         return Plugins(multi_point=PluginSet(enabled=tuple(entries)))
 
     def build_profile(self, spec: ProfileSpec) -> Profile:
-        """Build all that a profile asks for; UnknownPlugin, or ConfigurationError with every other fault in it."""
+        """Build a profile; raise UnknownPlugin for an unknown name, or ConfigurationError with all other faults."""
         plugins = plugin_sets.merge(self.default_plugins(), spec.plugins)
-        self._refuse_unknown(plugins, spec.plugin_config)
+        self._check_names(plugins, spec.plugin_config)
         faults = plugin_sets.faults_of(plugins, self.classes)
         points = plugin_sets.expand(plugins, self.classes)
-        faults += _faults_of_points(points)
-        arguments = read_arguments(spec)
+        faults += _point_faults(points)
+        arguments = read_arguments(spec, self.classes)
         names = (name for point in points.values() for name in point)
-        built, refusals = self._build_plugins(names, arguments)
-        if faults or arguments.faults or refusals:
-            raise ConfigurationError([*faults, *arguments.faults, *refusals])
+        built, invalid = self._build_plugins(names, arguments)
+        if faults or arguments.faults or invalid:
+            raise ConfigurationError([*faults, *arguments.faults, *invalid])
         ordered = {point: tuple(built[name] for name in order) for point, order in points.items()}
         return _assemble(spec, plugins, ordered)
 
-    def _refuse_unknown(self, plugins: Plugins, configs: Iterable[PluginConfig]) -> None:
-        for _, wanted in plugins.points():
-            for entry in wanted.enabled:
+    def _check_names(self, plugins: Plugins, configs: Iterable[PluginConfig]) -> None:
+        """Raise UnknownPlugin for the first name that no plugin has."""
+        for _, plugin_set in plugins.points():
+            for entry in plugin_set.enabled:
                 self.find(entry.name)
-            for entry in wanted.disabled:
+            for entry in plugin_set.disabled:
                 if entry.name != plugin_sets.ALL:
                     self.find(entry.name)
         for config in configs:
@@ -98,50 +97,51 @@ class Registry:
     def _build_plugins(
         self, names: Iterable[str], arguments: ProfileArguments
     ) -> tuple[dict[str, Plugin], list[Fault]]:
-        """Build every plugin once; arguments of plugins that run nowhere are checked, too."""
+        """Build each plugin once, and those that only have arguments, so that these are checked too."""
         built: dict[str, Plugin] = {}
         faults: list[Fault] = []
         for name in dict.fromkeys([*names, *arguments.values]):
             try:
                 built[name] = build_plugin(self.classes[name], arguments.values.get(name, {}), self.gates)
-            except ValidationError as refusal:
-                faults += arguments.faults_of(self.classes[name], refusal)
+            except ValidationError as error:
+                faults += arguments.faults_of(self.classes[name], error)
         return built, faults
 
 
-def _own_plugins() -> Iterator[type[Plugin]]:
+def _bundled_plugins() -> Iterator[type[Plugin]]:
     package = import_module(PLUGIN_PACKAGE)
     for module in pkgutil.walk_packages(package.__path__, f"{PLUGIN_PACKAGE}."):
         for _, found in inspect.getmembers(import_module(module.name), inspect.isclass):
-            if issubclass(found, Plugin) and found.__module__ == module.name and _is_whole(found):
+            if issubclass(found, Plugin) and found.__module__ == module.name and _is_plugin(found):
                 yield found
 
 
-def _foreign_plugins() -> Iterator[type[Plugin]]:
+def _installed_plugins() -> Iterator[type[Plugin]]:
     for entry in entry_points(group=ENTRY_POINT_GROUP):
         found = entry.load()
         if not (inspect.isclass(found) and issubclass(found, Plugin)):
-            raise ConfigurationError([Fault((entry.value,), None, "the entry point is no plugin class")])
+            fault = Fault((entry.value,), None, "the entry point is not a plugin class; use a subclass of Plugin")
+            raise ConfigurationError([fault])
         yield found
 
 
-def _is_whole(found: type[Plugin]) -> bool:
-    """Whether a class is a plugin itself, and not what plugins share."""
+def _is_plugin(found: type[Plugin]) -> bool:
+    """Return whether a class is a plugin itself and not a base class of plugins."""
     return not inspect.isabstract(found) and not found.__name__.startswith("_")
 
 
-def _faults_of_points(points: Mapping[str, tuple[str, ...]]) -> list[Fault]:
+def _point_faults(points: Mapping[str, tuple[str, ...]]) -> list[Fault]:
     faults = []
     if len(points["queueSort"]) != 1:
         named = ", ".join(points["queueSort"]) or "none"
-        faults.append(Fault(("plugins", "queueSort"), None, f"exactly one plugin sorts the queue, not {named}"))
+        faults.append(Fault(("plugins", "queueSort"), None, f"exactly one plugin must sort the queue, not {named}"))
     if not points["bind"]:
         faults.append(Fault(("plugins", "bind"), None, "at least one Bind plugin is needed; enable DefaultBinder"))
     return faults
 
 
 def _assemble(spec: ProfileSpec, plugins: Plugins, points: Mapping[str, tuple[Plugin, ...]]) -> Profile:
-    """Put the built plugins into their points; `expand` has seen to it that each has the class of its point."""
+    """Return the profile; `expand` has ensured that each plugin has the class of its point."""
     scores = cast("tuple[ScorePlugin[Any], ...]", points["score"])
     return Profile(
         name=spec.scheduler_name,
@@ -175,5 +175,5 @@ def _may_warn(plugin: Plugin) -> bool:
 
 
 def _default_weight(plugin: Plugin) -> int:
-    """Return what weight 0 stands for: 1 for kube-scheduler's plugins, even where their default weight is another."""
+    """Return the weight for 0: 1 for kube-scheduler's plugins, even if their default weight differs."""
     return 1 if plugin.name in DEFAULT_PLUGINS else plugin.default_weight

@@ -1,6 +1,6 @@
-"""Statuses: "does not fit" is a value, not an exception.
+"""Statuses: a plugin returns "the pod does not fit" as a value and does not raise an exception.
 
-What each code does to the pod afterwards is said at the code.
+The comment at each code says what the scheduler does with the pod.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from enum import Enum
 
 
 class Code(Enum):
-    """A plugin's answer; the values are kube-scheduler's words (`framework.Code.String`)."""
+    """The result of a plugin call; the values are kube-scheduler's words (`framework.Code.String`)."""
 
     SUCCESS = "Success"
-    SKIP = "Skip"  # PreFilter, PreScore: this plugin has nothing to say in this cycle
-    UNSCHEDULABLE = "Unschedulable"  # preemption may help; the pod waits for an event its rejecters care for
+    SKIP = "Skip"  # PreFilter, PreScore: leave this plugin out of the cycle
+    UNSCHEDULABLE = "Unschedulable"  # preemption may help; the pod waits for an event that may change the result
     UNSCHEDULABLE_AND_UNRESOLVABLE = "UnschedulableAndUnresolvable"  # the same, but preemption cannot help
-    PENDING = "Pending"  # held by a plugin on purpose; leaves the queue's waiting room without backoff
+    PENDING = "Pending"  # the plugin holds the pod on purpose; it leaves the unschedulable pods without backoff
     WAIT = "Wait"  # Permit only
-    ERROR = "Error"  # a fault, not a verdict: error backoff
+    ERROR = "Error"  # the cycle failed; the pod is retried after a backoff
 
     @property
     def rejects(self) -> bool:
-        """Whether the pod is turned away by a verdict (and not by a fault)."""
+        """Whether the plugin rejected the pod; an error is not a rejection."""
         return self in _REJECTING
 
 
@@ -31,7 +31,7 @@ _REJECTING = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A code, the reasons people read, and the plugin that gave them (filled in by the framework)."""
+    """A code, the reasons that users read, and the name of the plugin, which the framework fills in."""
 
     code: Code = Code.SUCCESS
     reasons: tuple[str, ...] = ()
@@ -39,12 +39,12 @@ class Status:
 
     @property
     def is_success(self) -> bool:
-        """Whether the cycle goes on."""
+        """Whether the cycle continues."""
         return self.code is Code.SUCCESS
 
     @property
     def message(self) -> str:
-        """The reasons as one sentence fragment, joined as kube-scheduler joins them."""
+        """The reasons, joined as kube-scheduler joins them."""
         return ", ".join(self.reasons)
 
 
@@ -53,15 +53,15 @@ SKIP = Status(Code.SKIP)
 
 
 def unschedulable(*reasons: str) -> Status:
-    """Turn the pod away; preemption may help."""
+    """Return a rejection that preemption may resolve."""
     return Status(Code.UNSCHEDULABLE, reasons)
 
 
 def unresolvable(*reasons: str) -> Status:
-    """Turn the pod away; preemption cannot help."""
+    """Return a rejection that preemption cannot resolve."""
     return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons)
 
 
 def error(message: str) -> Status:
-    """Say that the cycle failed."""
+    """Return the status of a failed cycle."""
     return Status(Code.ERROR, (message,))

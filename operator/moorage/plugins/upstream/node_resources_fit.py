@@ -65,6 +65,7 @@ class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands | None], S
     """Filters by free resources and free places for pods, scores by a strategy."""
 
     without_pre_filter = 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
+    ignored_resources_argument = "ignoredResources"
     has_local_score = True
     interests = frozenset({"Node", "Pod"})
 

@@ -100,6 +100,11 @@ class VolumeBinding(PreFilterPlugin[PodClaims], FilterPlugin[PodClaims], ScorePl
         if shape is not None:
             raise ValueError("unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring")
 
+    @property
+    def pre_bind_timeout_seconds(self) -> int:
+        """The argument `bindTimeoutSeconds`."""
+        return self.bind_timeout_seconds
+
     def skips_filter(self, shape: PodShape) -> bool:
         """Skip pods without claims."""
         return not any(volume.is_claim for volume in shape.volumes)

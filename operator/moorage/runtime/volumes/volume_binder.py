@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Protocol
 from moorage.cluster.intents import BindVolume, SelectNode
 from moorage.engine.messages import BindingFinished
 from moorage.errors import MoorageError
-from moorage.plugins.upstream.volume_binding import VolumeBinding
 from moorage.runtime.volumes.binding_progress import VolumesNotBound, Written, outstanding
 
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
     from moorage.cluster.intents import Intent
     from moorage.engine.outcomes import Bind
-    from moorage.framework.profile import Profile
     from moorage.runtime.clock import Clock
     from moorage.runtime.volumes.volume_stores import VolumeStores
     from moorage.runtime.volumes.volume_writer import VolumeWriter
@@ -124,7 +122,7 @@ class VolumeBinder:
 
     async def _bind_volumes(self, bind: Bind) -> None:
         written = [Written(intent, await self._write(intent)) for intent in _in_order(bind.intents)]
-        await self._wait(bind, written, _timeout_seconds(bind.profile))
+        await self._wait(bind, written, bind.profile.pre_bind_timeout_seconds)
 
     async def _write(self, intent: Intent) -> str:
         async with self._writing:
@@ -151,8 +149,3 @@ def _in_order(intents: Iterable[object]) -> list[Intent]:
             case _:
                 raise TypeError(f"nobody carries out a plugin's intent of type {type(intent).__name__}")
     return volumes + claims
-
-
-def _timeout_seconds(profile: Profile) -> float:
-    own = (plugin.bind_timeout_seconds for plugin in profile.reserve if isinstance(plugin, VolumeBinding))
-    return next(own, VolumeBinding().bind_timeout_seconds)
