@@ -40,7 +40,7 @@ def test_imported_policy_compiles_to_the_profile_of_the_file(configuration: Kube
     loaded = load(FILE.read_text(encoding="utf-8"), known_plugins=REGISTRY.classes, allow_default_scheduler=True)
     from_file = configure(Settings(), loaded, REGISTRY).profiles
     from_policies = [
-        REGISTRY.build_profile(compile_policy(parse_policy(policy), ProfileSettings()))
+        REGISTRY.build_profile(compile_policy(parse_policy(policy), REGISTRY, ProfileSettings()))
         for policy in policies_of(configuration, allow_default_scheduler=True)
     ]
     assert [described(profile) for profile in from_policies] == [described(profile) for profile in from_file]

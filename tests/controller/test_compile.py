@@ -7,16 +7,24 @@ from typing import Any
 import pytest
 
 from moorage.api.v1alpha1 import parse_policy
+from moorage.cluster.arrays import IntArray
+from moorage.cluster.snapshot import Snapshot
 from moorage.controller.compile import compile_policy
 from moorage.errors import ConfigurationError, UnknownPlugin
+from moorage.framework.extension_points import ScorePlugin
+from moorage.framework.policy_plugin import PolicyPlugin
 from moorage.framework.profile import ProfileSettings, ProfileSpec
 from moorage.framework.registry import Registry
+from moorage.model.pods.pod import Pod
 
+REGISTRY = Registry.discover()
 PROCESS = ProfileSettings(percentage_of_nodes_to_score=20, initial_backoff_seconds=2.0, max_backoff_seconds=20.0)
 
 
 def compiled(**spec: Any) -> ProfileSpec:
-    return compile_policy(parse_policy({"metadata": {"name": "p", "uid": "u", "generation": 3}, "spec": spec}), PROCESS)
+    return compile_policy(
+        parse_policy({"metadata": {"name": "p", "uid": "u", "generation": 3}, "spec": spec}), REGISTRY, PROCESS
+    )
 
 
 def arguments(profile: ProfileSpec, plugin: str) -> dict[str, Any]:
@@ -44,6 +52,25 @@ def test_an_empty_policy_is_the_default_profile_without_serverless_nodes() -> No
 def test_sections_bring_their_plugin_in_with_its_default_weight() -> None:
     profile = compiled(instanceTypes={}, lifecycle={}, zones={}, gpu={})
     assert weights(profile) == {"InstanceType": 3, "Lifecycle": 5, "ZoneSpread": 2, "Gpu": 5}
+
+
+class GpuPrices(PolicyPlugin, ScorePlugin[None]):
+    """A plugin that declares its section, and is named nowhere else."""
+
+    policy_section = "gpu"
+    default_weight = 7
+
+    def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
+        raise NotImplementedError
+
+
+def test_a_plugin_that_declares_a_section_is_enabled_and_configured_by_it() -> None:
+    registry = Registry({"GpuPrices": GpuPrices})
+    policy = parse_policy({"metadata": {"name": "p"}, "spec": {"gpu": {"podsWithGpu": "Spread"}}})
+    profile = compile_policy(policy, registry, PROCESS)
+    assert weights(profile) == {"GpuPrices": 7}
+    assert arguments(profile, "GpuPrices") == {"podsWithGpu": "Spread"}
+    assert profile.settings.percentage_of_nodes_to_score == 100
 
 
 def test_a_weight_brings_a_plugin_in_without_its_section_and_zero_switches_a_score_off() -> None:
@@ -143,7 +170,7 @@ def test_what_the_policy_writes_as_plugins_wins_over_its_fields() -> None:
 
 @pytest.mark.parametrize("preset", ["Default", "BinPack", "Spread", "SpotFirst", "GpuPack"])
 def test_the_registry_builds_every_preset(preset: str) -> None:
-    profile = Registry.discover().build_profile(compiled(preset=preset))
+    profile = REGISTRY.build_profile(compiled(preset=preset))
     assert profile.name == "p"
 
 
@@ -159,7 +186,7 @@ def test_the_registry_builds_a_policy_with_every_section() -> None:
             "shape": [{"utilization": 0, "score": 10}, {"utilization": 100, "score": 0}],
         },
     )
-    profile = Registry.discover().build_profile(spec)
+    profile = REGISTRY.build_profile(spec)
     weights = {score.plugin.name: score.weight for score in profile.score}
     assert {name: weights[name] for name in ("InstanceType", "Lifecycle", "ZoneSpread", "Gpu")} == {
         "InstanceType": 3,
@@ -187,7 +214,7 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 def test_an_added_affinity_that_is_none_is_refused_by_its_plugin(written: Any, filters: dict[str, Any]) -> None:
     spec = compiled(filters=filters, pluginConfig=[{"name": "NodeAffinity", "args": {"addedAffinity": written}}])
     with pytest.raises(ConfigurationError, match="addedAffinity"):
-        Registry.discover().build_profile(spec)
+        REGISTRY.build_profile(spec)
 
 
 def test_as_many_plugins_as_may_be_written_fit_beside_ours() -> None:
@@ -195,4 +222,4 @@ def test_as_many_plugins_as_may_be_written_fit_beside_ours() -> None:
     for point in ("filter", "multiPoint"):
         spec = compiled(plugins={point: {"enabled": [{"name": name} for name in names]}})
         with pytest.raises(UnknownPlugin):
-            Registry.discover().build_profile(spec)
+            REGISTRY.build_profile(spec)

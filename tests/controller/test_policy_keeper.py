@@ -49,7 +49,9 @@ class Listing:
         self.lists = 0
         self.first_listed = 0
         registry = Registry.discover()
-        store = PolicyStore(build=lambda policy: registry.build_profile(compile_policy(policy, ProfileSettings())))
+        store = PolicyStore(
+            build=lambda policy: registry.build_profile(compile_policy(policy, registry, ProfileSettings()))
+        )
         self.keeper = PolicyKeeper(store, self.posted.append, NoStatuses(), self.recorder.record, self.clock)
 
     async def read(self) -> list[dict[str, Any]]:

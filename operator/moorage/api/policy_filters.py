@@ -9,12 +9,20 @@ from moorage.api.base import ApiModel, LabelValue, ListOf, QualifiedName, Rule, 
 LifecycleClass = Literal["spot", "on-demand", "reserved", "unknown"]
 """How a node is paid for, and so how long it may live; unknown: none of the known labels says."""
 
+_PATTERN_CHARACTERS = frozenset("*?[")
+
 EXPRESSIONS = 32
 VALUES = 64
 PATTERNS = 128
 
 InstanceTypePattern = Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[-A-Za-z0-9._*?\[\]!]+$")]
 """A shell pattern over `node.kubernetes.io/instance-type`: `*`, `?` and `[...]`, as in `c5*`."""
+
+
+def is_pattern(instance_type: str) -> bool:
+    """Return whether an entry is a shell pattern, and not the exact name of an instance type."""
+    return not _PATTERN_CHARACTERS.isdisjoint(instance_type)
+
 
 PatternList = Annotated[
     tuple[InstanceTypePattern, ...], ListOf, Field(max_length=PATTERNS, json_schema_extra=list_type("set"))

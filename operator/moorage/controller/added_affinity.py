@@ -9,18 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from moorage.api.policy_filters import FiltersSection
+from moorage.api.policy_filters import FiltersSection, is_pattern
 
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 ZONE = "topology.kubernetes.io/zone"
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_PATTERN_CHARACTERS = frozenset("*?[")
-
-
-def is_pattern(instance_type: str) -> bool:
-    """Whether an entry is a shell pattern, and not the exact name of a type."""
-    return not _PATTERN_CHARACTERS.isdisjoint(instance_type)
 
 
 def added_affinity(filters: FiltersSection, written: Mapping[str, Any] | None) -> dict[str, Any] | None:

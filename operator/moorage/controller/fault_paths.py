@@ -5,21 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from moorage.api.policy_spec import SchedulingPolicySpec
 from moorage.api.v1alpha1 import SchedulingPolicy
 from moorage.errors import Fault, Location
 from moorage.framework import plugin_sets
+from moorage.framework.policy_plugin import PolicyPlugin
 from moorage.framework.profile import ProfileSpec
 from moorage.framework.registry import Registry
 
-SECTIONS = {
-    "NodeResourcesFit": "resources",
-    "NodeAffinity": "filters",
-    "InstanceType": "instanceTypes",
-    "Lifecycle": "lifecycle",
-    "ZoneSpread": "zones",
-    "Gpu": "gpu",
-}
-"""The section that a plugin's arguments come from where the policy does not write them itself."""
+UPSTREAM_SECTIONS = {"NodeResourcesFit": "resources", "NodeAffinity": "filters"}
+"""Plugins of kube-scheduler whose arguments come from a section of the policy."""
 
 
 def faults_of_plugins(policy: SchedulingPolicy, registry: Registry) -> Iterator[Fault]:
@@ -35,19 +30,27 @@ def faults_of_plugins(policy: SchedulingPolicy, registry: Registry) -> Iterator[
         yield fault.below("spec")
 
 
-def as_written(fault: Fault, policy: SchedulingPolicy, compiled: ProfileSpec) -> Fault:
+def as_written(fault: Fault, policy: SchedulingPolicy, compiled: ProfileSpec, registry: Registry) -> Fault:
     """Return a fault of the compiled profile with its path in the policy."""
     match fault.location:
         case ("pluginConfig", int(index), "args", *rest):
-            name = compiled.plugin_config[index].name
-            return replace(fault, location=("spec", *_argument(name, tuple(rest), policy)))
+            plugin = compiled.plugin_config[index].name
+            return replace(fault, location=("spec", *_argument(plugin, tuple(rest), policy, registry)))
         case _:
             return fault.below("spec")
 
 
-def _argument(name: str, rest: Location, policy: SchedulingPolicy) -> Location:
-    """Find the policy's own argument; if it has none of that name, the section that stands for it."""
+def _argument(plugin: str, rest: Location, policy: SchedulingPolicy, registry: Registry) -> Location:
+    """Return the path of an argument in `pluginConfig`, or the section that it comes from."""
+    section = _section(plugin, registry)
     for index, config in enumerate(policy.spec.plugin_config):
-        if config.name == name and (name not in SECTIONS or not rest or rest[0] in config.args):
+        if config.name == plugin and (section is None or not rest or rest[0] in config.args):
             return ("pluginConfig", index, "args", *rest)
-    return (SECTIONS[name],)
+    return () if section is None else (section,)
+
+
+def _section(plugin: str, registry: Registry) -> str | None:
+    cls = registry.classes[plugin]
+    if issubclass(cls, PolicyPlugin) and cls.policy_section:
+        return SchedulingPolicySpec.model_fields[cls.policy_section].alias
+    return UPSTREAM_SECTIONS.get(plugin)

@@ -20,11 +20,11 @@ def build_profile(registry: Registry, defaults: ProfileSettings, policy: Schedul
     faults = [*_faults_of_extenders(policy), *faults_of_plugins(policy, registry)]
     if faults:
         raise InvalidPolicy(faults)
-    compiled = compile_policy(policy, defaults)
+    compiled = compile_policy(policy, registry, defaults)
     try:
         return registry.build_profile(compiled)
     except ConfigurationError as error:
-        raise InvalidPolicy([as_written(fault, policy, compiled) for fault in error.faults]) from error
+        raise InvalidPolicy([as_written(fault, policy, compiled, registry) for fault in error.faults]) from error
 
 
 def check_extender(extender: Extender) -> list[Fault]:

@@ -14,6 +14,7 @@ from typing import Any, Self, cast
 from pydantic import ValidationError
 
 from moorage.api.plugin_config import PluginConfig, PluginEntry, Plugins, PluginSet
+from moorage.api.policy_spec import SchedulingPolicySpec
 from moorage.errors import ConfigurationError, Fault, UnknownPlugin
 from moorage.framework import plugin_sets
 from moorage.framework.defaults import DEFAULT_GATES, DEFAULT_PLUGINS, GATED_PLUGINS
@@ -29,6 +30,7 @@ from moorage.framework.extension_points import (
     ScorePlugin,
 )
 from moorage.framework.plugin_arguments import ProfileArguments, build_plugin, read_arguments
+from moorage.framework.policy_plugin import PolicyPlugin
 from moorage.framework.profile import Profile, ProfileSpec, WeightedScore
 
 ENTRY_POINT_GROUP = "moorage.plugins"
@@ -58,6 +60,12 @@ class Registry:
         if name not in self.classes:
             raise UnknownPlugin(name, self.classes)
         return self.classes[name]
+
+    def policy_plugins(self) -> tuple[type[PolicyPlugin], ...]:
+        """Return the plugins that fields of a policy configure, in the order of their sections in the spec."""
+        order = [None, *SchedulingPolicySpec.model_fields]
+        found = (cls for cls in self.classes.values() if issubclass(cls, PolicyPlugin))
+        return tuple(sorted(found, key=lambda cls: order.index(cls.policy_section)))
 
     def default_plugins(self) -> Plugins:
         """Return the default plugins as a configuration would enable them."""

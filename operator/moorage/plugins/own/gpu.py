@@ -13,10 +13,12 @@ import numpy as np
 
 from moorage.api.policy_scores import GpuSection
 from moorage.framework.extension_points import MAX_NODE_SCORE, FilterPlugin, FilterResult, Rejection, ScorePlugin
+from moorage.framework.policy_plugin import PolicyPlugin
 from moorage.framework.status import Code
 from moorage.plugins.shared.score_tables import TABLE_UNIT
 
 if TYPE_CHECKING:
+    from moorage.api.policy_spec import SchedulingPolicySpec
     from moorage.cluster.arrays import BoolArray, IntArray
     from moorage.cluster.snapshot import Snapshot
     from moorage.framework.cluster_events import ClusterEvent
@@ -41,13 +43,19 @@ class _GpuNodes:
     """What the policy's table gives for each node's GPU model, 0..MAX_NODE_SCORE; -1 where it has no row."""
 
 
-class Gpu(FilterPlugin[None], ScorePlugin[None], GpuSection):
+class Gpu(PolicyPlugin, FilterPlugin[None], ScorePlugin[None], GpuSection):
     """Filters and scores by GPUs; its arguments are the policy's section `gpu`."""
 
+    policy_section = "gpu"
     default_weight = 5
     has_static_filter = True
     has_local_score = True
     interests = frozenset({"Node"})
+
+    @classmethod
+    def is_filter_required(cls, spec: SchedulingPolicySpec) -> bool:
+        """Return whether pods without GPU requests are kept off GPU nodes."""
+        return spec.gpu is not None and spec.gpu.pods_without_gpu == "Forbid"
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
         """Keep pods that ask for no GPU off nodes that have some, if `podsWithoutGpu` is Forbid."""

@@ -6,18 +6,20 @@ A table of scores is not normalised: a policy means the same on every set of nod
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from moorage.api.policy_filters import PatternList
+from moorage.api.policy_filters import PatternList, is_pattern
 from moorage.api.policy_scores import InstanceTypesSection
+from moorage.framework.policy_plugin import PolicyPlugin
 from moorage.plugins.shared.node_evaluation import NodeEvaluation, NodeEvaluationPlugin
 from moorage.plugins.shared.score_tables import TABLE_UNIT, has_new_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from moorage.api.policy_filters import FiltersSection
     from moorage.cluster.snapshot import Snapshot
     from moorage.framework.cluster_events import ClusterEvent
     from moorage.model.pods.pod import Pod, PodShape
@@ -26,9 +28,10 @@ LABEL = "node.kubernetes.io/instance-type"
 REASON = "node(s) had an instance type that the policy excludes"
 
 
-class InstanceType(NodeEvaluationPlugin, InstanceTypesSection):
+class InstanceType(PolicyPlugin, NodeEvaluationPlugin, InstanceTypesSection):
     """Filters and scores by the label node.kubernetes.io/instance-type; its table is the policy's `instanceTypes`."""
 
+    policy_section = "instance_types"
     default_weight = 3
     reason = REASON
 
@@ -36,6 +39,15 @@ class InstanceType(NodeEvaluationPlugin, InstanceTypesSection):
     """Shell patterns of which a node's type must match one. Empty: every type may."""
     deny: PatternList = ()
     """Shell patterns; nodes that match one are refused, also when `allow` names them."""
+
+    @classmethod
+    def filter_arguments(cls, filters: FiltersSection) -> dict[str, Any]:
+        """Return the bounds that node affinity cannot express: patterns, and exact names in a list with patterns."""
+        types = filters.instance_types
+        if types is None:
+            return {}
+        allow = list(types.allow) if any(map(is_pattern, types.allow)) else []
+        return {"allow": allow, "deny": list(filter(is_pattern, types.deny))}
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
         """Queue the pod when a node of an allowed type is added, or becomes one."""

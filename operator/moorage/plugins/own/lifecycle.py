@@ -6,19 +6,21 @@ with a value that is known decides; where none is, the class is unknown, which i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from moorage.api.base import ListOf
 from moorage.api.policy_filters import LifecycleClass
 from moorage.api.policy_scores import LifecycleSection, LifecycleSource
+from moorage.framework.policy_plugin import PolicyPlugin
 from moorage.plugins.shared.node_evaluation import NodeEvaluation, NodeEvaluationPlugin
 from moorage.plugins.shared.score_tables import TABLE_UNIT, has_new_labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from moorage.api.policy_filters import FiltersSection
     from moorage.cluster.arrays import IntArray
     from moorage.cluster.snapshot import Snapshot
     from moorage.framework.cluster_events import ClusterEvent
@@ -50,14 +52,20 @@ DEFAULT_SOURCES = (
 """The labels of EKS, Karpenter, GKE and AKS, and the convention of self-managed nodes."""
 
 
-class Lifecycle(NodeEvaluationPlugin, LifecycleSection):
+class Lifecycle(PolicyPlugin, NodeEvaluationPlugin, LifecycleSection):
     """Filters by allowed classes, scores by what the pod asks for or the policy prefers (its section `lifecycle`)."""
 
+    policy_section = "lifecycle"
     default_weight = 5
     reason = REASON
 
     allow: Annotated[tuple[LifecycleClass, ...], ListOf] = ()
     """The classes that nodes may have. Empty: all."""
+
+    @classmethod
+    def filter_arguments(cls, filters: FiltersSection) -> dict[str, Any]:
+        """Return the allowed classes."""
+        return {"allow": list(filters.lifecycles)} if filters.lifecycles else {}
 
     def pod_warnings(self, pod: Pod) -> Sequence[str]:
         """Say that the pod's label names no class; it counts as not asking."""

@@ -12,9 +12,11 @@ import numpy as np
 
 from moorage.cluster.node_selectors import label_equals
 from moorage.framework.extension_points import FilterPlugin, FilterResult, Rejection
+from moorage.framework.policy_plugin import PolicyPlugin
 from moorage.framework.status import Code
 
 if TYPE_CHECKING:
+    from moorage.api.policy_spec import SchedulingPolicySpec
     from moorage.cluster.arrays import BoolArray
     from moorage.cluster.snapshot import Snapshot
     from moorage.framework.cluster_events import ClusterEvent
@@ -29,11 +31,16 @@ VIRTUAL_KUBELET_TAINT = "virtual-kubelet.io/provider"
 """The taint that a virtual kubelet puts on its node, whatever its labels."""
 
 
-class ServerlessNodes(FilterPlugin[None]):
+class ServerlessNodes(PolicyPlugin, FilterPlugin[None]):
     """Keeps pods off serverless nodes."""
 
     has_static_filter = True
     interests = frozenset({"Node"})
+
+    @classmethod
+    def is_filter_required(cls, spec: SchedulingPolicySpec) -> bool:
+        """Return whether the policy excludes serverless nodes; it does by default."""
+        return spec.filters.serverless_nodes == "Exclude"
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
         """Pass nodes that run what is bound to them."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import Field
 
+from moorage.api.base import ListOf
+from moorage.api.policy_scores import ZonesSection
 from moorage.cluster.arrays import ABSENT
 from moorage.cluster.terms.counted_terms import Clause, CountedTerm
 from moorage.framework.extension_points import (
@@ -26,6 +27,7 @@ from moorage.framework.extension_points import (
     Rejection,
     ScorePlugin,
 )
+from moorage.framework.policy_plugin import PolicyPlugin
 from moorage.framework.status import SKIP, Code
 from moorage.model.pods.affinity import TopologySpreadConstraint
 from moorage.model.selectors import LabelSelector, Requirement
@@ -35,6 +37,8 @@ from moorage.plugins.shared.topology_domains import TopologyDomains
 from moorage.plugins.upstream.pod_topology_spread import MISSING_LABEL_REASON, SKEW_REASON
 
 if TYPE_CHECKING:
+    from moorage.api.policy_filters import FiltersSection
+    from moorage.api.policy_spec import SchedulingPolicySpec
     from moorage.cluster.arrays import IntArray
     from moorage.cluster.snapshot import Snapshot
     from moorage.model.pods.pod import Pod, PodShape
@@ -54,26 +58,30 @@ class ZoneScores:
     table: IntArray | None
 
 
-class ZoneSpread(PreFilterPlugin[SpreadCounts], FilterPlugin[SpreadCounts], ScorePlugin[ZoneScores]):
+class ZoneSpread(
+    PolicyPlugin, PreFilterPlugin[SpreadCounts], FilterPlugin[SpreadCounts], ScorePlugin[ZoneScores], ZonesSection
+):
     """Spreads the pods of a workload, or of a namespace, over zones."""
 
+    policy_section = "zones"
     default_weight: ClassVar[int] = 2
     interests: ClassVar[frozenset[str]] = frozenset({"Pod", "Node"})
 
-    spread: Literal["Ignore", "Prefer", "Require"] = "Prefer"
-    """Prefer ranks zones with fewer pods higher, Require refuses zones beyond maxSkew as well, Ignore does neither."""
-    scope: Literal["Workload", "Namespace"] = "Workload"
-    """Which pods count: those of the same owner and revision (a pod without an owner is not spread), or all of the
-    namespace."""
-    max_skew: Annotated[int, Field(ge=1)] = 1
-    """How many more pods a zone may have than the emptiest one, with Require."""
-    prefer: dict[str, Annotated[int, Field(ge=0, le=10)]] = Field(default_factory=dict)
-    """Scores of zones, 0 to 10; others have 0. With a table the score is the mean of the table's and the spreading's,
-    so that neither drowns the other."""
-    allow: tuple[str, ...] = ()
+    allow: Annotated[tuple[str, ...], ListOf] = ()
     """Zones that the policy's filters allow; empty: all. Zones that no pod may use need not keep up with the others."""
-    deny: tuple[str, ...] = ()
+    deny: Annotated[tuple[str, ...], ListOf] = ()
     """Zones that the policy's filters refuse."""
+
+    @classmethod
+    def filter_arguments(cls, filters: FiltersSection) -> dict[str, Any]:
+        """Return the allowed and the denied zones."""
+        zones = filters.zones
+        return {} if zones is None else {"allow": list(zones.allow), "deny": list(zones.deny)}
+
+    @classmethod
+    def is_filter_required(cls, spec: SchedulingPolicySpec) -> bool:
+        """Return whether the policy requires the spread."""
+        return spec.zones is not None and spec.zones.spread == "Require"
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[SpreadCounts]:
         """Count the pods of the scope by zone; SKIP where nothing is required."""
