@@ -1,1 +1,1 @@
-"""The engine without a cluster: over cases in files, and (later) over snapshots with a virtual clock."""
+"""Runs the engine on cases from files, without a cluster, and compares its decisions with kube-scheduler's."""

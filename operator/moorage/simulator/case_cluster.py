@@ -1,4 +1,4 @@
-"""A case's cluster: its objects, posted to a scheduler as informers would post them."""
+"""Builds the inputs of a parity case: its profiles, its pod, and its cluster in a scheduler."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,11 +21,11 @@ CLUSTER_SCOPED = frozenset(
     {"Namespace", "Node", "StorageClass", "PersistentVolume", "CSINode", "CSIDriver", "VolumeAttachment"}
 )
 ALL_NODES = ProfileSettings(percentage_of_nodes_to_score=100)
-"""Cases are decided over all nodes."""
+"""The settings of each case: no sampling of nodes."""
 
 
 def profiles_of(case: Case, registry: Registry) -> list[Profile]:
-    """Build a case's profiles; ConfigurationError or UnknownPlugin where they are refused."""
+    """Return a case's profiles; raise ConfigurationError or UnknownPlugin if they are invalid."""
     return [
         registry.build_profile(
             ProfileSpec(
@@ -44,39 +44,41 @@ def _read_profiles(config: Mapping[str, Any] | None) -> tuple[KubeSchedulerProfi
         return (KubeSchedulerProfile(),)
     try:
         if "profiles" in config:
-            return _named_apart(KubeSchedulerConfiguration.model_validate(config).profiles or (KubeSchedulerProfile(),))
+            return _require_unique_names(
+                KubeSchedulerConfiguration.model_validate(config).profiles or (KubeSchedulerProfile(),)
+            )
         return (KubeSchedulerProfile.model_validate(config),)
     except ValidationError as refusal:
         faults = [Fault(error["loc"], None, error["msg"]) for error in refusal.errors()]
         raise ConfigurationError(faults) from refusal
 
 
-def _named_apart(profiles: tuple[KubeSchedulerProfile, ...]) -> tuple[KubeSchedulerProfile, ...]:
-    """Refuse profiles of one name, and one without a name beside others."""
+def _require_unique_names(profiles: tuple[KubeSchedulerProfile, ...]) -> tuple[KubeSchedulerProfile, ...]:
+    """Return the profiles; raise ConfigurationError if several have the same name, or one of several has none."""
     names = [profile.scheduler_name for profile in profiles]
     if len(names) > 1 and (None in names or len(names) != len(set(names))):
-        raise ConfigurationError([Fault(("profiles",), None, "each of several profiles needs a name of its own")])
+        raise ConfigurationError([Fault(("profiles",), None, "each of several profiles needs a unique schedulerName")])
     return profiles
 
 
 def post_objects(case: Case, scheduler: Scheduler, decoder: Decoder) -> None:
-    """Tell the scheduler of all objects of a case; nodes in the order of their names, as they are listed."""
+    """Add all objects of a case to the scheduler, as informers do; nodes in the order of their names, like a list."""
     for field, kind in KINDS.items():
         bodies = case.given.get(field) or []
         if kind == "Node":
             bodies = sorted(bodies, key=lambda body: str(body["metadata"]["name"]))
         for body in bodies:
-            scheduler.apply(added(kind, decoder.decode_object(kind, _settled(kind, body))), now=0.0)
+            scheduler.apply(added(kind, decoder.decode_object(kind, _with_namespace(kind, body))), now=0.0)
 
 
 def incoming_pod(case: Case, decoder: Decoder) -> Pod:
-    """Return the pod that the case is about."""
-    pod: Pod = decoder.decode_object("Pod", _settled("Pod", case.given["pod"]))
+    """Return the pod that the case schedules."""
+    pod: Pod = decoder.decode_object("Pod", _with_namespace("Pod", case.given["pod"]))
     return pod
 
 
-def _settled(kind: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Fill in the namespace; the decoder fills in the rest."""
+def _with_namespace(kind: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the object with a namespace; the decoder sets the other defaults."""
     if kind in CLUSTER_SCOPED:
         return body
     metadata = body.get("metadata") or {}

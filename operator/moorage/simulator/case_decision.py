@@ -1,6 +1,7 @@
-"""What the engine decides for a case, part by part, in the words of the cases' `expect`.
+"""Renders every step of one scheduling decision as JSON, in the format of a case's `expect`.
 
-A cycle only works out what it needs. Here every part is computed, also where a cycle would have ended before it.
+A scheduling cycle stops at the first step that fails, and skips scores that it does not need. This module computes all
+steps, so that each of them can be compared with kube-scheduler's.
 """
 
 from collections.abc import Mapping
@@ -27,10 +28,10 @@ Json = dict[str, Any]
 
 
 class CaseDecision:
-    """Decides for one pod, in one cluster, under one profile."""
+    """The decision for one pod, in one cluster, with one profile."""
 
     def __init__(self, profile: Profile, pod: Pod, snapshot: Snapshot) -> None:
-        """Run PreFilter and Filter over all nodes."""
+        """Run PreFilter and Filter on all nodes."""
         self._profile = profile
         self._pod = pod
         self._snapshot = snapshot
@@ -41,7 +42,7 @@ class CaseDecision:
         self._refusal = FitError(snapshot, self._found, self._verdicts)
 
     def as_json(self) -> Json:
-        """Return all parts that are not empty; lists of names and of reasons are sorted."""
+        """Return all non-empty parts of the decision, and `feasible`; names and reasons are sorted."""
         feasible = self._feasible()
         parts: Json = {
             "preEnqueue": self._pre_enqueue(),
@@ -92,7 +93,7 @@ class CaseDecision:
         return {name: status_json(statuses[name]) if name in statuses else "ok" for name in self._snapshot.names}
 
     def _filter_all(self) -> Json:
-        """Return what each Filter plugin alone says of the nodes that two or more of them reject."""
+        """Return the status from each Filter plugin for the nodes that two or more plugins reject."""
         names = self._snapshot.names
         rejections: dict[str, Json] = {name: {} for name in names}
         for plugin in self._profile.filter:
@@ -101,7 +102,7 @@ class CaseDecision:
         return {name: plugins for name, plugins in rejections.items() if len(plugins) > 1}
 
     def _one_filter(self, plugin: FilterPlugin[Any]) -> dict[int, Status]:
-        """Return the nodes that a Filter plugin rejects, by position; none if its own PreFilter leaves it out."""
+        """Return the rejections of one Filter plugin by node position; none if its own PreFilter does not succeed."""
         state = None
         if plugin.without_pre_filter and plugin not in self._profile.pre_filter:
             fault = error(plugin.without_pre_filter)
@@ -117,7 +118,7 @@ class CaseDecision:
         return {position: status_at("", reasons, position) for position in positions}
 
     def _score(self, feasible: Snapshot) -> Json:
-        """Score the nodes that fit, also where the scheduler would take the only one unseen."""
+        """Score the nodes that fit, even if there is only one, which a cycle would not score."""
         parts: Json = {
             "notScored": feasible.size == 1 or not self._profile.score,
             "nominatedOnly": self._nominated_only(feasible),
@@ -132,7 +133,7 @@ class CaseDecision:
         return parts | scores_json(self._profile, table)
 
     def _nominated_only(self, feasible: Snapshot) -> str:
-        """Return the pod's nominated node, if it is taken before others that fit as well."""
+        """Return the pod's nominated node if the scheduler takes it although other nodes fit; else an empty string."""
         name = self._pod.nominated_node_name
         return name if feasible.size > 1 and name in feasible.names else ""
 
@@ -159,7 +160,7 @@ def status_json(status: Status) -> Json:
 
 
 def scores_json(profile: Profile, table: ScoreTable) -> Json:
-    """Render scores, totals and the nodes that tie for the best."""
+    """Render scores, totals and the nodes with the best total."""
     names = table.node_names
     scores: Mapping[str, Json] = {
         entry.plugin: {
@@ -181,7 +182,7 @@ def scores_json(profile: Profile, table: ScoreTable) -> Json:
 
 
 def preemption_json(post: PostFilterResult, snapshot: Snapshot) -> Json:
-    """Render what PostFilter came to."""
+    """Render the result of PostFilter."""
     parts: Json = {"code": post.code.value, "message": post.message}
     if post.search is not None:
         found = post.search.candidates
@@ -192,10 +193,10 @@ def preemption_json(post: PostFilterResult, snapshot: Snapshot) -> Json:
             }
             for candidate in found
         }
-        nobody = {
+        without_victims = {
             snapshot.names[position]: unresolvable(NO_VICTIMS) for position in post.search.without_victims.tolist()
         }
-        statuses = nobody | post.search.statuses
+        statuses = without_victims | post.search.statuses
         parts["nodeStatuses"] = {name: status_json(status) for name, status in statuses.items()}
         best = best_candidates(found) if found else []
         parts["best"] = [candidate.node_name for candidate in best]

@@ -1,7 +1,7 @@
-"""Parity cases: a cluster, one pod, perhaps a profile, and what kube-scheduler decided for it.
+"""Reads parity cases: each has a cluster, one pod, optionally a configuration, and kube-scheduler's decision.
 
-A file holds a case a line, as JSON: `{"case": INPUT, "expect": DECISION}`; `.jsonl`, or `.jsonl.gz`. The format is
-described in tests/parity/vectors/README.md.
+A `.jsonl` or `.jsonl.gz` file has one case in each line: `{"case": INPUT, "expect": DECISION}`. For the format see
+tests/parity/vectors/README.md.
 """
 
 import gzip
@@ -30,25 +30,25 @@ KINDS: Mapping[str, str] = {
     "pdbs": "PodDisruptionBudget",
     "pods": "Pod",
 }
-"""Lists of objects in a case, in the order in which they are posted, with their kinds."""
+"""A case's lists of objects with their kinds, in the order in which the scheduler gets them."""
 UNUSED = frozenset({"deviceClasses", "resourceClaims", "resourceSlices"})
-"""Lists that a case may have and that no plugin reads yet."""
+"""Lists that a case may have, but no plugin reads."""
 OTHER_FIELDS = frozenset({"id", "tags", "pod", "config", "featureGates"})
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One line of a file."""
+    """One case of a file."""
 
     id: str
     group: str
-    """What comes before the slash of the id."""
+    """The part of the id before the slash."""
     given: Mapping[str, Any]
     expected: Mapping[str, Any]
 
 
 def read_cases(path: Path) -> Iterator[Case]:
-    """Yield a file's cases; ConfigurationError names the line of one that cannot be read."""
+    """Yield a file's cases; raise ConfigurationError with the line of an unreadable one."""
     packed = path.read_bytes()
     text = (gzip.decompress(packed) if path.suffix == ".gz" else packed).decode()
     for number, line in enumerate(text.splitlines(), 1):
@@ -63,7 +63,7 @@ def _read_case(line: str, path: Path, number: int) -> Case:
         unknown = given.keys() - KINDS.keys() - UNUSED - OTHER_FIELDS
         case_id = given["id"]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        fault = Fault((str(path),), number, f"is no case with its expected decision ({error})")
+        fault = Fault((str(path),), number, f"is not a case with an expected decision ({error})")
         raise ConfigurationError([fault]) from error
     if unknown:
         raise ConfigurationError([Fault((str(path),), number, f"unknown fields: {', '.join(sorted(unknown))}")])

@@ -1,4 +1,4 @@
-"""Runs parity cases: what moorage decides is compared with what kube-scheduler decided, field by field."""
+"""Runs parity cases: compares moorage's decisions with kube-scheduler's, field by field."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -37,17 +37,17 @@ FIELDS = (
     "configError",
     "error",
 )
-"""What is compared, in the order in which a cycle comes to it."""
+"""The compared fields, in the order of a scheduling cycle."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One place where the decisions differ."""
+    """One value that differs between the two decisions."""
 
     path: str
-    """Such as `filter.n03.code`."""
+    """The place, such as `filter.n03.code`."""
     expected: Any
-    """None: kube-scheduler has nothing there."""
+    """kube-scheduler's value; None if it has none."""
     actual: Any
 
     def __str__(self) -> str:
@@ -65,29 +65,29 @@ class Mismatch:
 
 @dataclass(slots=True)
 class ParityReport:
-    """The outcome of a run."""
+    """The result of a run."""
 
     cases: Counter[str] = field(default_factory=Counter)
-    """Cases by group."""
+    """The number of cases by group."""
     fields: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Cases with a mismatch by group and field."""
+    """The number of cases with a mismatch, by group and field."""
     mismatches: list[Mismatch] = field(default_factory=list)
     deviations: list[str] = field(default_factory=list)
-    """Cases that differ on purpose."""
+    """The ids of cases that differ on purpose."""
 
     @property
     def total(self) -> int:
-        """How many cases were run."""
+        """The number of cases."""
         return self.cases.total()
 
     @property
     def agreeing(self) -> int:
-        """How many agree in every field."""
+        """The number of cases that agree in every field."""
         return self.total - len(self.mismatches) - len(self.deviations)
 
 
 def run_parity(paths: Iterable[Path], deviations: Mapping[str, str] | None = None) -> ParityReport:
-    """Run all cases of these files; `deviations` are the ids of those that differ on purpose, with the reasons."""
+    """Run all cases of the files; `deviations` maps the ids of cases that differ on purpose to the reasons."""
     report = ParityReport()
     registries: dict[tuple[tuple[str, bool], ...], Registry] = {}
     plain = Registry.discover()
@@ -95,20 +95,20 @@ def run_parity(paths: Iterable[Path], deviations: Mapping[str, str] | None = Non
         for case in read_cases(path):
             gates: dict[str, bool] = case.given.get("featureGates") or {}
             registry = registries.setdefault(tuple(sorted(gates.items())), Registry(plain.classes, gates))
-            _account(case, _decide(case, registry), deviations or {}, report)
+            _record(case, _decide(case, registry), deviations or {}, report)
     return report
 
 
 def _decide(case: Case, registry: Registry) -> dict[str, Any]:
-    """Decide a case; a fault is a mismatch of this one, so that thousands of others are still compared."""
+    """Decide a case; turn an exception into a mismatch of this case, so that the other cases still run."""
     try:
         return decide(case, registry)
-    except Exception as fault:  # noqa: BLE001 - the border of a case, as the scheduling loop is that of a pod
+    except Exception as fault:  # noqa: BLE001 - one case must not end the run
         return {"error": f"{type(fault).__name__}: {fault}"}
 
 
 def decide(case: Case, registry: Registry) -> dict[str, Any]:
-    """Return moorage's decision in the words of the case's `expect`."""
+    """Return moorage's decision in the format of the case's `expect`."""
     try:
         profiles = {profile.name: profile for profile in profiles_of(case, registry)}
     except (ConfigurationError, UnknownPlugin) as refusal:
@@ -122,7 +122,7 @@ def decide(case: Case, registry: Registry) -> dict[str, Any]:
     return CaseDecision(profiles[pod.scheduler_name], pod, scheduler.snapshot).as_json()
 
 
-def _account(case: Case, actual: Mapping[str, Any], deviations: Mapping[str, str], report: ParityReport) -> None:
+def _record(case: Case, actual: Mapping[str, Any], deviations: Mapping[str, str], report: ParityReport) -> None:
     report.cases[case.group] += 1
     differences = tuple(compare(case.expected, actual))
     if not differences:
@@ -136,7 +136,7 @@ def _account(case: Case, actual: Mapping[str, Any], deviations: Mapping[str, str
 
 
 def compare(expected: Mapping[str, Any], actual: Mapping[str, Any]) -> Iterator[Difference]:
-    """Yield every place where two decisions differ; of a refused configuration only that it was refused counts."""
+    """Yield every difference between two decisions; two refusals of a configuration are equal, whatever their text."""
     if "configError" in expected and "configError" in actual:
         return
     if "error" in actual:
@@ -155,5 +155,5 @@ def _differences(path: str, expected: Any, actual: Any) -> Iterator[Difference]:
 
 
 def _is_empty(part: Any) -> bool:
-    """Whether a part says nothing, so that it may as well be absent; the number 0 says something."""
+    """Return whether a part is equivalent to an absent one; the number 0 is not."""
     return part is None or part is False or part in ("", [], {})

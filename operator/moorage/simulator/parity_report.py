@@ -1,15 +1,15 @@
-"""What a parity run came to, for people and for programs."""
+"""Renders the result of a parity run, as lines of text or as JSON."""
 
 from typing import Any
 
 from moorage.simulator.parity import FIELDS, Mismatch, ParityReport
 
 SHOWN_DIFFERENCES = 12
-"""Places of one case that are printed; one wrong number soon makes a hundred."""
+"""The limit of printed differences for each case; one wrong number can cause a hundred."""
 
 
 def report_lines(report: ParityReport, shown_cases: int = 20) -> list[str]:
-    """Render mismatches, the table by group and field, and the sum as the last line."""
+    """Render the mismatches, the table by group and field, and a last line with the total."""
     lines = [line for mismatch in report.mismatches[:shown_cases] for line in mismatch_lines(mismatch)]
     hidden = len(report.mismatches) - shown_cases
     if hidden > 0:
@@ -18,7 +18,7 @@ def report_lines(report: ParityReport, shown_cases: int = 20) -> list[str]:
 
 
 def mismatch_lines(mismatch: Mismatch) -> list[str]:
-    """Render where one case differs."""
+    """Render the differences of one case."""
     shown = mismatch.differences[:SHOWN_DIFFERENCES]
     hidden = len(mismatch.differences) - len(shown)
     more = [f"  ... and {hidden} more places"] if hidden else []
@@ -26,7 +26,7 @@ def mismatch_lines(mismatch: Mismatch) -> list[str]:
 
 
 def table_lines(report: ParityReport) -> list[str]:
-    """Render the number of cases and of agreeing ones by group, and the fields that differ."""
+    """Render a line for each group: its cases, its agreeing cases, and the differing fields."""
     width = max((len(group) for group in report.cases), default=0)
     lines = [f"{'group':<{width}}  cases  agree  differing fields"]
     for group, cases in sorted(report.cases.items()):
@@ -39,7 +39,7 @@ def table_lines(report: ParityReport) -> list[str]:
 
 
 def report_json(report: ParityReport) -> dict[str, Any]:
-    """Render all of it as data."""
+    """Render the whole report as JSON data."""
     return {
         "total": report.total,
         "agreeing": report.agreeing,
