@@ -1,4 +1,4 @@
-"""Changes to a case that may turn the decision: parts swapped, added, dropped and doubled, whole clusters mixed."""
+"""Random changes to a case that may change its decision: swap, add, drop and copy parts, or mix two cases."""
 
 import copy
 from collections.abc import Callable
@@ -28,7 +28,7 @@ OBJECT_LISTS = (
 ASPECTS = (("nodes",), ("pods", "namespaces"), ("pod",), ("config",), ("pdbs",), ("services",))
 STORAGE = ("pvs", "pvcs", "storageClasses", "csinodes", "csidrivers", "csiStorageCapacities", "volumeAttachments")
 IDENTITY = frozenset({"metadata", "name", "namespace", "spec", "containers", "uid", "nodeName", "volumeBindingMode"})
-"""Keys that are not dropped or swapped at random: the case would be none, be another object's, or lack a default."""
+"""Keys that random changes keep; without them a case is invalid, renames an object, or lacks a default."""
 NUMBERS = (-1, 0, 1, 2, 3, 5, 7, 10, 50, 99, 100, 101, 1000, 2**31 - 1)
 CPU = ("0", "1m", "99m", "100m", "101m", "0.1", "333m", "1", "1500m", "2", "3.92", "4", "8", "16", "64", "1k", "0.0005")
 MEMORY = (
@@ -52,20 +52,20 @@ QUANTITIES = {"cpu": CPU, "memory": MEMORY, "ephemeral-storage": MEMORY, "storag
 
 
 def mutate(case: Case, pools: CasePools, random: Random) -> None:
-    """Change one thing in place."""
+    """Apply one random change in place."""
     change = random.choices(CHANGES, weights=CHANGE_WEIGHTS)[0]
     change(case, pools, random)
 
 
 def swap_part(case: Case, pools: CasePools, random: Random) -> None:
-    """Put something there that stands at the same place in a vector."""
+    """Replace a part by a sample from the same place in the vectors."""
     spot = _random_spot(case, random)
     if spot is not None:
         spot.holder[spot.key] = pools.sample(spot.place, random)
 
 
 def add_part(case: Case, pools: CasePools, random: Random) -> None:
-    """Add a key that an object at this place may have, or one more element to a list."""
+    """Add a key that an object at this place can have, or add an element to a list."""
     body, place = _random_body(case, random)
     if place is None:
         return
@@ -79,10 +79,10 @@ def add_part(case: Case, pools: CasePools, random: Random) -> None:
 
 
 def drop_part(case: Case, _pools: CasePools, random: Random) -> None:
-    """Leave a key or an element out.
+    """Remove a key or an element.
 
-    An operator stays, as not all objects are refused without, and so does a list's last element: the API server does
-    not keep empty lists apart from absent ones.
+    Keeps operators, because validation does not refuse all objects without one. Keeps a list's last element, because
+    the API server treats empty and absent lists alike.
     """
     spot = _random_spot(case, random, lambda spot: spot.key != "operator")
     if spot is not None and not (isinstance(spot.holder, list) and len(spot.holder) == 1):
@@ -90,7 +90,7 @@ def drop_part(case: Case, _pools: CasePools, random: Random) -> None:
 
 
 def novel_value(case: Case, _pools: CasePools, random: Random) -> None:
-    """Put a number or an amount there that need not be in the vectors."""
+    """Replace a value by a number or a quantity that may not be in the vectors."""
     spot = _random_spot(case, random, lambda spot: not isinstance(spot.part, dict | list))
     if spot is None:
         return
@@ -103,7 +103,7 @@ def novel_value(case: Case, _pools: CasePools, random: Random) -> None:
 
 
 def double_object(case: Case, _pools: CasePools, random: Random) -> None:
-    """Add a copy of a node or pod under another name, so that things tie, add up or conflict."""
+    """Add a copy of a node or pod with another name, to cause ties, sums and conflicts."""
     field = random.choice(["nodes", "pods", "pods"])
     if case.get(field):
         twin = copy.deepcopy(random.choice(case[field]))
@@ -113,7 +113,7 @@ def double_object(case: Case, _pools: CasePools, random: Random) -> None:
 
 
 def drop_object(case: Case, _pools: CasePools, random: Random) -> None:
-    """Take an object away."""
+    """Remove an object."""
     fields = [field for field in OBJECT_LISTS if case.get(field)]
     if fields:
         bodies = case[random.choice(fields)]
@@ -121,7 +121,7 @@ def drop_object(case: Case, _pools: CasePools, random: Random) -> None:
 
 
 def move_pod(case: Case, _pools: CasePools, random: Random) -> None:
-    """Place a pod on another node, take it off its node, or nominate it."""
+    """Move a pod to another node, unbind it, or give it a nominated node."""
     pods, names = case.get("pods") or [], _node_names(case)
     if not pods or not names:
         return
@@ -135,14 +135,14 @@ def move_pod(case: Case, _pools: CasePools, random: Random) -> None:
 
 
 def nominate(case: Case, _pools: CasePools, random: Random) -> None:
-    """Nominate a node to the pod that is decided about."""
+    """Give the scheduled pod a nominated node."""
     names = _node_names(case)
     if names:
         case["pod"].setdefault("status", {})["nominatedNodeName"] = random.choice([*names, "gone"])
 
 
 def mix(case: Case, pools: CasePools, random: Random) -> None:
-    """Take a whole aspect of another case: its cluster's nodes, pods, storage, the pod or the configuration."""
+    """Copy one aspect of another case: its nodes, pods, storage, scheduled pod, configuration, budgets or services."""
     other = copy.deepcopy(random.choice(pools.cases))
     fields = random.choice(
         [("nodes",), ("pods", "namespaces"), ("pod",), ("config",), STORAGE, ("pdbs",), ("services",)]
@@ -155,7 +155,7 @@ def mix(case: Case, pools: CasePools, random: Random) -> None:
 
 
 def merge_pods(case: Case, pools: CasePools, random: Random) -> None:
-    """Give the pod one more part of another pod's spec, or another's labels."""
+    """Copy a field of another pod's spec, and sometimes its labels, to the scheduled pod."""
     other = copy.deepcopy(random.choice(pools.cases)["pod"])
     keys = [key for key in other["spec"] if key not in IDENTITY]
     if keys:
@@ -166,7 +166,7 @@ def merge_pods(case: Case, pools: CasePools, random: Random) -> None:
 
 
 def tighten(case: Case, _pools: CasePools, random: Random) -> None:
-    """Ask for so much, with such a priority, that others may have to go."""
+    """Raise the pod's requests and priority, to cause preemption."""
     if not case["pod"]["spec"]["containers"]:
         return
     resources = case["pod"]["spec"]["containers"][0].setdefault("resources", {})
@@ -200,7 +200,7 @@ def _node_names(case: Case) -> list[str]:
 
 
 def _random_object(case: Case, random: Random) -> tuple[Any, Place]:
-    """Return an object: half the time the pod that is decided about, for most parts of others mean little."""
+    """Return an object: in half of the calls the scheduled pod, because its fields affect the decision most."""
     fields = [field for field in (*OBJECT_LISTS, "config") if case.get(field)]
     if not fields or random.random() < 0.5:
         return case["pod"], ("pods", ELEMENT)
@@ -217,7 +217,7 @@ def _random_spot(case: Case, random: Random, suits: Callable[[Spot], bool] = lam
 
 
 def _random_body(case: Case, random: Random) -> tuple[Any, Place]:
-    """Return an object or any object or list in it, with its place."""
+    """Return an object, or a mapping or list inside it, with its place."""
     body, place = _random_object(case, random)
     inner = [(spot.part, spot.place) for spot in parts(body, place) if isinstance(spot.part, dict | list)]
     return random.choice([(body, place), *inner])

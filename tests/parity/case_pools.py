@@ -1,7 +1,7 @@
-"""What the vectors hold at each place of a case: the vocabulary from which new cases are made.
+"""Samples of the values at each place of the vectors' cases. New cases are made from them.
 
-A place is a path of keys, such as `pods/[]/spec/tolerations/[]/key`; a list's elements share one. The pod that is
-decided about counts as one of `pods`, so that what is found in one is tried in the other.
+A place is a path of keys, such as `pods/[]/spec/tolerations/[]/key`; a list's elements have the same place. The
+scheduled pod has the places of `pods`, so that values of the one are also used in the others.
 """
 
 import gzip
@@ -16,7 +16,7 @@ from typing import Any
 Place = tuple[str, ...]
 ELEMENT = "[]"
 MOST_SAMPLES = 300
-"""Samples that are kept for a place; the later ones of a common place replace others at random."""
+"""The limit of samples for a place; further samples replace kept ones at random."""
 NO_PLACE = frozenset({"id", "tags"})
 
 
@@ -30,15 +30,15 @@ class Spot:
 
     @property
     def part(self) -> Any:
-        """Return what is there now."""
+        """The current value."""
         return self.holder[self.key]
 
 
 class CasePools:
-    """Samples by place, and the keys that a place may have."""
+    """Samples by place, and the possible keys of each place."""
 
     def __init__(self, cases: Iterable[Mapping[str, Any]], random: Random) -> None:
-        """Read the cases that new ones are made of."""
+        """Collect samples from the cases."""
         self.cases = list(cases)
         self._samples: dict[Place, list[Any]] = defaultdict(list)
         self._seen: dict[Place, set[str]] = defaultdict(set)
@@ -48,11 +48,11 @@ class CasePools:
                 self._add(spot, random)
 
     def sample(self, place: Place, random: Random) -> Any:
-        """Return a copy of something that stands at this place in a vector."""
+        """Return a copy of a random sample from this place."""
         return json.loads(random.choice(self._samples[place]))
 
     def has(self, place: Place) -> bool:
-        """Whether something stands at this place in a vector."""
+        """Return whether there is a sample from this place."""
         return place in self._samples
 
     def _add(self, spot: Spot, random: Random) -> None:
@@ -70,7 +70,7 @@ class CasePools:
 
 
 def spots(case: Mapping[str, Any]) -> Iterator[Spot]:
-    """Yield every part of a case but its id and tags, an object before its own parts."""
+    """Yield every part of a case except its id and tags, each object before its parts."""
     for key in case:
         if key not in NO_PLACE:
             place = ("pods", ELEMENT) if key == "pod" else (key,)
@@ -79,7 +79,7 @@ def spots(case: Mapping[str, Any]) -> Iterator[Spot]:
 
 
 def parts(body: Any, place: Place) -> Iterator[Spot]:
-    """Yield every part of an object at this place."""
+    """Yield every part of an object, which has this place."""
     if isinstance(body, dict):
         inner: Iterable[tuple[Any, Place]] = [(key, (*place, key)) for key in body]
     elif isinstance(body, list):
@@ -92,7 +92,7 @@ def parts(body: Any, place: Place) -> Iterator[Spot]:
 
 
 def read_vectors(folder: Path) -> list[dict[str, Any]]:
-    """Return the cases of all vectors, without what was decided."""
+    """Return the cases of all vectors, without their decisions."""
     return [
         json.loads(line)["case"]
         for path in sorted(folder.glob("*.jsonl.gz"))

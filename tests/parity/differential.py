@@ -1,9 +1,8 @@
-"""Cases that are decided twice: by kube-scheduler's own code, in the oracle, and by moorage.
+"""Compares moorage's decisions with kube-scheduler's on generated cases. The oracle runs kube-scheduler's own code.
 
     PYTHONPATH=tests python tests/parity/differential.py --seed 7 --count 1000
 
-makes cases, prints where the decisions differ, and adds each case that does, as small as it still differs, to the file
-of `--keep`.
+generates cases and prints the differences. With `--keep FILE` it shrinks each differing case and adds it to the file.
 """
 
 import argparse
@@ -27,7 +26,7 @@ Decided = dict[str, Any]
 
 
 def ask_oracle(cases: Iterable[Case]) -> list[Decided]:
-    """Return what kube-scheduler decides for the cases that the API server would take."""
+    """Return kube-scheduler's decisions for the valid cases; the API server would refuse the others."""
     text = "".join(f"{json.dumps(case)}\n" for case in cases)
     command = [str(Binaries().path("oracle")), "-validate"]
     answer = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
@@ -37,7 +36,7 @@ def ask_oracle(cases: Iterable[Case]) -> list[Decided]:
 
 
 def compare_with_moorage(decided: Iterable[Decided]) -> ParityReport:
-    """Let moorage decide the same cases."""
+    """Return the report of moorage's decisions for the same cases."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cases.jsonl"
         path.write_text("".join(f"{json.dumps(line)}\n" for line in decided), encoding="utf-8")
@@ -45,7 +44,7 @@ def compare_with_moorage(decided: Iterable[Decided]) -> ParityReport:
 
 
 def differing_fields(cases: Iterable[Case]) -> dict[str, frozenset[str]]:
-    """Return the ids of the cases that are decided differently, with the fields of the decision that differ."""
+    """Return the ids of the cases with different decisions, each with the differing fields."""
     report = compare_with_moorage(ask_oracle(cases))
     return {
         mismatch.case.id: frozenset(difference.path.partition(".")[0] for difference in mismatch.differences)
@@ -54,12 +53,12 @@ def differing_fields(cases: Iterable[Case]) -> dict[str, frozenset[str]]:
 
 
 def main() -> int:
-    """Compare, and return 1 where decisions differ."""
-    parser = argparse.ArgumentParser(description="Decide new cases with kube-scheduler's code and with moorage.")
-    parser.add_argument("--seed", type=int, default=1, help="the same cases for the same seed")
-    parser.add_argument("--count", type=int, default=1000, help="how many cases to make")
-    parser.add_argument("--groups", default="", help="a pattern of the vectors' groups to begin with")
-    parser.add_argument("--keep", type=Path, help="a .jsonl file to which shrunk cases that differ are added")
+    """Run the comparison; return 1 if decisions differ, else 0."""
+    parser = argparse.ArgumentParser(description="Decide generated cases with kube-scheduler's code and with moorage.")
+    parser.add_argument("--seed", type=int, default=1, help="generate the cases from this seed")
+    parser.add_argument("--count", type=int, default=1000, help="generate this number of cases")
+    parser.add_argument("--groups", default="", help="start from vectors whose group matches this pattern")
+    parser.add_argument("--keep", type=Path, help="shrink differing cases and add them to this .jsonl file")
     arguments = parser.parse_args()
     report = compare_with_moorage(ask_oracle(generate(arguments.seed, arguments.count, arguments.groups)))
     sys.stdout.write("".join(f"{line}\n" for line in report_lines(report)))

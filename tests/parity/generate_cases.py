@@ -1,7 +1,7 @@
-"""Makes new parity cases out of the vectors: `python generate_cases.py --seed 7 --count 1000 > cases.jsonl`.
+"""Generates parity cases from the vectors: `python generate_cases.py --seed 7 --count 1000 > cases.jsonl`.
 
-A case starts as one of the vectors and is changed one to a dozen times. Not all are valid for the API server: the
-oracle's `-validate` drops the others, and says what kube-scheduler decides for the rest.
+A generated case is a vector's case with 1 to 12 random changes. The API server would refuse some of the cases; the
+oracle's `-validate` drops these, and writes kube-scheduler's decisions for the others.
 """
 
 import argparse
@@ -19,37 +19,37 @@ from parity.case_pools import CasePools, read_vectors
 from parity.random_configs import random_config
 
 VECTORS = Path(__file__).parent / "vectors"
-CHANGES_OF_A_CASE = (1, 1, 2, 3, 4, 6, 9, 12)
+CHANGE_COUNTS = (1, 1, 2, 3, 4, 6, 9, 12)
 GATES = ("TaintTolerationComparisonOperators",)
 
 
 def generate(seed: int, count: int, groups: str = "") -> Iterator[Case]:
-    """Yield cases that depend on the seed alone; `groups` is a pattern of the groups that they begin as."""
+    """Yield cases that depend only on the arguments; `groups` is a pattern for the groups of the changed vectors."""
     random = Random(seed)
     pools = CasePools(read_vectors(VECTORS), random)
-    beginnings = [case for case in pools.cases if re.search(groups, case["id"].partition("/")[0])]
+    vectors = [case for case in pools.cases if re.search(groups, case["id"].partition("/")[0])]
     for number in range(count):
-        case: Case = dict(copy.deepcopy(random.choice(beginnings)))
+        case: Case = dict(copy.deepcopy(random.choice(vectors)))
         group = case["id"].partition("/")[0]
-        for _ in range(random.choice(CHANGES_OF_A_CASE)):
+        for _ in range(random.choice(CHANGE_COUNTS)):
             mutate(case, pools, random)
         if random.random() < 0.05:
             case["config"] = random_config(random)
         if random.random() < 0.03:
             case["featureGates"] = {random.choice(GATES): True}
-        _settle(case, random)
+        _make_consistent(case, random)
         case["id"] = f"{group}/{seed}-{number}"
         yield case
 
 
-def _settle(case: Case, random: Random) -> None:
-    """Give every object a name of its own, and most pods of a foreign cluster a node of this one."""
+def _make_consistent(case: Case, random: Random) -> None:
+    """Remove duplicate names, and move most pods whose node does not exist to one that does."""
     case.pop("tags", None)
     case["nodes"] = case.get("nodes") or []
     for field in OBJECT_LISTS:
         if field in case:
             case[field] = list({_key(body): body for body in case[field]}.values())
-    _unstart(case["pod"])
+    _clear_status(case["pod"])
     pod = _key(case["pod"])
     case["pods"] = [body for body in case.get("pods") or [] if _key(body) != pod]
     names = [node["metadata"]["name"] for node in case["nodes"]]
@@ -58,11 +58,11 @@ def _settle(case: Case, random: Random) -> None:
         if node is not None and names and node not in names and random.random() < 0.9:
             body["spec"]["nodeName"] = random.choice(names)
         if "nodeName" not in body["spec"]:
-            _unstart(body)
+            _clear_status(body)
 
 
-def _unstart(pod: dict[str, Any]) -> None:
-    """Take away what only a kubelet writes: a pod without a node has none of it."""
+def _clear_status(pod: dict[str, Any]) -> None:
+    """Remove the status fields that only a kubelet writes, because the pod has no node."""
     nominated = pod.get("status", {}).get("nominatedNodeName")
     pod["status"] = {"nominatedNodeName": nominated} if nominated else {}
 
@@ -72,11 +72,11 @@ def _key(body: dict[str, Any]) -> tuple[str, str]:
 
 
 def main() -> None:
-    """Write cases to standard output, one a line."""
-    parser = argparse.ArgumentParser(description="Make new parity cases out of the vectors.")
-    parser.add_argument("--seed", type=int, default=1, help="the same cases for the same seed")
-    parser.add_argument("--count", type=int, default=1000, help="how many cases to make")
-    parser.add_argument("--groups", default="", help="a pattern of the vectors' groups to begin with")
+    """Write cases to standard output, one in each line."""
+    parser = argparse.ArgumentParser(description="Generate parity cases from the vectors.")
+    parser.add_argument("--seed", type=int, default=1, help="generate the cases from this seed")
+    parser.add_argument("--count", type=int, default=1000, help="generate this number of cases")
+    parser.add_argument("--groups", default="", help="start from vectors whose group matches this pattern")
     arguments = parser.parse_args()
     for case in generate(arguments.seed, arguments.count, arguments.groups):
         sys.stdout.write(f"{json.dumps({'case': case})}\n")

@@ -1,4 +1,4 @@
-"""Configurations made up from scratch, right ones and some that kube-scheduler refuses."""
+"""Random scheduler configurations: most are valid, and kube-scheduler refuses some."""
 
 from random import Random
 from typing import Any
@@ -40,12 +40,12 @@ POINTS = {
 }
 RESOURCES = ("cpu", "memory", "ephemeral-storage", "nvidia.com/gpu", "example.com/foo")
 KEYS = ("topology.kubernetes.io/zone", "kubernetes.io/hostname", "rack", "disk")
-RARELY = 0.04
-"""How often a configuration gets something that may be wrong."""
+RARE = 0.04
+"""The probability of each kind of value that may be invalid."""
 
 
 def random_config(random: Random) -> dict[str, Any]:
-    """Return a profile, or a configuration of one or two."""
+    """Return a profile, or a configuration with one or two profiles."""
     if random.random() < 0.8:
         return _profile(random)
     profiles = [{"schedulerName": "default-scheduler", **_profile(random)}]
@@ -55,7 +55,7 @@ def random_config(random: Random) -> dict[str, Any]:
 
 
 def _rarely(random: Random, rare: Any, usual: Any) -> Any:
-    return rare if random.random() < RARELY else usual
+    return rare if random.random() < RARE else usual
 
 
 def _profile(random: Random) -> dict[str, Any]:
@@ -74,8 +74,9 @@ def _plugin_set(point: str, random: Random) -> dict[str, Any]:
     disabled = random.sample(names, random.choice([0, 1, 1, 2]))
     if random.random() < 0.15:
         disabled = ["*"]
-    if random.random() < RARELY:
-        names.append("NoSuchPlugin")  # only here: disabled, it is nothing to kube-scheduler, and a mistake to moorage
+    if random.random() < RARE:
+        # Not in `disabled`: kube-scheduler ignores an unknown plugin there, moorage refuses it.
+        names.append("NoSuchPlugin")
     enabled = random.sample(names, min(random.choice([0, 0, 1, 2, 3]), len(names)))
     if random.random() < 0.5:
         enabled += [name for name in disabled if name != "*" and name not in enabled]
@@ -109,7 +110,7 @@ def _strategy(random: Random) -> dict[str, Any]:
             {"name": name, "weight": _rarely(random, 101, random.choice([0, 1, 1, 2, 3, 10, 100]))}
             for name in random.sample(RESOURCES, random.choice([1, 2, 3]))
         ]
-    if kind == "RequestedToCapacityRatio" or random.random() < RARELY:
+    if kind == "RequestedToCapacityRatio" or random.random() < RARE:
         points = sorted(random.sample(range(101), random.choice([1, 2, 2, 3, 4, 6])))
         if random.random() < 0.5:
             points = sorted({0, *points, 100})
@@ -133,7 +134,7 @@ def _affinity(random: Random) -> dict[str, Any]:
 def _spread(random: Random) -> dict[str, Any]:
     kind = random.choice(["List", "List", "List", "System"])
     arguments: dict[str, Any] = {"defaultingType": kind}
-    if kind == "List" or random.random() < RARELY:
+    if kind == "List" or random.random() < RARE:
         arguments["defaultConstraints"] = [
             {
                 "maxSkew": _rarely(random, 0, random.choice([1, 1, 2, 3])),
@@ -142,13 +143,13 @@ def _spread(random: Random) -> dict[str, Any]:
             }
             for key in random.sample(KEYS, random.choice([1, 2, 3]))
         ]
-        if random.random() < RARELY:
+        if random.random() < RARE:
             arguments["defaultConstraints"][0]["labelSelector"] = {"matchLabels": {"app": "web"}}
     return arguments
 
 
 def _preemption(random: Random) -> dict[str, Any]:
-    # Fewer candidates than nodes are chosen at random; 100 are more than there are nodes.
+    # 100 candidates are more than the nodes; with fewer, each scheduler would choose the candidates at random.
     return {
         "minCandidateNodesPercentage": _rarely(random, 101, random.choice([0, 10, 100])),
         "minCandidateNodesAbsolute": 100,

@@ -1,4 +1,4 @@
-"""Makes a case smaller while the same is wrong with it."""
+"""Shrinks a case as long as its decisions still differ."""
 
 import copy
 from collections.abc import Callable, Iterable, Sequence
@@ -7,15 +7,15 @@ from typing import Any
 from parity.case_mutations import IDENTITY, OBJECT_LISTS, Case
 
 Step = tuple[Any, ...]
-"""A path to what is left out, such as `("pods", 3)`."""
+"""The path of a removed part, such as `("pods", 3)`."""
 Differing = Callable[[Iterable[Case]], dict[str, frozenset[str]]]
-"""Returns the ids of the cases that are decided differently, with the differing fields."""
+"""Returns the ids of the cases with different decisions, each with the differing fields."""
 BATCH = 48
-"""Cases that are tried at a time: the oracle answers many as fast as a few."""
+"""The number of cases in one run of the oracle, which decides many as fast as a few."""
 
 
 def shrink(case: Case, differing: Differing) -> Case:
-    """Return the smallest case found that still differs in one of the fields in which the case does."""
+    """Return the smallest case found in which at least one of the same fields differs."""
     fields = differing([case]).get(case["id"], frozenset())
     shrunk = True
     while shrunk:
@@ -29,7 +29,7 @@ def shrink(case: Case, differing: Differing) -> Case:
 
 
 def _without_any(case: Case, steps: Sequence[Step], fields: frozenset[str], differing: Differing) -> Case | None:
-    """Leave out as many parts as can be, or one; None where each of them matters."""
+    """Return the case without all, half or one of the dispensable parts; None if there is no such case."""
     tried = {f"{case['id']}~{index}": _without(case, [step]) for index, step in enumerate(steps)}
     for name, smaller in tried.items():
         smaller["id"] = name
@@ -44,7 +44,7 @@ def _without_any(case: Case, steps: Sequence[Step], fields: frozenset[str], diff
 
 
 def _steps(case: Case) -> list[Step]:
-    """Return what could be left out, whole objects first."""
+    """Return the paths of all removable parts, whole objects first."""
     whole: list[Step] = [(field,) for field in (*OBJECT_LISTS, "config", "featureGates") if case.get(field)]
     objects: list[Step] = [(field, index) for field in OBJECT_LISTS for index in range(len(case.get(field) or []))]
     inner: list[Step] = []
@@ -67,7 +67,7 @@ def _paths(body: Any) -> Iterable[Step]:
 
 def _without(case: Case, steps: Sequence[Step]) -> Case:
     smaller = copy.deepcopy(case)
-    # Later elements of a list first, so that the indices of the others stay right.
+    # Remove later elements of a list first, so that the indices of the others stay valid.
     for step in sorted(steps, key=lambda step: [str(key).zfill(4) for key in step], reverse=True):
         holder: Any = smaller
         try:
@@ -75,7 +75,7 @@ def _without(case: Case, steps: Sequence[Step]) -> Case:
                 holder = holder[key]
             del holder[step[-1]]
         except (KeyError, IndexError):
-            continue  # gone with what held it
+            continue  # an earlier step removed the parent
     return smaller
 
 

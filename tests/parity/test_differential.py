@@ -1,4 +1,4 @@
-"""New cases, decided by kube-scheduler's own code and by moorage."""
+"""Generated cases: kube-scheduler's own code and moorage decide alike."""
 
 import pytest
 
@@ -11,17 +11,16 @@ pytestmark = [pytest.mark.controlplane, pytest.mark.slow]
 SEED = 20261130
 COUNT = 150
 FEWEST_VALID = 90
-"""Of the cases made; fewer would say that the generator is broken."""
+"""The lower limit of valid cases among `COUNT`; fewer indicate a broken generator."""
 
 
-def test_new_cases_are_decided_as_kube_scheduler_decides_them() -> None:
+def test_moorage_and_kube_scheduler_decide_generated_cases_alike() -> None:
     report = compare_with_moorage(ask_oracle(generate(SEED, COUNT)))
     assert report.total > FEWEST_VALID
     assert report.agreeing == report.total, "\n".join(report_lines(report))
 
 
-def test_the_oracle_is_kube_scheduler() -> None:
-    """A few words that only it would use, in case the oracle ever answers from somewhere else."""
+def test_the_oracle_answers_with_kube_schedulers_own_message() -> None:
     node = {"metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "1", "memory": "1Gi", "pods": "10"}}}
     container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "2"}}}
     pod = {"metadata": {"name": "p"}, "spec": {"containers": [container]}}
@@ -32,5 +31,5 @@ def test_the_oracle_is_kube_scheduler() -> None:
     )
 
 
-def test_cases_that_the_api_server_would_refuse_are_left_out() -> None:
+def test_the_oracle_drops_cases_that_the_api_server_would_refuse() -> None:
     assert not ask_oracle([{"id": "resources/1", "nodes": [], "pod": {"metadata": {"name": "No_Name"}, "spec": {}}}])

@@ -1,7 +1,7 @@
-"""The same pods on equal clusters of the real control plane: placed by kube-scheduler, and placed by moorage.
+"""kube-scheduler and moorage place the same pods on equal clusters of the real control plane.
 
-Of nodes that are equally good, each scheduler takes one at random, and from then on the clusters differ. So each
-placement is held against the other scheduler's best nodes for the very cluster in which it was made.
+Each scheduler chooses at random among equally good nodes, so the clusters soon differ. Therefore the test compares each
+placement with the nodes that the other scheduler finds best in exactly that cluster.
 """
 
 import asyncio
@@ -40,11 +40,11 @@ CONFIGURATION = {
 
 Body = dict[str, Any]
 Placement = dict[str, Any]
-"""A case's input, and `chosen`: the node that the pod got."""
+"""`case`: the input; `chosen`: the pod's node."""
 
 
 def cluster_nodes() -> Iterator[Body]:
-    """Nodes of three zones, large and small, a few of them tainted."""
+    """Yield large and small nodes in three zones, some of them with taints."""
     for index in range(NODES):
         labels = {ZONE: f"z{index % 3}", "disk": "ssd" if index % 4 else "hdd"}
         allocatable = {"cpu": str(4 + 4 * (index % 3)), "memory": f"{8 + 8 * (index % 2)}Gi"}
@@ -54,7 +54,7 @@ def cluster_nodes() -> Iterator[Body]:
 
 
 def pod(index: int) -> Body:
-    """A pod that asks for what its number says: every default plugin has some to judge."""
+    """Return the pod with this number. Together the pods use every default plugin."""
     app = {"matchLabels": {"app": f"a{index % 4}"}}
     specs: list[Body] = [
         {},
@@ -66,7 +66,7 @@ def pod(index: int) -> Body:
         {"tolerations": [{"key": "dedicated", "operator": "Exists"}]},
         {"affinity": {"nodeAffinity": required_nodes(expression(ZONE, "z0", "z1"))}},
     ]
-    # No two requests are the same: a pod like the one before may get a node without a look at the others.
+    # Each pod has different requests: for a pod equal to the last one, a scheduler may not look at all nodes.
     body = pause_pod(f"p{index:02d}", cpu=f"{100 + 7 * index}m", **specs[index % len(specs)])
     body["metadata"] = {"name": f"p{index:02d}", "namespace": "default", "labels": {"app": f"a{index % 4}"}}
     return body
@@ -93,7 +93,7 @@ def spread(key: str, action: str, selector: Body) -> Body:
 
 
 async def placements(control_plane: ControlPlane, name: str) -> list[Placement]:
-    """Create the pods one at a time, each once the one before has its node."""
+    """Create the pods one after the other, and wait for each pod's node."""
     async with api_session(control_plane) as session:
         nodes = (await read(session, "/api/v1/nodes"))["items"]
         return [await placement(session, f"{name}/{index}", nodes, pod(index)) for index in range(COUNT)]
@@ -148,7 +148,7 @@ async def by_moorage(control_plane: ControlPlane) -> list[Placement]:
 
 @contextmanager
 def policies_installed(control_plane: ControlPlane) -> Iterator[None]:
-    """Serve SchedulingPolicies: moorage is not ready without."""
+    """Install the CRD, because moorage is not ready without it, and delete it at the end."""
     control_plane.kubectl("apply", "-f", "-", input=render())
     control_plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
     try:
@@ -157,7 +157,7 @@ def policies_installed(control_plane: ControlPlane) -> Iterator[None]:
         control_plane.kubectl("delete", "-f", "-", input=render())
 
 
-async def test_each_scheduler_takes_a_node_that_is_best_for_the_other(empty_control_plane: ControlPlane) -> None:
+async def test_each_scheduler_chooses_a_node_that_the_other_finds_best(empty_control_plane: ControlPlane) -> None:
     theirs = await by_kube_scheduler(empty_control_plane)
     registry = Registry.discover()
     for made in theirs:

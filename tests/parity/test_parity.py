@@ -25,7 +25,7 @@ def case(case_id: str, **expected: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["cases.jsonl", "cases.jsonl.gz"])
-def test_a_wrong_expectation_is_shown_with_its_place_and_both_values(tmp_path: Path, name: str) -> None:
+def test_a_difference_is_reported_with_its_path_and_both_values(tmp_path: Path, name: str) -> None:
     path = write(tmp_path / name, case("resources/1", fitErrorMessage="0/1 nodes are available: 1 Too many pods."))
     report = run_parity([path])
     lines = report_lines(report)
@@ -48,7 +48,7 @@ def test_the_table_counts_cases_by_group_and_differing_field(tmp_path: Path) -> 
     assert report_json(report)["mismatches"][0]["id"] == "a/1"
 
 
-def test_a_refused_configuration_counts_as_refused_whatever_its_words(tmp_path: Path) -> None:
+def test_refusals_of_a_configuration_agree_even_with_different_messages(tmp_path: Path) -> None:
     body = case("profiles/1", configError="kube-scheduler's own words")
     body["case"]["config"] = {"schedulerName": "default-scheduler", "pluginz": {}}
     report = run_parity([write(tmp_path / "cases.jsonl", body)])
@@ -70,14 +70,14 @@ def test_an_unexpected_refusal_is_a_mismatch(tmp_path: Path) -> None:
         ('{"case": {"id": "a/1", "pod": {}, "nodez": []}, "expect": {}}', "nodez"),
     ],
 )
-def test_a_line_that_is_no_case_is_refused_with_its_place(tmp_path: Path, line: str, complaint: str) -> None:
+def test_an_invalid_line_is_refused_with_its_number_or_field(tmp_path: Path, line: str, complaint: str) -> None:
     path = tmp_path / "cases.jsonl"
     path.write_text(line, encoding="utf-8")
     with pytest.raises(ConfigurationError, match=complaint):
         run_parity([path])
 
 
-def test_empty_and_absent_are_the_same() -> None:
+def test_empty_and_absent_values_are_equal() -> None:
     assert not list(compare({"feasible": [], "scores": {}}, {}))
     assert list(compare({"total": {"n1": 0}}, {"total": {}}))
     assert [str(difference) for difference in compare({"total": {"n1": 3}}, {"total": {"n1": 4}})] == [
@@ -85,7 +85,7 @@ def test_empty_and_absent_are_the_same() -> None:
     ]
 
 
-def test_fault_in_one_case_does_not_keep_the_others_from_being_compared(tmp_path: Path) -> None:
+def test_an_exception_in_one_case_does_not_stop_the_others(tmp_path: Path) -> None:
     broken = case("a/1")
     broken["case"]["pod"] = {"metadata": {"name": "p"}, "spec": "no object"}
     report = run_parity([write(tmp_path / "cases.jsonl", broken, case("a/2", feasible=["n9"]))])

@@ -1,4 +1,4 @@
-"""Decides every vector with the engine, and compares all fields with what kube-scheduler decided."""
+"""Decides every vector with the engine, and compares all fields with kube-scheduler's decision."""
 
 from pathlib import Path
 
@@ -11,16 +11,16 @@ from moorage.simulator.parity_report import report_lines
 HERE = Path(__file__).parent
 VECTORS = sorted((HERE / "vectors").glob("*.jsonl.gz"))
 FOUND = HERE / "vectors" / "found.jsonl"
-"""Cases that a differential run has found, each named for the rule that was wrong."""
+"""Cases from differential runs; each id names the rule that was wrong."""
 DEVIATIONS: dict[str, str] = yaml.safe_load((HERE / "deviations.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("path", [*VECTORS, FOUND], ids=lambda path: path.name.partition(".")[0])
-def test_decisions_equal_kube_schedulers(path: Path) -> None:
+def test_moorage_decides_each_vector_as_kube_scheduler_did(path: Path) -> None:
     report = run_parity([path], DEVIATIONS)
     assert report.total > 0
     assert report.agreeing + len(report.deviations) == report.total, "\n".join(report_lines(report))
 
 
-def test_all_vectors_are_there() -> None:
+def test_no_vector_file_is_missing() -> None:
     assert len(VECTORS) == 33
