@@ -19,7 +19,7 @@ from moorage.runtime.client.pooled_transport import open_transport
 from moorage.runtime.client.rate_limiter import RateLimiter
 from moorage.runtime.clock import SystemClock
 from moorage.runtime.events.event import Event
-from moorage.sandbox.server import SandboxServer
+from moorage.sandbox.api_server import SandboxServer
 
 
 class FakeClock:

@@ -22,7 +22,7 @@ from controlplane.launcher import ControlPlane
 from controlplane.objects import create_nodes
 from controlplane.ports import Ports
 from moorage.api.crd import render
-from moorage.sandbox.simulation.nodes import load_node_groups
+from moorage.sandbox.simulation.node_groups import load_node_groups
 from processes import sandbox
 
 WAIT_SECONDS = 60.0

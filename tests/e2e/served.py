@@ -19,9 +19,9 @@ from uuid import uuid4
 from controlplane.ports import Ports
 from e2e.clusters import Cluster, Manifest
 from moorage.api.crd import crd
-from moorage.sandbox.faults import Action
-from moorage.sandbox.server import SandboxServer
-from moorage.sandbox.simulation.nodes import NodeGroup
+from moorage.sandbox.api_server import SandboxServer
+from moorage.sandbox.injected_faults import FaultAction
+from moorage.sandbox.simulation.node_groups import NodeGroup
 
 CALL_SECONDS = 30.0
 MAYBE_BOUND = {0, int(HTTPStatus.CREATED)}
@@ -36,8 +36,8 @@ class Served:
     loop: asyncio.AbstractEventLoop
     cluster: Cluster
 
-    def fault(self, action: Action, *, verb: str = "", path: str = "", times: int | None = 1) -> None:
-        """Put a fault in force (`moorage.sandbox.faults.Faults.add`)."""
+    def fault(self, action: FaultAction, *, verb: str = "", path: str = "", times: int | None = 1) -> None:
+        """Put a fault in force (`moorage.sandbox.injected_faults.InjectedFaults.add`)."""
         self._call(lambda: self.server.faults.add(action, verb=verb, path=path, times=times))
 
     def heal(self) -> None:

@@ -13,7 +13,7 @@ from e2e.audited import REPLICAS, Audited, Write
 from e2e.case import Case, case_of
 from e2e.clusters import eventually
 from e2e.served import served
-from moorage.sandbox.faults import Fail
+from moorage.sandbox.injected_faults import Fail
 from processes import moorage
 
 pytestmark = pytest.mark.slow

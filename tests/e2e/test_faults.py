@@ -17,7 +17,7 @@ from e2e.case import Case, case_of
 from e2e.clusters import Manifest, as_text, eventually
 from e2e.served import Served, served
 from moorage.api.crd import render
-from moorage.sandbox.faults import Delay, End, Expire, Fail, Garbage, Reset, Stall
+from moorage.sandbox.injected_faults import Delay, End, Expire, Fail, Garbage, Reset, Stall
 from processes import operator, started
 
 pytestmark = pytest.mark.slow

@@ -38,7 +38,7 @@ from moorage.runtime.volumes.selected_node_repair import SelectedNodeRepair
 from moorage.runtime.volumes.volume_binder import Handover, VolumeBinder
 from moorage.runtime.volumes.volume_stores import VolumeStores
 from moorage.runtime.volumes.volume_writer import VolumeWriter
-from moorage.sandbox.faults import Fail, Reset
+from moorage.sandbox.injected_faults import Fail, Reset
 
 PROFILE = "tested"
 

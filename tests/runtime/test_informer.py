@@ -20,7 +20,7 @@ from moorage.runtime.clock import Clock, SystemClock
 from moorage.runtime.informers import list_watch
 from moorage.runtime.informers.informer import Informer
 from moorage.runtime.informers.list_watch import ListWatch
-from moorage.sandbox.faults import End, Expire, Fail, Garbage, Stall
+from moorage.sandbox.injected_faults import End, Expire, Fail, Garbage, Stall
 
 WATCH = "/pods.*watch=true"
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from controlplane.launcher import ControlPlane
-from moorage.sandbox.server import SandboxServer
+from moorage.sandbox.api_server import SandboxServer
 from sandbox.kube_api import KubeApi, connect, until, widget_definition
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

@@ -12,16 +12,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from moorage.sandbox.api_status import StatusError
 from moorage.sandbox.http.tables import Tables
-from moorage.sandbox.http.targets import Target, WriteOptions
-from moorage.sandbox.kinds.pod_verbs import bind, evict
 from moorage.sandbox.objects import copy, key_of
-from moorage.sandbox.patching import patches
-from moorage.sandbox.status import ApiError
-from moorage.sandbox.storage.initial_objects import seed
-from moorage.sandbox.storage.registry import Registry
+from moorage.sandbox.operations.object_registry import ObjectRegistry
+from moorage.sandbox.operations.options import WriteOptions
+from moorage.sandbox.operations.pod_binding import bind
+from moorage.sandbox.operations.pod_eviction import evict
+from moorage.sandbox.operations.targets import Target
+from moorage.sandbox.simulation.initial_objects import create_initial_objects
 from moorage.sandbox.storage.store import Record, Store
-from sandbox.kube_api import Object, binding, pod, widget_definition
+from sandbox.kube_api import APPLY, JSON_PATCH, MERGE, STRATEGIC, Object, binding, pod, widget_definition
 
 FEW = settings(max_examples=40, deadline=None)
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
@@ -66,26 +67,26 @@ OBJECTS = [FULL_POD, BUDGET, WIDGET, NODE, widget_definition("other.dev")]
 
 
 @cache
-def cluster() -> Registry:
-    registry = Registry(Store(), lambda: NOW)
-    seed(registry, [], [widget_definition("example.dev")])
+def cluster() -> ObjectRegistry:
+    registry = ObjectRegistry(Store(), lambda: NOW)
+    create_initial_objects(registry, [], [widget_definition("example.dev")])
     return registry
 
 
 @contextmanager
-def emptied(registry: Registry, obj: Object) -> Iterator[Registry]:
+def emptied(registry: ObjectRegistry, obj: Object) -> Iterator[ObjectRegistry]:
     """Take away what an example leaves behind."""
-    place = target_of(registry, obj).resource.storage
-    before = {key_of(record.obj) for record in registry.store.records(place)}
+    collection = target_of(registry, obj).resource.collection
+    before = {key_of(record.obj) for record in registry.store.records(collection)}
     try:
         yield registry
     finally:
-        for record in registry.store.records(place):
+        for record in registry.store.records(collection):
             if key_of(record.obj) not in before:
-                registry.store.delete(place, key_of(record.obj))
+                registry.store.delete(collection, key_of(record.obj))
 
 
-def target_of(registry: Registry, obj: Object, **fields: str) -> Target:
+def target_of(registry: ObjectRegistry, obj: Object, **fields: str) -> Target:
     resource = registry.resources.of_kind(obj["apiVersion"], obj["kind"])
     assert resource is not None
     return Target(resource, "default" if resource.namespaced else "", **fields)
@@ -122,7 +123,7 @@ def refusal(action: Callable[[], object]) -> int:
     """The code of the Status that an action ends in, 0 if it ends well."""
     try:
         action()
-    except ApiError as error:
+    except StatusError as error:
         return error.code
     return 0
 
@@ -142,7 +143,7 @@ def test_damaged_object_is_taken_or_refused(obj: Object, data: st.DataObject) ->
             assert len(table["rows"][0]["cells"]) == len(table["columnDefinitions"])
 
 
-@pytest.mark.parametrize("content_type", [patches.MERGE, patches.STRATEGIC, patches.APPLY])
+@pytest.mark.parametrize("content_type", [MERGE, STRATEGIC, APPLY])
 @pytest.mark.parametrize("obj", [FULL_POD, WIDGET, NODE], ids=lambda obj: obj["kind"])
 @given(data=st.data())
 @FEW
@@ -172,7 +173,7 @@ def test_damaged_json_patch_is_taken_or_refused(operations: list[Any]) -> None:
     with emptied(cluster(), WIDGET) as registry:
         registry.create(target_of(registry, WIDGET), WIDGET, WriteOptions())
         target = target_of(registry, WIDGET, name="w")
-        code = refusal(lambda: registry.patch(target, patches.JSON, operations, WriteOptions()))
+        code = refusal(lambda: registry.patch(target, JSON_PATCH, operations, WriteOptions()))
         assert code == 0 or 400 <= code < 500
 
 
@@ -180,7 +181,7 @@ def test_damaged_json_patch_is_taken_or_refused(operations: list[Any]) -> None:
 @given(data=st.data())
 @FEW
 def test_damaged_binding_or_eviction_is_done_or_refused(
-    verb: Callable[[Registry, Target, Any], Object], data: st.DataObject
+    verb: Callable[[ObjectRegistry, Target, Any], Object], data: st.DataObject
 ) -> None:
     body = data.draw(st.one_of(JUNK, damaged(binding("p", "n", annotations={"a": "b"}))))
     with emptied(cluster(), FULL_POD) as registry:

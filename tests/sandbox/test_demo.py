@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from moorage.sandbox.demo.promises import GPU, broken_promises
-from moorage.sandbox.demo.report import INSTANCE_TYPE, LIFECYCLE, ZONE
+from moorage.sandbox.demo.demo_report import INSTANCE_TYPE, LIFECYCLE, ZONE
+from moorage.sandbox.demo.expectations import GPU, failed_expectations
 
 Manifest = dict[str, Any]
 
@@ -55,7 +55,7 @@ def pods(places: dict[str, str]) -> list[Manifest]:
 
 
 def test_examples_that_keep_their_promises_are_not_mentioned() -> None:
-    assert broken_promises(pods(AS_PROMISED), NODES) == []
+    assert failed_expectations(pods(AS_PROMISED), NODES) == []
 
 
 @pytest.mark.parametrize(
@@ -69,12 +69,12 @@ def test_examples_that_keep_their_promises_are_not_mentioned() -> None:
         ({"packed-2": "other"}, "packed-* share a node"),
         ({"api-2": "spot"}, "each pod api-* has its own node"),
         ({"compute-1": "other"}, "compute-* run on c5 nodes"),
-        ({"colossus-1": "gpus"}, "colossus-1 was to be refused, and was not"),
-        ({"api-2": ""}, "api-2 was refused, and its example says that it runs"),
+        ({"colossus-1": "gpus"}, "colossus-1 was not refused, but its example says so"),
+        ({"api-2": ""}, "api-2 was refused, but its example says that it runs"),
     ],
 )
 def test_a_broken_promise_is_named(changed: dict[str, str], said: str) -> None:
-    [broken] = broken_promises(pods(AS_PROMISED | changed), NODES)
+    [broken] = failed_expectations(pods(AS_PROMISED | changed), NODES)
     assert said in broken
 
 

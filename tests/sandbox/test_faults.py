@@ -8,8 +8,8 @@ import time
 import aiohttp
 import pytest
 
-from moorage.sandbox.faults import Delay, End, Expire, Fail, Garbage, Reset, Stall
-from moorage.sandbox.server import SandboxServer
+from moorage.sandbox.api_server import SandboxServer
+from moorage.sandbox.injected_faults import Delay, End, Expire, Fail, Garbage, Reset, Stall
 from sandbox.kube_api import KubeApi, binding, pod
 
 SHORT_SECONDS = 0.2

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moorage.sandbox.api_status import StatusError
 from moorage.sandbox.kinds.schemas import Schema
 from moorage.sandbox.objects import Object
-from moorage.sandbox.patching.apply import server_side_apply
-from moorage.sandbox.patching.fieldset import from_fields_v1, owned_fields, to_fields_v1
-from moorage.sandbox.patching.managed_fields import Manager, Writer, record_update
-from moorage.sandbox.patching.strategic import strategic_merge
-from moorage.sandbox.status import ApiError
+from moorage.sandbox.patching.field_paths import from_fields_v1, owned_fields, to_fields_v1
+from moorage.sandbox.patching.managed_fields import FieldManager, FieldWriter, record_update
+from moorage.sandbox.patching.server_side_apply import server_side_apply
+from moorage.sandbox.patching.strategic_merge import strategic_merge
 
 ITEM = {"type": "object", "properties": {"name": {"type": "string"}, "value": {"type": "integer"}}}
 KEYED = {
@@ -58,8 +58,8 @@ specs = st.fixed_dictionaries(
 )
 
 
-def writer(name: str, operation: str = "Apply") -> Writer:
-    return Writer(Manager(name, operation, "", "v1"), "2026-11-30T00:00:00Z")
+def writer(name: str, operation: str = "Apply") -> FieldWriter:
+    return FieldWriter(FieldManager(name, operation, "", "v1"), "2026-11-30T00:00:00Z")
 
 
 def obj(spec: Object, **metadata: object) -> Object:
@@ -114,7 +114,7 @@ def test_apply_conflicts_exactly_where_anothers_value_would_change(first: Object
 def conflicts(live: Object, spec: Object) -> bool:
     try:
         apply(live, spec, "two")
-    except ApiError as error:
+    except StatusError as error:
         return error.code == 409
     return False
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from moorage.sandbox.server import SandboxServer
-from moorage.sandbox.simulation.nodes import load_node_groups
+from moorage.sandbox.api_server import SandboxServer
+from moorage.sandbox.simulation.node_groups import load_node_groups
 from sandbox.kube_api import binding, connect, until, widget_definition
 
 LIST_AND_WATCH = 3  # the creation before them included

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from moorage.sandbox.server import SandboxServer
-from moorage.sandbox.simulation.kubelet import pod_requests
-from moorage.sandbox.simulation.nodes import load_node_groups
+from moorage.sandbox.api_server import SandboxServer
+from moorage.sandbox.simulation.node_groups import load_node_groups
+from moorage.sandbox.simulation.pod_requests import pod_requests
 from sandbox.kube_api import KubeApi, Object, binding, connect, pod, until
 
 NODES = """

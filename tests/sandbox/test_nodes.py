@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from moorage.sandbox.simulation.nodes import DEFAULT_NODES, EXAMPLE, NodeGroupsError, load_node_groups
+from moorage.sandbox.simulation.node_groups import DEFAULT_NODES, EXAMPLE, NodeGroupsError, load_node_groups
 
 GPU_GROUP = """
 nodeGroups:
@@ -66,8 +66,8 @@ def test_default_cluster_is_mixed() -> None:
     [
         ("nodeGroups:\n  - {name: a}", "nodeGroups.0.count: Field required"),
         ("nodeGroups: []\ngroups: []", "groups: Extra inputs are not permitted"),
-        ("nodeGroups:\n\t- x", "the node groups: no YAML"),
-        ("[]\n", "the node groups: there is no `nodeGroups`; a file of node groups looks like this"),
+        ("nodeGroups:\n\t- x", "the node groups: invalid YAML"),
+        ("[]\n", "the node groups: the key `nodeGroups` is missing; a file of node groups looks like this"),
         (GPU_GROUP.replace("spot", "cheap"), "nodeGroups.0.lifecycle"),
     ],
 )

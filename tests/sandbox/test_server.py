@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 import yaml
 
-from moorage.sandbox.server import SandboxServer
+from moorage.sandbox.api_server import SandboxServer
 from sandbox.kube_api import KubeApi, pod, until
 
 

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 import yaml
 
+from moorage.sandbox.api_server import SandboxServer
 from moorage.sandbox.main import SandboxError, serve
-from moorage.sandbox.server import SandboxServer
-from moorage.sandbox.simulation.nodes import load_node_groups
+from moorage.sandbox.simulation.node_groups import load_node_groups
 from sandbox.kube_api import connect, until
 
 OTHERS = "clusters: [{name: production}]\ncurrent-context: production\n"
@@ -76,7 +76,7 @@ async def test_kubeconfig_stays_where_it_became_anothers(kubeconfig: Path) -> No
 @pytest.mark.parametrize("text", [OTHERS, "no: kubeconfig\n", "{", "[]", "clusters: 1"])
 async def test_anothers_file_is_never_overwritten(kubeconfig: Path, text: str) -> None:
     kubeconfig.write_text(text)
-    with pytest.raises(SandboxError, match=r"no sandbox wrote it; name another file with --kubeconfig"):
+    with pytest.raises(SandboxError, match=r"is not a sandbox's kubeconfig; name another file with --kubeconfig"):
         await serve(kubeconfig=kubeconfig)
     assert kubeconfig.read_text() == text
 

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from moorage.model.quantity import nano_value
 from moorage.sandbox.http import jsonpath, protobuf
-from moorage.sandbox.http.rows import duration
-from moorage.sandbox.kinds.events import to_core, to_modern
+from moorage.sandbox.http.table_rows import duration
+from moorage.sandbox.kinds.event_versions import to_core, to_modern
 from moorage.sandbox.kinds.quantities import canonical
 from moorage.sandbox.kinds.schemas import Schemas
+from moorage.sandbox.kinds.served_resources import ServedResources
 
 
 @pytest.mark.parametrize(
@@ -116,7 +117,5 @@ def test_damaged_protobuf_is_a_value_error(data: bytes) -> None:
 
 
 def test_all_served_kinds_have_a_schema() -> None:
-    from moorage.sandbox.kinds.resources import Resources
-
     schemas = Schemas()
-    assert [kind for kind in Resources() if schemas.builtin(kind.group, kind.version, kind.kind) is None] == []
+    assert [kind for kind in ServedResources() if schemas.builtin(kind.group, kind.version, kind.kind) is None] == []

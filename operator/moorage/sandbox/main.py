@@ -1,4 +1,4 @@
-"""`moorage sandbox`: the embedded API server in the foreground."""
+"""The command `moorage sandbox`: runs the embedded API server in the foreground."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -9,13 +9,13 @@ from typing import Any
 import yaml
 
 from moorage.errors import MoorageError
-from moorage.sandbox.server import CONTEXT, SandboxServer
+from moorage.sandbox.api_server import CONTEXT, SandboxServer
 from moorage.sandbox.signals import sigterm_as_interrupt
-from moorage.sandbox.simulation.nodes import load_node_groups
+from moorage.sandbox.simulation.node_groups import load_node_groups
 
 
 class SandboxError(MoorageError):
-    """The sandbox cannot start; the message says why, and what to do."""
+    """The sandbox cannot start. The message says why, and names the next step."""
 
 
 async def serve(
@@ -27,15 +27,15 @@ async def serve(
 ) -> None:
     """Serve simulated nodes until cancelled.
 
-    Writes a kubeconfig, which is removed at the end, and prints the line that makes kubectl use it. `nodes` is a file
-    of node groups (None: the built-in cluster), `crds` are CustomResourceDefinitions to install. Raises
-    NodeGroupsError, SandboxError and OSError.
+    Writes a kubeconfig, prints the line that points kubectl at it, and removes it at the end. `nodes` is a file of node
+    groups; None means the built-in cluster. `crds` are CustomResourceDefinitions to install. Raises NodeGroupsError,
+    SandboxError and OSError.
     """
     groups = load_node_groups(nodes)
-    kubeconfig = kubeconfig.absolute()  # noqa: ASYNC240 - reads nothing
+    kubeconfig = kubeconfig.absolute()  # noqa: ASYNC240 - does not read the file system
     server = SandboxServer(port=port, node_groups=groups, crds=crds)
     with sigterm_as_interrupt():
-        async with _listening(server, port), _written(kubeconfig, server):
+        async with _listening(server, port), _kubeconfig_file(kubeconfig, server):
             count = sum(group.count for group in groups)
             print(f"{count} simulated nodes at {server.url}")  # noqa: T201 - a command's output
             print(f"export KUBECONFIG={kubeconfig}", flush=True)  # noqa: T201
@@ -55,24 +55,24 @@ async def _listening(server: SandboxServer, port: int) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def _written(kubeconfig: Path, server: SandboxServer) -> AsyncIterator[None]:
-    """Keep a kubeconfig in place; never in that of another cluster, which is refused."""
-    await asyncio.to_thread(_write, kubeconfig, server.kubeconfig())
+async def _kubeconfig_file(path: Path, server: SandboxServer) -> AsyncIterator[None]:
+    """Write the kubeconfig and remove it at the end. Raises SandboxError instead of overwriting another cluster's."""
+    await asyncio.to_thread(_write, path, server.kubeconfig())
     try:
         yield
     finally:
-        await asyncio.to_thread(_remove, kubeconfig, server.token)
+        await asyncio.to_thread(_remove, path, server.token)
 
 
 def _write(path: Path, text: str) -> None:
-    if path.exists() and not _is_of_a_sandbox(path):
-        raise SandboxError(f"{path} is there, and no sandbox wrote it; name another file with --kubeconfig")
+    if path.exists() and not _is_sandbox_kubeconfig(path):
+        raise SandboxError(f"{path} exists and is not a sandbox's kubeconfig; name another file with --kubeconfig")
     path.touch(mode=0o600)
     path.write_text(text, encoding="utf-8")
 
 
-def _is_of_a_sandbox(path: Path) -> bool:
-    """Whether a file is a kubeconfig that knows nothing but a sandbox; an empty one is in nobody's way."""
+def _is_sandbox_kubeconfig(path: Path) -> bool:
+    """Return whether a file is empty or a kubeconfig whose only cluster is a sandbox."""
     try:
         config = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError):
@@ -87,6 +87,6 @@ def _is_of_a_sandbox(path: Path) -> bool:
 
 
 def _remove(path: Path, token: str) -> None:
-    """Remove a kubeconfig, unless another sandbox or somebody else has made it theirs."""
+    """Remove a kubeconfig that holds `token`. Any other one belongs to another process by now."""
     if path.exists() and token in path.read_text(encoding="utf-8", errors="replace"):
         path.unlink()

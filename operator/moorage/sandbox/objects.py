@@ -1,4 +1,4 @@
-"""The JSON border: API objects as plain dictionaries, their metadata, and the codec."""
+"""API objects as plain dictionaries, access to their fields, and the JSON codec."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 Object: TypeAlias = dict[str, Any]
-"""One API object as decoded from JSON. Whatever is in the store is never changed in place."""
+"""One API object as decoded from JSON. Nothing may change a stored one in place."""
 
 Key: TypeAlias = tuple[str, str]
 """Namespace (empty for cluster-scoped objects) and name."""
@@ -17,17 +17,17 @@ _DECODER = msgspec.json.Decoder()
 
 
 def encode(value: object) -> bytes:
-    """JSON of any built-in value."""
+    """Return the JSON of a built-in value."""
     return _ENCODER.encode(value)
 
 
 def decode(data: bytes) -> Any:
-    """Decode a JSON text; raises ValueError."""
+    """Return the value of a JSON text. Raises ValueError."""
     return _DECODER.decode(data)
 
 
 def copy(value: Any) -> Any:
-    """Copy a JSON value deeply, about ten times as fast as `copy.deepcopy`."""
+    """Return a deep copy of a JSON value. About ten times as fast as `copy.deepcopy`."""
     if type(value) is dict:
         return {name: copy(item) for name, item in value.items()}
     if type(value) is list:
@@ -36,19 +36,19 @@ def copy(value: Any) -> Any:
 
 
 def metadata(obj: Mapping[str, Any]) -> dict[str, Any]:
-    """Get the object's metadata, an empty dictionary if it has none."""
+    """Return the object's metadata, an empty dictionary if it has none."""
     found: dict[str, Any] = obj.get("metadata") or {}
     return found
 
 
 def key_of(obj: Mapping[str, Any]) -> Key:
-    """Where the object lives among its kind."""
+    """Return the object's key."""
     meta = metadata(obj)
     return meta.get("namespace") or "", meta.get("name") or ""
 
 
 def dig(value: Any, *path: str) -> Any:
-    """Get the value under a path of field names, None as soon as one is missing."""
+    """Return the value at a path of field names, None if a field is absent."""
     for name in path:
         if not isinstance(value, dict):
             return None
@@ -57,7 +57,7 @@ def dig(value: Any, *path: str) -> Any:
 
 
 def timestamp(moment: datetime) -> str:
-    """metav1.Time: RFC 3339 in UTC, whole seconds."""
+    """Return a metav1.Time: RFC 3339 in UTC, in whole seconds."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -67,6 +67,6 @@ def parse_timestamp(text: str) -> datetime:
 
 
 def find_condition(obj: Mapping[str, Any], kind: str) -> Object | None:
-    """Find the entry of `status.conditions` with that type."""
+    """Return the condition of that type in `status.conditions`, or None."""
     conditions = dig(obj, "status", "conditions") or []
     return next((condition for condition in conditions if condition.get("type") == kind), None)

@@ -1,4 +1,4 @@
-"""SIGTERM as Ctrl-C: what ends the sandbox and the demo ends them tidily."""
+"""SIGTERM handling for the sandbox and the demo: the same clean end as for Ctrl-C."""
 
 import asyncio
 import signal
@@ -8,23 +8,24 @@ from contextlib import contextmanager
 
 @contextmanager
 def sigterm_as_interrupt() -> Iterator[None]:
-    """Have SIGTERM cancel the current task, and end it with KeyboardInterrupt as asyncio.run does for Ctrl-C.
+    """On SIGTERM, cancel the current task and raise KeyboardInterrupt from it, as asyncio.run does for Ctrl-C.
 
-    SIGINT itself is not raised: a shell's background jobs ignore it.
+    It does not send itself a SIGINT, because a shell's background jobs ignore that signal.
     """
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None
-    asked: list[bool] = []
+    is_terminated = False
 
-    def end() -> None:
-        asked.append(True)
+    def terminate() -> None:
+        nonlocal is_terminated
+        is_terminated = True
         task.cancel()
 
-    loop.add_signal_handler(signal.SIGTERM, end)
+    loop.add_signal_handler(signal.SIGTERM, terminate)
     try:
         yield
     except asyncio.CancelledError:
-        if asked:
+        if is_terminated:
             raise KeyboardInterrupt from None
         raise
     finally:

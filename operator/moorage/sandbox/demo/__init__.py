@@ -1,1 +1,1 @@
-"""`moorage demo`: the whole path on one machine, and what it shows."""
+"""`moorage demo`: runs the examples on an embedded API server, and checks where their pods run."""

@@ -1,1 +1,1 @@
-"""From a request to an answer: discovery, resources, watches, and what `kubectl get` prints."""
+"""HTTP: parses requests, and encodes the answers of `operations`. Only this package knows aiohttp's requests."""

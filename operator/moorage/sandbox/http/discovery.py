@@ -1,11 +1,11 @@
-"""What the server says about its own API: versions, groups and resources, aggregated and the old way."""
+"""Discovery documents: the served groups, versions and resources, aggregated or unaggregated."""
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any
 
-from moorage.sandbox.kinds.resources import Resources, ResourceType
+from moorage.sandbox.kinds.resource_types import ResourceType
 from moorage.sandbox.kinds.schemas import SERVED_VERSION
+from moorage.sandbox.kinds.served_resources import ServedResources
 from moorage.sandbox.objects import Object
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -17,7 +17,7 @@ _SUBRESOURCE_KINDS = {
 
 
 def version() -> Object:
-    """Answer /version."""
+    """Return the body of /version."""
     major, minor, _ = SERVED_VERSION.removeprefix("v").split(".")
     return {
         "major": major, "minor": minor, "gitVersion": SERVED_VERSION, "gitCommit": "", "gitTreeState": "clean",
@@ -26,12 +26,12 @@ def version() -> Object:
 
 
 def wants_aggregated(accept: str) -> bool:
-    """Whether the client takes aggregated discovery."""
+    """Return whether the client accepts aggregated discovery."""
     return "as=APIGroupDiscoveryList" in accept and "v=v2" in accept.replace("v=v2beta1", "")
 
 
-def aggregated(resources: Resources, *, core: bool) -> Object:
-    """Answer /api (core) or /apis with everything below it."""
+def aggregated(resources: ServedResources, *, core: bool) -> Object:
+    """Return the aggregated body of /api (`core`) or /apis."""
     groups = _by_group(resources)
     items = [
         {
@@ -47,7 +47,7 @@ def aggregated(resources: Resources, *, core: bool) -> Object:
     return {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items}
 
 
-def _by_group(resources: Resources) -> Mapping[str, Mapping[str, list[ResourceType]]]:
+def _by_group(resources: ServedResources) -> Mapping[str, Mapping[str, list[ResourceType]]]:
     groups: dict[str, dict[str, list[ResourceType]]] = defaultdict(lambda: defaultdict(list))
     for resource in resources:
         groups[resource.group][resource.version].append(resource)
@@ -58,25 +58,17 @@ def _aggregated(resource: ResourceType) -> Object:
     found: Object = {
         "resource": resource.plural, "responseKind": _kind(resource.group, resource.version, resource.kind),
         "scope": "Namespaced" if resource.namespaced else "Cluster", "singularResource": _singular(resource),
-        "verbs": list(resource.verbs),
+        "verbs": list(resource.verbs), **_nicknames(resource),
     }  # fmt: skip
-    if resource.short_names:
-        found["shortNames"] = list(resource.short_names)
-    if resource.categories:
-        found["categories"] = list(resource.categories)
     subresources = [
         {
             "subresource": name,
             "responseKind": _kind(*_subresource_kind(resource, name)),
             "verbs": _SUBRESOURCE_VERBS[name],
         }
-        for name in _subresources(resource)
+        for name in resource.all_subresources
     ]
     return found | {"subresources": subresources} if subresources else found
-
-
-def _subresources(resource: ResourceType) -> list[str]:
-    return [*resource.subresources, *(["status"] if resource.has_status else [])]
 
 
 def _subresource_kind(resource: ResourceType, name: str) -> tuple[str, str, str]:
@@ -92,19 +84,25 @@ def _singular(resource: ResourceType) -> str:
     return resource.singular or resource.kind.lower()
 
 
+def _nicknames(resource: ResourceType) -> Object:
+    """Return the short names and categories, without empty lists."""
+    names = {"shortNames": list(resource.short_names), "categories": list(resource.categories)}
+    return {name: values for name, values in names.items() if values}
+
+
 def core_versions() -> Object:
-    """Answer /api the old way."""
+    """Return the unaggregated body of /api."""
     return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
 
 
-def group_list(resources: Resources) -> Object:
-    """Answer /apis the old way."""
+def group_list(resources: ServedResources) -> Object:
+    """Return the unaggregated body of /apis."""
     groups = [_group(name, list(versions)) for name, versions in _by_group(resources).items() if name]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
 
-def group(resources: Resources, name: str) -> Object | None:
-    """Answer /apis/GROUP."""
+def group(resources: ServedResources, name: str) -> Object | None:
+    """Return the body of /apis/GROUP, None for an unknown group."""
     versions = _by_group(resources).get(name)
     return None if not versions else {"kind": "APIGroup", "apiVersion": "v1", **_group(name, list(versions))}
 
@@ -114,30 +112,25 @@ def _group(name: str, versions: list[str]) -> Object:
     return {"name": name, "versions": found, "preferredVersion": found[0]}
 
 
-def resource_list(resources: Resources, group_name: str, version_: str) -> Object | None:
-    """Answer /api/v1 or /apis/GROUP/VERSION."""
+def resource_list(resources: ServedResources, group_name: str, version_: str) -> Object | None:
+    """Return the body of /api/v1 or /apis/GROUP/VERSION, None for an unknown version."""
     found = _by_group(resources).get(group_name, {}).get(version_)
     if not found:
         return None
     listed: list[Object] = []
     for resource in found:
         listed.append(_listed(resource))
-        listed.extend(_listed_subresource(resource, name) for name in _subresources(resource))
+        listed.extend(_listed_subresource(resource, name) for name in resource.all_subresources)
     return {
         "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": found[0].api_version, "resources": listed,
     }  # fmt: skip
 
 
 def _listed(resource: ResourceType) -> Object:
-    entry: dict[str, Any] = {
+    return {
         "name": resource.plural, "singularName": _singular(resource), "namespaced": resource.namespaced,
-        "kind": resource.kind, "verbs": list(resource.verbs),
+        "kind": resource.kind, "verbs": list(resource.verbs), **_nicknames(resource),
     }  # fmt: skip
-    if resource.short_names:
-        entry["shortNames"] = list(resource.short_names)
-    if resource.categories:
-        entry["categories"] = list(resource.categories)
-    return entry
 
 
 def _listed_subresource(resource: ResourceType, name: str) -> Object:

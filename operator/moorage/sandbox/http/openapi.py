@@ -1,12 +1,13 @@
-"""OpenAPI v3 as far as kubectl's explain, apply and diff read it: schemas, and which verbs a kind takes."""
+"""OpenAPI v3 documents, with the parts that kubectl explain, apply and diff read: schemas, and the verbs of kinds."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from moorage.sandbox.kinds.resources import Resources, ResourceType
+from moorage.sandbox.kinds.resource_types import ResourceType
 from moorage.sandbox.kinds.schemas import SERVED_VERSION, Schemas
+from moorage.sandbox.kinds.served_resources import ServedResources
 from moorage.sandbox.objects import Object, encode
-from moorage.sandbox.patching.patches import APPLY, JSON, MERGE, STRATEGIC
+from moorage.sandbox.patching.media_types import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
 
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _PREFIX = "#/components/schemas/"
@@ -17,23 +18,23 @@ _QUERY = [
 
 
 class OpenApi:
-    """Makes the documents, one a group and version, and keeps them until the served resources change."""
+    """Builds one document for each group version, and caches them until the served resources change."""
 
-    def __init__(self, resources: Resources, schemas: Schemas) -> None:
-        """Describe what `resources` serves."""
+    def __init__(self, resources: ServedResources, schemas: Schemas) -> None:
+        """Describe `resources` with the built-in kinds' `schemas`."""
         self._resources = resources
         self._schemas = schemas
         self._generation = -1
         self._documents: dict[str, bytes] = {}
 
     def index(self) -> Object:
-        """Answer /openapi/v3. The hash in each address changes with the served resources."""
+        """Return the body of /openapi/v3. The hash in each URL changes with the served resources."""
         paths = dict.fromkeys(_path(resource) for resource in self._resources)
-        mark = self._resources.generation
-        return {"paths": {path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={mark}"} for path in paths}}
+        generation = self._resources.generation
+        return {"paths": {path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={generation}"} for path in paths}}
 
     def document(self, path: str) -> bytes | None:
-        """Answer /openapi/v3/PATH, such as `api/v1` or `apis/apps/v1`."""
+        """Return the body of /openapi/v3/PATH, None for an unknown path such as `apis/none/v1`."""
         if self._generation != self._resources.generation:
             self._documents.clear()
             self._generation = self._resources.generation
@@ -91,7 +92,7 @@ def _custom_schema(resource: ResourceType) -> Object:
 
 
 def _published(node: Any) -> Any:
-    """Rewrite the data's JSON Schema dialect in OpenAPI's: one type, references to components."""
+    """Convert a node of kubernetes-validate's JSON Schema to OpenAPI: one type, and references to components."""
     if isinstance(node, list):
         return [_published(item) for item in node]
     if not isinstance(node, dict):
@@ -136,7 +137,7 @@ def _paths(resource: ResourceType, schema_name: str) -> Object:
     collection = {"post": operation("post", content)}
     if "list" not in resource.verbs:
         return {base: collection}
-    kinds = [JSON, MERGE, APPLY] + ([] if resource.custom else [STRATEGIC])
+    kinds = [JSON_PATCH, MERGE_PATCH, APPLY_PATCH] + ([] if resource.custom else [STRATEGIC_MERGE_PATCH])
     patch = operation("patch", {kind: {"schema": {"type": "object"}} for kind in kinds})
     item = {"get": operation("get"), "put": operation("put", content), "patch": patch, "delete": operation("delete")}
     return {base: {"get": operation("list"), **collection}, base + "/{name}": item}

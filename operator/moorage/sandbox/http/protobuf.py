@@ -1,8 +1,8 @@
-"""Just enough of Kubernetes' protobuf to read what kubectl sends that way: small objects that it makes itself.
+"""A decoder for the few small kinds that kubectl sends in Kubernetes' protobuf.
 
-`kubectl create namespace`, `drain`, `auth can-i` and a few others use typed clients, which encode their requests in
-protobuf whatever the server prefers. Answers are JSON, which these clients take. Field numbers are those of the
-`generated.proto` files in k8s.io/api and k8s.io/apimachinery.
+`kubectl create namespace`, `drain`, `auth can-i` and a few others use typed clients, which always encode requests in
+protobuf. They accept JSON responses. Field numbers are those of the `generated.proto` files in k8s.io/api and
+k8s.io/apimachinery.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,12 +12,12 @@ from typing import Any, TypeAlias
 from moorage.sandbox.objects import Object
 
 MAGIC = b"k8s\x00"
-"""What every body in Kubernetes' protobuf envelope starts with."""
+"""The first bytes of every body in Kubernetes' protobuf envelope."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a message: its JSON name and type; `message` for nested ones."""
+    """The JSON name and type of one field of a message. `message` describes a nested one."""
 
     name: str
     kind: str = "string"
@@ -83,11 +83,11 @@ _UNKNOWN: Message = {1: Field("typeMeta", "message", _TYPE_META), 2: Field("raw"
 
 
 class UnknownMessageError(Exception):
-    """The body is of a kind that is not read from protobuf here."""
+    """The body is a message of a kind without a table here. Its text is the kind."""
 
 
 def decode(body: bytes) -> Object:
-    """Read an enveloped object; raises UnknownMessageError, or ValueError for what is damaged."""
+    """Return the object of an enveloped message. Raises UnknownMessageError, and ValueError for a damaged message."""
     if not body.startswith(MAGIC):
         raise ValueError("the body is not in Kubernetes' protobuf envelope")
     envelope = _decode(body[len(MAGIC) :], _UNKNOWN)
@@ -109,7 +109,7 @@ def _decode(data: bytes, fields: Message) -> Object:
             result.setdefault(field.name, {})[read.get("key", "")] = read.get("value", "")
         elif field.repeated:
             result.setdefault(field.name, []).append(read)
-        elif read != "":  # gogo writes empty strings, JSON leaves them out
+        elif read != "":  # Go's protobuf encoder writes empty strings; JSON omits them
             result[field.name] = read
     return result
 
@@ -129,7 +129,7 @@ def _read(value: Any, field: Field) -> Any:
 
 
 def _values(data: bytes) -> Iterator[tuple[int, Any]]:
-    """Split a message into its fields' numbers and raw values."""
+    """Yield the number and raw value of each field of a message."""
     position = 0
     while position < len(data):
         tag, position = _varint(data, position)

@@ -1,1 +1,1 @@
-"""What is special about kinds: the table of them, their schemas and rules, pods, custom kinds."""
+"""Rules of the kinds: which resources exist, their schemas, defaults, versions and validation. Holds no objects."""

@@ -1,19 +1,19 @@
-"""What a PodDisruptionBudget may say, and how many pods that is."""
+"""The rules of PodDisruptionBudgets: validation, and how many pods must stay healthy."""
 
 import math
 import re
 from collections.abc import Iterator
 from typing import Any
 
+from moorage.sandbox.api_status import FieldError
 from moorage.sandbox.objects import Object
-from moorage.sandbox.status import FieldError
 
 _PERCENTAGE = re.compile(r"[0-9]+%")
 _BOUNDS = ("minAvailable", "maxUnavailable")
 
 
 def budget_errors(budget: Object) -> Iterator[FieldError]:
-    """Find what keeps a budget out."""
+    """Yield the errors of a budget."""
     spec = budget["spec"]
     if all(name in spec for name in _BOUNDS):
         detail = "minAvailable and maxUnavailable cannot be both set"
@@ -28,7 +28,7 @@ def budget_errors(budget: Object) -> Iterator[FieldError]:
 
 
 def desired_healthy(spec: Object, expected: int) -> int:
-    """How many of the expected pods have to stay healthy."""
+    """Return how many of the `expected` pods must stay healthy. Percentages round up."""
     if "maxUnavailable" in spec:
         return max(expected - _scaled(spec["maxUnavailable"], expected), 0)
     return _scaled(spec.get("minAvailable", 1), expected)

@@ -1,8 +1,8 @@
-"""The CEL rules of custom kinds (x-kubernetes-validations), transition rules included.
+"""The CEL rules of custom kinds (x-kubernetes-validations), with transition rules.
 
-The library gives failures as values: a result of type ERROR is a failed rule, never a truth.
-Kubernetes' own CEL functions (quantity, isSorted, ...) are not known here; a rule that uses one
-is refused when its CustomResourceDefinition is applied, instead of passing unseen.
+The library returns evaluation errors as values: a result of type ERROR is a failed rule.
+Kubernetes' own CEL functions (quantity, isSorted, ...) do not exist here. The server refuses a
+CustomResourceDefinition with a rule that uses one, so that no rule is skipped silently.
 """
 
 import re
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from moorage.sandbox.api_status import OMITTED, FieldError
 from moorage.sandbox.kinds.schemas import MissingSandboxExtraError, Schema
-from moorage.sandbox.status import OMITTED, FieldError
 
 _FIELD = re.compile(r"\bself\.\??([A-Za-z_]\w*)(?!\w|\()")
 _TEXT = re.compile(r"'[^']*'|\"[^\"]*\"")
@@ -22,15 +22,15 @@ _REASONS = {"FieldValueRequired", "FieldValueForbidden", "FieldValueDuplicate"}
 
 
 class CelRules:
-    """Compiles and evaluates rules; each text is compiled once."""
+    """Compiles and evaluates rules. It compiles each text once."""
 
     def __init__(self) -> None:
-        """Start without any rule."""
+        """Start with no compiled rules."""
         self._compiled: dict[tuple[str, str], Any] = {}
         self._environments: dict[str, Any] = {}
 
-    def faults(self, schema: Schema, path: str = "") -> Iterator[FieldError]:
-        """Rules of a schema that do not compile. The paths are those of the CustomResourceDefinition."""
+    def compilation_errors(self, schema: Schema, path: str = "") -> Iterator[FieldError]:
+        """Yield an error for each rule that does not compile, with its path in the CustomResourceDefinition."""
         for index, rule in enumerate(_rules(schema)):
             try:
                 _check_fields(rule["rule"], schema)
@@ -41,24 +41,24 @@ class CelRules:
         for name in schema.properties:
             child = schema.field(name)
             if child is not None and name != "metadata":
-                yield from self.faults(child, f"{path}.properties[{name}]")
+                yield from self.compilation_errors(child, f"{path}.properties[{name}]")
         if schema.items is not None:
-            yield from self.faults(schema.items, f"{path}.items")
+            yield from self.compilation_errors(schema.items, f"{path}.items")
 
     def present_in(self, schema: Schema) -> bool:
-        """Whether a schema has rules anywhere."""
+        """Return whether a schema has rules at any level."""
         children = [schema.field(name) for name in schema.properties if name != "metadata"]
         return bool(_rules(schema)) or any(
             self.present_in(child) for child in (*children, schema.items) if child is not None
         )
 
     def check(self, value: Any, old: Any, schema: Schema) -> Iterator[FieldError]:
-        """Failed rules of an object and everything in it; `old` is None on creation."""
+        """Yield an error for each failed rule, at every level. `old` is None on creation."""
         return self._check(value, _ABSENT if old is None else old, schema, "")
 
     def _check(self, value: Any, old: Any, schema: Schema, path: str) -> Iterator[FieldError]:
         if value is None or value is old or value == old:
-            return  # unchanged values keep their faults: kube-apiserver's ratcheting
+            return  # ratcheting, as in kube-apiserver: an unchanged value may break a newer rule
         for rule in _rules(schema):
             yield from self._check_rule(rule, _Case(value, old, schema, path))
         if isinstance(value, dict):
@@ -84,7 +84,7 @@ class CelRules:
             where = path + str(rule.get("fieldPath") or "")
             reason = rule.get("reason")
             code = str(reason) if reason in _REASONS else "FieldValueInvalid"
-            yield FieldError(where.lstrip(".") or "<nil>", code, _shown(case), self._message(rule, case))
+            yield FieldError(where.lstrip(".") or "<nil>", code, _printed_value(case), self._message(rule, case))
 
     def _message(self, rule: Mapping[str, Any], case: "_Case") -> str:
         if expression := rule.get("messageExpression"):
@@ -110,7 +110,7 @@ class CelRules:
         return cel
 
     def _environment(self, kind: str) -> Any:
-        """Declare `self` and `oldSelf` as what their schema says, so that a rule that cannot work is refused."""
+        """Declare `self` and `oldSelf` with the schema's type, so that a rule with a type error does not compile."""
         cel = self._cel
         from cel_expr_python.ext import ext_bindings, ext_math, ext_optional, ext_strings
 
@@ -124,7 +124,7 @@ class CelRules:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """What a rule is evaluated on."""
+    """A value, its old version and its schema: the input of one rule."""
 
     value: Any
     old: Any
@@ -138,13 +138,13 @@ class _Case:
 
 
 def _declared(schema: Schema) -> str:
-    """Name the CEL type of a value, DYN where it can be several or is checked field by field."""
+    """Return the CEL type of a value. DYN means several types, or an object, whose fields are checked one by one."""
     kinds = {"string": "STRING", "integer": "INT", "number": "DOUBLE", "boolean": "BOOL", "array": "LIST"}
     return kinds.get(next(iter(schema.types)), "DYN") if len(schema.types) == 1 else "DYN"
 
 
 def _check_fields(rule: str, schema: Schema) -> None:
-    """Raise LookupError for a field that the schema does not have: to CEL the object is only a map."""
+    """Raise LookupError for a field that the schema does not name. CEL does not check this, it sees only a map."""
     if not schema.properties or schema.keeps_unknown:
         return
     for name in _FIELD.findall(_TEXT.sub("", rule)):
@@ -157,7 +157,7 @@ def _rules(schema: Schema) -> list[Mapping[str, Any]]:
 
 
 def _correlated(item: Any, old: Any, schema: Schema) -> Any:
-    """Find what an item was before. Only lists that are maps by key tell."""
+    """Return the old version of a list item. Only lists of type map have keys to find it by."""
     if not isinstance(old, list) or not isinstance(item, dict) or schema.list_type != "map":
         return _ABSENT
     identity = [item.get(key) for key in schema.list_keys]
@@ -167,6 +167,6 @@ def _correlated(item: Any, old: Any, schema: Schema) -> Any:
     return _ABSENT
 
 
-def _shown(case: _Case) -> Any:
-    """Give what a message prints for a value: nothing for what has parts."""
+def _printed_value(case: _Case) -> Any:
+    """Return the value for the message. A message omits objects and lists."""
     return OMITTED if isinstance(case.value, dict | list) else case.value

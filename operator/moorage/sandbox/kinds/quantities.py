@@ -1,4 +1,4 @@
-"""The canonical form in which the API server gives quantities back, whatever form they came in."""
+"""The canonical form of quantities, in which the API server stores and returns them."""
 
 import re
 from functools import lru_cache
@@ -14,9 +14,9 @@ _CACHE_SIZE = 4096
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def canonical(quantity: str | float) -> str:
-    """Write a quantity with the largest suffix of its kind that needs no fraction; raises ValueError.
+    """Return a quantity with the largest suffix of its kind that needs no fraction. Raises ValueError.
 
-    `0.5` -> `500m`, `1000m` -> `1`, `1024Mi` -> `1Gi`. Exponents stay exponents.
+    `0.5` -> `500m`, `1000m` -> `1`, `1024Mi` -> `1Gi`. A quantity with an exponent stays as it is.
     """
     text = str(quantity)
     try:

@@ -1,4 +1,4 @@
-"""Schemas of kinds: one view for built-in and custom kinds, which all who walk objects share."""
+"""Schemas of built-in and custom kinds behind one class, which defaulting, pruning, validation and patches share."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -21,29 +21,29 @@ _ANY_JSON = frozenset(
         "io.k8s.apimachinery.pkg.runtime.RawExtension",
     }
 )
-"""Definitions that name no fields because they hold anything."""
+"""Definitions without named fields, because they hold any JSON value."""
 
 
 class MissingSandboxExtraError(MoorageError):
-    """A library that only the sandbox needs is not installed."""
+    """A library of the `sandbox` extra is not installed."""
 
     def __init__(self, library: str) -> None:
-        """Say which one, and how to get it."""
+        """Name the library and the command that installs it."""
         super().__init__(f"the sandbox needs {library}: pip install 'moorage[sandbox]'")
 
 
 class Schema:
-    """One node of an OpenAPI schema. References are followed; children are made when asked for, and kept."""
+    """One node of an OpenAPI schema. It follows references, and creates child nodes on first use."""
 
     def __init__(self, node: Mapping[str, Any], definitions: Mapping[str, Any]) -> None:
-        """View a node whose `$ref`s point into `definitions`."""
+        """Wrap a node whose `$ref`s point into `definitions`."""
         self._definitions = definitions
         self._children: dict[str, Schema | None] = {}
         self.node = _resolve(node, definitions)
 
     @cached_property
     def types(self) -> frozenset[str]:
-        """Names of the JSON types the value may have, `null` aside; empty: any."""
+        """The JSON types that the value may have, without `null`. Empty means any type."""
         if self.node.get("x-kubernetes-int-or-string") or "oneOf" in self.node:
             return frozenset(("integer", "number", "string")) if self.is_quantity else frozenset(("integer", "string"))
         found = self.node.get("type")
@@ -57,19 +57,19 @@ class Schema:
 
     @cached_property
     def properties(self) -> Mapping[str, Any]:
-        """Schemas of the named fields, as nodes."""
+        """The nodes of the named fields."""
         found: Mapping[str, Any] = self.node.get("properties") or {}
         return found
 
     @cached_property
     def keeps_unknown(self) -> bool:
-        """Whether fields that the schema does not name stay."""
+        """Whether pruning keeps fields that the schema does not name."""
         if self.node.get("x-kubernetes-preserve-unknown-fields") or self.node.get("additionalProperties") is True:
             return True
         return bool(self.node.get("x-moorage-any"))
 
     def field(self, name: str) -> "Schema | None":
-        """Find the schema of a field: a named one, or any of a map."""
+        """Return the schema of a named field or of a map's values, or None."""
         if name not in self._children:
             node = self.properties.get(name)
             if node is None and isinstance(self.node.get("additionalProperties"), dict):
@@ -79,42 +79,42 @@ class Schema:
 
     @cached_property
     def items(self) -> "Schema | None":
-        """The schema of a list's items."""
+        """The schema of a list's items, or None."""
         node = self.node.get("items")
         return None if node is None else Schema(node, self._definitions)
 
     @property
     def list_type(self) -> str:
-        """How server-side apply sees a list: atomic, set or map."""
+        """How server-side apply treats a list: atomic, set or map."""
         return str(self.node.get("x-kubernetes-list-type") or "atomic")
 
     @property
     def list_keys(self) -> tuple[str, ...]:
-        """The fields that identify an item of a map-like list."""
+        """The fields that identify an item of a list of type map."""
         return tuple(self.node.get("x-kubernetes-list-map-keys") or ())
 
     @property
     def is_atomic_map(self) -> bool:
-        """Whether server-side apply sees an object as one value."""
+        """Whether server-side apply treats an object as one value."""
         return self.node.get("x-kubernetes-map-type") == "atomic" or (self.keeps_unknown and not self.properties)
 
     @property
     def merge_key(self) -> str:
-        """The field by which strategic merge patches pair list items; empty: lists are replaced or united."""
+        """The field that pairs list items in strategic merge patches. Empty: a patch replaces or unites the lists."""
         return str(self.node.get("x-kubernetes-patch-merge-key") or "")
 
     @property
     def patch_strategies(self) -> frozenset[str]:
-        """How strategic merge patches treat the value: merge, retainKeys, replace."""
+        """The strategies of strategic merge patches for the value: merge, retainKeys, replace."""
         return frozenset(str(self.node.get("x-kubernetes-patch-strategy") or "").split(","))
 
 
 class Schemas:
-    """The built-in kinds' schemas, from the data of kubernetes-validate; read on first use."""
+    """The schemas of the built-in kinds, from the data of kubernetes-validate, read on first use."""
 
     @cached_property
     def definitions(self) -> dict[str, Any]:
-        """All definitions by name. `$ref`s in them have the form `#/$defs/NAME`."""
+        """All definitions by name. Their `$ref`s have the form `#/$defs/NAME`."""
         try:
             package = resources.files("kubernetes_validate")
         except ModuleNotFoundError as error:
@@ -128,7 +128,7 @@ class Schemas:
         found[f"{_EXTENSIONS}JSONSchemaPropsOrBool"] |= {
             "type": ["object", "boolean"],
             "properties": nested["properties"],
-        }  # the data leaves these open; arrays of schemas are not structural and refused anyway
+        }  # the data has no types here; the server refuses arrays of schemas, which are not structural
         return found
 
     @cached_property
@@ -144,11 +144,11 @@ class Schemas:
         return {}
 
     def name_of(self, group: str, version: str, kind: str) -> str | None:
-        """Find the definition's name of a kind."""
+        """Return the name of a kind's definition, or None."""
         return self._names.get((group, version, kind))
 
     def builtin(self, group: str, version: str, kind: str) -> Schema | None:
-        """Find the schema of a built-in kind."""
+        """Return the schema of a built-in kind, or None."""
         name = self.name_of(group, version, kind)
         if name is None:
             return None
@@ -157,7 +157,7 @@ class Schemas:
         return self._built[name]
 
     def custom(self, node: Mapping[str, Any]) -> Schema:
-        """View a CustomResourceDefinition's schema; metadata gets the schema that all objects have."""
+        """Return the schema of a custom kind, with the metadata schema that all objects share."""
         properties = dict(node.get("properties") or {})
         properties |= {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
         properties["metadata"] = {"$ref": f"#/$defs/{_META}ObjectMeta"}

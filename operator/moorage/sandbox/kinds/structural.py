@@ -1,4 +1,4 @@
-"""What the API server does to an object before it looks at the rules: defaults in, unknown fields out."""
+"""Defaulting and pruning by schema: what the API server does to an object before it validates it."""
 
 from typing import Any, TypeAlias
 
@@ -7,7 +7,7 @@ from moorage.sandbox.objects import Object, copy
 
 
 def apply_defaults(value: Any, schema: Schema) -> None:
-    """Fill absent fields with their schema's defaults, in place, level by level."""
+    """Set the schema's defaults of absent fields at every level, in place."""
     if isinstance(value, dict):
         _default_fields(value, schema)
     elif isinstance(value, list) and schema.items is not None:
@@ -19,7 +19,7 @@ def _default_fields(value: Object, schema: Schema) -> None:
     for name in [name for name, item in value.items() if item is None]:
         child = schema.field(name)
         if child is not None and not child.node.get("nullable"):
-            del value[name]  # a null that cannot be stands for absence
+            del value[name]  # null in a field that is not nullable means absent
     for name, node in schema.properties.items():
         if "default" not in node:
             continue
@@ -32,11 +32,11 @@ def _default_fields(value: Object, schema: Schema) -> None:
 
 
 _Path: TypeAlias = "tuple[_Path, str] | None"
-"""Where a value is, as a chain that costs nothing until somebody asks."""
+"""A path as a linked list, innermost step last. It becomes text only for an unknown field."""
 
 
 def prune(value: Any, schema: Schema, unknown: list[str]) -> Any:
-    """Build the value without the fields its schema does not know; their paths go to `unknown`."""
+    """Return the value without the fields that the schema does not name. Appends their paths to `unknown`."""
     return _prune(value, schema, unknown, None)
 
 

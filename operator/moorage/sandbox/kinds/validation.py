@@ -1,4 +1,4 @@
-"""Validation against a schema, with kube-apiserver's paths and wording."""
+"""Validation of values against a schema, with kube-apiserver's paths and wording."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -7,9 +7,9 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any
 
+from moorage.sandbox.api_status import FieldError
 from moorage.sandbox.kinds.schemas import Schema
 from moorage.sandbox.objects import encode
-from moorage.sandbox.status import FieldError
 
 _CHECKS: dict[str, Callable[[Any], bool]] = {
     "object": lambda value: isinstance(value, dict),
@@ -20,11 +20,11 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
 }
 _NAMES = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer"}
-"""What most values are called; the checks know the rest."""
+"""Type names of most values, for speed; `_CHECKS` finds the others."""
 
 
 def validate(value: Any, schema: Schema, path: str = "") -> Iterator[FieldError]:
-    """Every fault of a value, those of types first; a value of the wrong type is not looked into."""
+    """Yield every error of a value. A value of a wrong type yields only that error."""
     if value is None and (schema.node.get("nullable") or not schema.types):
         return
     if schema.types and not _fits(value, schema):
@@ -43,7 +43,7 @@ def validate(value: Any, schema: Schema, path: str = "") -> Iterator[FieldError]
 
 
 def missing_fields(value: Any, schema: Schema, path: str = "") -> Iterator[FieldError]:
-    """Find required fields that are not there, at every level."""
+    """Yield an error for each absent required field at every level."""
     if isinstance(value, dict):
         for name in schema.node.get("required") or ():
             if name not in value:
@@ -58,7 +58,7 @@ def missing_fields(value: Any, schema: Schema, path: str = "") -> Iterator[Field
 
 
 def type_error(value: Any, schema: Schema, path: str = "") -> FieldError | None:
-    """Find the first value of a wrong type, which makes a built-in kind undecodable. Null is absence."""
+    """Return the first value of a wrong type, or None. Go cannot decode such an object; null counts as absent."""
     found = _misfit(value, schema)
     if found is None:
         return None
@@ -68,7 +68,7 @@ def type_error(value: Any, schema: Schema, path: str = "") -> FieldError | None:
 
 @dataclass(slots=True)
 class _Misfit:
-    """A value that its schema does not take; the steps that lead to it are gathered on the way back."""
+    """A value of a wrong type. `steps` is the path to it, innermost first."""
 
     value: Any
     schema: Schema

@@ -1,1 +1,1 @@
-"""Everything that a patch can be: merge, JSON, strategic merge, and server-side apply with its field owners."""
+"""Patches: merge, JSON, strategic merge, and server-side apply with field owners. Computes new objects, stores none."""

@@ -1,18 +1,18 @@
-"""metadata.managedFields: who owns which fields, after updates and after applies."""
+"""metadata.managedFields: which manager owns which fields, and how updates change that."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from moorage.sandbox.kinds.schemas import Schema
 from moorage.sandbox.objects import Object, metadata
-from moorage.sandbox.patching.fieldset import Path, from_fields_v1, leaves, lookup, owned_fields, to_fields_v1
+from moorage.sandbox.patching.field_paths import Path, from_fields_v1, leaves, lookup, owned_fields, to_fields_v1
 
 APPLY, UPDATE = "Apply", "Update"
 
 
 @dataclass(frozen=True, slots=True)
-class Manager:
-    """One entry's identity: the same name may apply and update, the object and its status."""
+class FieldManager:
+    """The identity of one entry. One name has several entries if it applies and updates, or writes the status too."""
 
     name: str
     operation: str
@@ -21,32 +21,33 @@ class Manager:
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
-    """Who writes, and when (metav1.Time)."""
+class FieldWriter:
+    """The manager that writes, and the time of the write (metav1.Time)."""
 
-    manager: Manager
+    manager: FieldManager
     time: str
 
 
-Owners = dict[Manager, frozenset[Path]]
+Owners = dict[FieldManager, frozenset[Path]]
 
 
 def owners_of(obj: Object) -> Owners:
-    """Read managedFields."""
+    """Return the owners that managedFields names."""
     entries = metadata(obj).get("managedFields") or []
     return {_manager(entry): frozenset(from_fields_v1(entry.get("fieldsV1") or {})) for entry in entries}
 
 
-def _manager(entry: Mapping[str, str]) -> Manager:
-    return Manager(
+def _manager(entry: Mapping[str, str]) -> FieldManager:
+    return FieldManager(
         entry.get("manager", ""), entry.get("operation", ""), entry.get("subresource", ""), entry.get("apiVersion", "")
     )
 
 
-def record_update(new: Object, old: Object | None, schema: Schema | None, writer: Writer) -> None:
-    """Give the writer of an update what it changed, take that from the others; in place.
+def record_update(new: Object, old: Object | None, schema: Schema | None, writer: FieldWriter) -> None:
+    """Make the writer of an update the only owner of the fields that it changed, in place.
 
-    Clients may rewrite managedFields (kubectl does, when it moves an object to server-side apply); that counts.
+    Starts from the managedFields of `new`, because clients may rewrite them: kubectl does when it moves an object to
+    server-side apply.
     """
     owners = owners_of(new)
     after = owned_fields(new, schema, status=None)
@@ -63,8 +64,8 @@ def record_update(new: Object, old: Object | None, schema: Schema | None, writer
     write_owners(new, others, old, writer)
 
 
-def write_owners(obj: Object, owners: Owners, old: Object | None, writer: Writer) -> None:
-    """Write managedFields; entries that stay as they were keep their time."""
+def write_owners(obj: Object, owners: Owners, old: Object | None, writer: FieldWriter) -> None:
+    """Set managedFields, in place. Unchanged entries keep their time."""
     before = owners_of(old or {})
     times = {_manager(entry): entry.get("time") for entry in metadata(old or {}).get("managedFields") or []}
     entries = []

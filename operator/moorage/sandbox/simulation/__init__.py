@@ -1,1 +1,1 @@
-"""What runs in a cluster besides the API server: nodes, a kubelet, and the controllers that deletions need."""
+"""The simulated rest of a cluster: nodes, a kubelet, and the controllers that deletions and budgets need."""

@@ -1,30 +1,32 @@
-"""The disruption controller: keeps the status of PodDisruptionBudgets true to the pods."""
+"""The disruption controller: updates the status of PodDisruptionBudgets when pods or budgets change.
+
+Upstream: pkg/controller/disruption/disruption.go.
+"""
 
 import asyncio
 
 from moorage.sandbox.kinds.budgets import desired_healthy
-from moorage.sandbox.kinds.pod_verbs import BUDGETS, PODS
-from moorage.sandbox.kinds.pods import is_ready, is_terminal
+from moorage.sandbox.kinds.pod_state import is_ready, is_terminal
+from moorage.sandbox.kinds.resource_types import DISRUPTION_BUDGETS, PODS
 from moorage.sandbox.objects import Object, copy, metadata
-from moorage.sandbox.storage.changes import Feed
-from moorage.sandbox.storage.registry import Registry
-from moorage.sandbox.storage.selectors import matches_selector
-from moorage.sandbox.storage.store import Record
+from moorage.sandbox.operations.selector_syntax import matches_selector
+from moorage.sandbox.storage.change_feed import ChangeFeed
+from moorage.sandbox.storage.store import Record, Store
 
-_SETTLE_SECONDS = 0.02  # gathers a burst of pod changes into one count
+_SETTLE_SECONDS = 0.02  # combines a burst of changes into one count
 
 
 class DisruptionController:
-    """Counts healthy pods. It takes the matching pods as the expected ones, where upstream asks their controllers."""
+    """Counts healthy pods. Unlike upstream, it expects as many pods as match, not as many as their owners want."""
 
-    def __init__(self, registry: Registry) -> None:
-        """Count in a registry."""
-        self._registry = registry
+    def __init__(self, store: Store) -> None:
+        """Count the pods of `store`."""
+        self._store = store
 
     async def run(self) -> None:
-        """Count on every change until cancelled."""
-        store = self._registry.store
-        with Feed(store, BUDGETS, store.revision) as budgets, Feed(store, PODS, store.revision) as pods:
+        """Count after every change, until cancelled."""
+        store, since = self._store, self._store.revision
+        with ChangeFeed(store, DISRUPTION_BUDGETS, since) as budgets, ChangeFeed(store, PODS, since) as pods:
             while True:
                 self.count()
                 waits = [asyncio.ensure_future(feed.wait()) for feed in (budgets, pods)]
@@ -38,19 +40,19 @@ class DisruptionController:
                 pods.take()
 
     def count(self) -> None:
-        """Bring every budget's status up to date."""
-        for record in self._registry.store.records(BUDGETS):
+        """Update the status of every budget."""
+        for record in self._store.records(DISRUPTION_BUDGETS):
             status = self._status(record)
             if status != record.obj.get("status"):
                 new = copy(record.obj) | {"status": status}
-                self._registry.store.update(BUDGETS, new, record)
+                self._store.update(DISRUPTION_BUDGETS, new, record)
 
     def _status(self, record: Record) -> Object:
         budget = record.obj
         selector = budget["spec"].get("selector")
         pods = [
             pod.obj
-            for pod in self._registry.store.records(PODS, budget["metadata"]["namespace"])
+            for pod in self._store.records(PODS, budget["metadata"]["namespace"])
             if selector is not None and matches_selector(selector, metadata(pod.obj).get("labels") or {})
         ]
         expected = [pod for pod in pods if not is_terminal(pod)]

@@ -1,1 +1,1 @@
-"""Objects in their versions: written as kube-apiserver's registry does, listed, watched, deleted."""
+"""Versions of objects in memory, as etcd keeps them. Knows nothing of kinds or requests."""

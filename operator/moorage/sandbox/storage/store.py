@@ -1,11 +1,11 @@
 """Objects, their versions, and the history that watches replay.
 
-One counter numbers every write, as etcd's revision does. A stored object is never changed: a write puts a new
-`Record` in its place, so lists, watchers and undo can share records freely. Nothing here waits or knows of HTTP;
-a watcher is woken by a call and takes what has gathered.
+One counter numbers every write, as etcd's revision does. The store never changes a stored object: a write replaces
+its `Record`, so lists, watchers and past lists can share records. The store does not wait and knows no HTTP: it calls
+a watcher on each change, and the watcher's reader takes the gathered changes.
 
-    watch from 7:   [.. 5 6 | 7 8 9]  -> replays 8, 9, then follows
-    watch from 3:   [compacted to 4]  -> Compacted: the reader has to list again
+    watch from 7:   [.. 5 6 | 7 8 9]  -> replays 8 and 9, then follows
+    watch from 3:   [compacted to 4]  -> raises Compacted: the reader must list again
 """
 
 from collections import deque
@@ -18,27 +18,27 @@ ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
 
 
 class Compacted(Exception):  # noqa: N818 - a state of the history, as etcd names it
-    """The history does not reach back to the revision asked for."""
+    """The history no longer holds the requested revision."""
 
     def __init__(self, revision: int, oldest: int) -> None:
-        """Say which revision was asked for and which is the oldest that can be."""
+        """Name the requested revision and the oldest available one."""
         super().__init__(f"too old resource version: {revision} ({oldest})")
 
 
-class StaleRevision(Exception):  # noqa: N818 - says what is wrong with the write
-    """The object has changed since the writer read it."""
+class StaleRevision(Exception):  # noqa: N818 - names the state of the write, like Compacted
+    """Another write has changed the object since the writer read it."""
 
 
 @dataclass(slots=True, eq=False)
 class Record:
-    """One version of one object. `encodings` keeps its JSON by form, so that each is made once."""
+    """One version of one object. `encodings` caches its JSON by apiVersion; the empty key is the stored version."""
 
     obj: Object
     revision: int
     encodings: dict[str, bytes] = field(default_factory=dict)
 
     def json(self) -> bytes:
-        """Encode the object as stored."""
+        """Return the JSON of the stored object, encoded once."""
         found = self.encodings.get("")
         if found is None:
             found = self.encodings[""] = encode(self.obj)
@@ -47,55 +47,55 @@ class Record:
 
 @dataclass(slots=True, eq=False)
 class Change:
-    """One write: what an object became and what it was. A deletion's record carries the deletion's revision."""
+    """One write: the new version of an object and the previous one. A deletion has its own revision."""
 
     kind: str
     record: Record
     previous: Record | None
     lines: dict[str, bytes] = field(default_factory=dict)
-    """Encoded watch events by form, shared by all watchers."""
+    """Encoded watch events by format, shared by all watchers."""
 
 
 class Watcher:
-    """Gathers changes for one reader until it takes them."""
+    """Gathers changes for one reader."""
 
     def __init__(self, wake: Callable[[], None]) -> None:
-        """Call `wake` on each change."""
+        """Call `wake` after each added change."""
         self._wake = wake
         self._changes: deque[Change] = deque()
 
     def push(self, change: Change) -> None:
-        """Add a change."""
+        """Add a change and wake the reader."""
         self._changes.append(change)
         self._wake()
 
     def take(self) -> list[Change]:
-        """Take what has gathered."""
+        """Return the gathered changes, and forget them."""
         changes = list(self._changes)
         self._changes.clear()
         return changes
 
 
 class Store:
-    """All objects by place ("pods.", "leases.coordination.k8s.io") and key. Not thread-safe: one loop uses it."""
+    """All objects by collection (`pods.`, `leases.coordination.k8s.io`) and key. Not thread-safe."""
 
     def __init__(self, *, history: int = 10_000) -> None:
-        """Keep `history` changes a place for watches and paged lists."""
+        """Keep the last `history` changes of each collection for watches and paged lists."""
         self.revision = 1
         self._history_limit = history
-        self._places: dict[str, _Place] = {}
+        self._collections: dict[str, _Collection] = {}
 
-    def get(self, place: str, key: Key) -> Record | None:
-        """Get the current version of one object."""
-        return self._place(place).records.get(key)
+    def get(self, collection: str, key: Key) -> Record | None:
+        """Return the current version of one object, or None."""
+        return self._collection(collection).records.get(key)
 
-    def records(self, place: str, namespace: str = "") -> list[Record]:
-        """List current versions, ordered by namespace and name."""
-        return _ordered(self._place(place).records, namespace)
+    def records(self, collection: str, namespace: str = "") -> list[Record]:
+        """Return the current versions, ordered by namespace and name."""
+        return _ordered(self._collection(collection).records, namespace)
 
-    def records_at(self, place: str, revision: int, namespace: str = "") -> list[Record]:
-        """List the versions of a past moment; raises Compacted."""
-        found = self._place(place)
+    def records_at(self, collection: str, revision: int, namespace: str = "") -> list[Record]:
+        """Return the versions at a past revision. Raises Compacted."""
+        found = self._collection(collection)
         records = dict(found.records)
         for change in reversed(found.since(revision)):
             key = key_of(change.record.obj)
@@ -105,47 +105,47 @@ class Store:
                 records[key] = change.previous
         return _ordered(records, namespace)
 
-    def create(self, place: str, obj: Object) -> Record:
-        """Add an object; raises KeyError if its key is taken. The store sets resourceVersion in the object."""
+    def create(self, collection: str, obj: Object) -> Record:
+        """Add an object and set its resourceVersion. Raises KeyError if the key exists."""
         key = key_of(obj)
-        if key in self._place(place).records:
+        if key in self._collection(collection).records:
             raise KeyError(key)
-        return self._write(place, Change(ADDED, self._record(obj), None))
+        return self._write(collection, Change(ADDED, self._record(obj), None))
 
-    def update(self, place: str, obj: Object, previous: Record) -> Record:
-        """Replace a version; raises StaleRevision if `previous` is not the current one."""
-        if self._place(place).records.get(key_of(obj)) is not previous:
+    def update(self, collection: str, obj: Object, previous: Record) -> Record:
+        """Replace a version and set the resourceVersion. Raises StaleRevision if `previous` is not current."""
+        if self._collection(collection).records.get(key_of(obj)) is not previous:
             raise StaleRevision
-        return self._write(place, Change(MODIFIED, self._record(obj), previous))
+        return self._write(collection, Change(MODIFIED, self._record(obj), previous))
 
-    def delete(self, place: str, key: Key) -> Record:
-        """Remove an object; raises KeyError. Returns its last version, numbered with the deletion."""
-        previous = self._place(place).records[key]
+    def delete(self, collection: str, key: Key) -> Record:
+        """Remove an object. Returns its last version, with the deletion's revision. Raises KeyError."""
+        previous = self._collection(collection).records[key]
         last = previous.obj | {"metadata": dict(previous.obj["metadata"])}
-        return self._write(place, Change(DELETED, self._record(last), previous))
+        return self._write(collection, Change(DELETED, self._record(last), previous))
 
-    def watch(self, place: str, since: int, watcher: Watcher) -> None:
-        """Give a watcher everything after `since`, past and to come; raises Compacted."""
-        found = self._place(place)
+    def watch(self, collection: str, since: int, watcher: Watcher) -> None:
+        """Push all changes after `since` to a watcher, past and future ones. Raises Compacted."""
+        found = self._collection(collection)
         for change in found.since(since):
             watcher.push(change)
         found.watchers.append(watcher)
 
-    def unwatch(self, place: str, watcher: Watcher) -> None:
-        """Stop feeding a watcher."""
-        watchers = self._place(place).watchers
+    def unwatch(self, collection: str, watcher: Watcher) -> None:
+        """Stop pushing changes to a watcher."""
+        watchers = self._collection(collection).watchers
         if watcher in watchers:
             watchers.remove(watcher)
 
     def compact(self) -> None:
-        """Forget all history: a watch from any revision but the current is Compacted."""
-        for place in self._places.values():
-            place.forget(self.revision)
+        """Drop all history: afterwards, a watch from a past revision raises Compacted."""
+        for collection in self._collections.values():
+            collection.forget(self.revision)
 
-    def _place(self, place: str) -> "_Place":
-        found = self._places.get(place)
+    def _collection(self, name: str) -> "_Collection":
+        found = self._collections.get(name)
         if found is None:
-            found = self._places[place] = _Place(deque(maxlen=self._history_limit))
+            found = self._collections[name] = _Collection(deque(maxlen=self._history_limit))
         return found
 
     def _record(self, obj: Object) -> Record:
@@ -153,14 +153,14 @@ class Store:
         obj["metadata"]["resourceVersion"] = str(self.revision)
         return Record(obj, self.revision)
 
-    def _write(self, place: str, change: Change) -> Record:
-        self._place(place).apply(change)
+    def _write(self, collection: str, change: Change) -> Record:
+        self._collection(collection).apply(change)
         return change.record
 
 
 @dataclass(slots=True, eq=False)
-class _Place:
-    """The objects of one resource, the ring of their last changes, and who follows them."""
+class _Collection:
+    """The objects of one resource, the ring buffer of their last changes, and the watchers."""
 
     history: deque[Change]
     records: dict[Key, Record] = field(default_factory=dict)

@@ -1,0 +1,61 @@
+"""The operator as a process of its own, as users run it."""
+
+import asyncio
+import contextlib
+import re
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from moorage.sandbox.demo.demo_error import DemoError
+
+READY_SECONDS = 20.0
+"""The time that the operator has to start."""
+
+POLL_SECONDS = 0.25
+STOP_SECONDS = 10.0
+SERVING = re.compile(r"serving on (\S+)")
+"""The operator's log line after its start."""
+
+
+@contextlib.asynccontextmanager
+async def running_operator(kubeconfig: Path, log: Path) -> AsyncIterator[None]:
+    """Run the operator until the context ends. Raises DemoError with its log if it does not start."""
+    with log.open("wb") as output:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "moorage", "run", f"--kubeconfig={kubeconfig}", "--port=0"),
+            stdout=output,
+            stderr=output,
+        )
+    try:
+        await _wait_for_start(process, log)
+        yield
+    finally:
+        await _stop(process)
+
+
+async def _wait_for_start(process: asyncio.subprocess.Process, log: Path) -> None:
+    text = ""
+    for _ in range(int(READY_SECONDS / POLL_SECONDS)):
+        text = _read(log)
+        if SERVING.search(text):
+            return
+        if process.returncode is not None:
+            raise DemoError(f"the operator exited with status {process.returncode}:\n{text}")
+        await asyncio.sleep(POLL_SECONDS)
+    raise DemoError(f"the operator did not start within {READY_SECONDS:.0f} s:\n{text}")
+
+
+def _read(log: Path) -> str:
+    return log.read_text(encoding="utf-8", errors="replace")
+
+
+async def _stop(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is not None:
+        return
+    process.terminate()
+    try:
+        await asyncio.wait_for(process.wait(), STOP_SECONDS)
+    except TimeoutError:
+        process.kill()
+        await process.wait()

@@ -1,0 +1,56 @@
+"""The description of one resource: what discovery publishes, and where the store keeps its objects."""
+
+from dataclasses import dataclass, field
+
+from moorage.sandbox.kinds.custom_kinds import CustomKind
+
+ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+
+# Collections of the store that code outside the table of resources names.
+PODS = "pods."
+NODES = "nodes."
+NAMESPACES = "namespaces."
+EVENTS = "events"
+PRIORITY_CLASSES = "priorityclasses.scheduling.k8s.io"
+DISRUPTION_BUDGETS = "poddisruptionbudgets.policy"
+CUSTOM_RESOURCE_DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceType:
+    """One resource of one API version, as discovery describes it."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool = True
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    has_status: bool = False
+    subresources: tuple[str, ...] = ()
+    singular: str = ""
+    verbs: tuple[str, ...] = ALL_VERBS
+    stored_as: str = ""
+    """The store's collection, if not the resource's own name. The two event resources share one collection."""
+    custom: CustomKind | None = field(default=None, compare=False)
+
+    @property
+    def api_version(self) -> str:
+        """The apiVersion of its objects, such as `v1` or `apps/v1`."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def collection(self) -> str:
+        """The name of the store's collection that holds its objects."""
+        return self.stored_as or f"{self.plural}.{self.group}"
+
+    @property
+    def list_kind(self) -> str:
+        """The kind of its lists, such as `PodList`."""
+        return (self.custom and self.custom.list_kind) or f"{self.kind}List"
+
+    @property
+    def all_subresources(self) -> tuple[str, ...]:
+        """The names of all its subresources, the status last."""
+        return (*self.subresources, "status") if self.has_status else self.subresources
