@@ -1,4 +1,4 @@
-"""From JSON to digested objects: what is read, what is shared, what is refused."""
+"""Decoding objects: which fields are read, which shapes are shared, which errors name their field."""
 
 import gc
 import weakref
@@ -7,11 +7,14 @@ import msgspec
 import pytest
 
 from builders import make_node, make_pod, node_object, pod_object
-from moorage.model.decode import KINDS, Decoder
+from moorage.model.decode import Decoder
 from moorage.model.node import Taint
 from moorage.model.pods.pod import HostPort, OwnerReference, Toleration
 from moorage.model.resources import Resources
 from moorage.model.selectors import LabelSelector, Requirement
+from moorage.model.volumes.decode_storage import STORAGE_DECODERS
+from moorage.model.volumes.decode_volumes import VOLUME_DECODERS
+from moorage.model.workloads.decode_workloads import WORKLOAD_DECODERS
 from moorage.model.workloads.workload_objects import Controller, Namespace, PodDisruptionBudget, Service
 
 
@@ -300,6 +303,6 @@ def test_objects_around_pods() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["Pod", "Node", *WORKLOAD_DECODERS, *VOLUME_DECODERS, *STORAGE_DECODERS])
 def test_every_kind_is_read_from_no_more_than_a_name(kind: str) -> None:
     assert Decoder().decode_object(kind, {"metadata": {"name": "x"}}).name == "x"

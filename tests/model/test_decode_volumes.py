@@ -4,7 +4,7 @@ import pytest
 
 from builders import Object, make
 from moorage.model.selectors import LabelSelector, Requirement
-from moorage.model.volumes.decode_volumes import AWS_EBS_DRIVER, AZURE_DISK_DRIVER, GCE_PD_DRIVER
+from moorage.model.volumes.csi_translation import AWS_EBS_DRIVER, AZURE_DISK_DRIVER, GCE_PD_DRIVER
 from moorage.model.volumes.storage_objects import ClaimRef, CSINode, PersistentVolume
 from storage_builders import claim, csi_node, storage_class, volume
 

@@ -1,4 +1,4 @@
-"""API objects, digested once into frozen, slotted structs that the engine reads.
+"""Kubernetes objects as frozen, slotted structs that the engine reads, and the code that decodes them from JSON.
 
-Here live the structs and the code that makes them from JSON; no decision is taken here and nothing is written.
+This package must not make scheduling decisions or write to the API server.
 """

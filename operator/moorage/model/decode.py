@@ -1,7 +1,6 @@
-"""From JSON to digested objects: the one door through which API objects enter.
+"""Decodes API objects from JSON; every object enters the scheduler through a `Decoder`.
 
-A `Decoder` owns the intern tables, which are weak: a shape is dropped with its last pod. What cannot be read raises
-ValueError with the path of the field; who watches logs it and goes on with the next object.
+A `Decoder` owns the tables that intern pod shapes. The tables are weak: a shape is dropped with its last pod.
 """
 
 from __future__ import annotations
@@ -12,50 +11,53 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from msgspec import json
 
+from moorage.model.api_nodes import ApiNode
 from moorage.model.node import Node, Taint
-from moorage.model.pods.api_pods import Amounts, ApiNode, ApiPod, ApiPodStatus
+from moorage.model.pods.api_pods import ApiPod, ApiPodStatus
 from moorage.model.pods.decode_amounts import placed_amounts, pod_amounts, resize_key
-from moorage.model.pods.decode_shape import digest_shape, value_key, wire_key
+from moorage.model.pods.decode_shape import decode_shape, raw_key, value_key
 from moorage.model.pods.pod import Pod, PodShape
 from moorage.model.pods.requests import non_zero_requests, pod_requests, to_resources
-from moorage.model.quantity import milli_value, value
+from moorage.model.quantity import Amounts, milli_value, value
 from moorage.model.resources import CPU, Resources
-from moorage.model.volumes.decode_volumes import STORAGE_DIGESTS
-from moorage.model.workloads.decode_workloads import WORKLOAD_DIGESTS
+from moorage.model.volumes.decode_storage import STORAGE_DECODERS
+from moorage.model.volumes.decode_volumes import VOLUME_DECODERS
+from moorage.model.workloads.decode_workloads import WORKLOAD_DECODERS
 
-_MAX_RESIZES = 64  # amounts remembered a shape; pods of one template are seldom resized to many different sizes
+_MAX_RESIZES = 64  # resized amounts kept for each shape; pods of one template rarely have more sizes than that
 
 
 class Decoder:
-    """Digests API objects, sharing what equal pods have in common."""
+    """Decodes API objects. Pods with equal shapes share one `PodShape` object."""
 
     def __init__(self) -> None:
-        self._shapes_by_wire: WeakValueDictionary[bytes, PodShape] = WeakValueDictionary()
+        self._shapes_by_raw_key: WeakValueDictionary[bytes, PodShape] = WeakValueDictionary()
         self._shapes_by_value: WeakValueDictionary[tuple[object, ...], PodShape] = WeakValueDictionary()
         self._resizes: WeakKeyDictionary[PodShape, dict[bytes, tuple[Resources, Resources]]] = WeakKeyDictionary()
         self._read_pod = json.Decoder(ApiPod).decode
         self._read_node = json.Decoder(ApiNode).decode
-        self._digests: dict[str, Callable[[bytes], object]] = {
+        self._decoders: dict[str, Callable[[bytes], object]] = {
             "Pod": self.pod,
             "Node": self.node,
-            **WORKLOAD_DIGESTS,
-            **STORAGE_DIGESTS,
+            **WORKLOAD_DECODERS,
+            **VOLUME_DECODERS,
+            **STORAGE_DECODERS,
         }
 
     def decode(self, kind: str, raw: bytes) -> Any:
-        """Digest an object of one of `KINDS`; raise ValueError with the field's path where it cannot be read."""
-        return self._digests[kind](raw)
+        """Decode an object of a kind that the scheduler watches; raise ValueError with the path of an invalid field."""
+        return self._decoders[kind](raw)
 
     def decode_object(self, kind: str, body: Mapping[str, Any]) -> Any:
-        """Digest an object that is parsed already, as from a YAML file."""
+        """Decode an object that is already parsed, for example from a YAML file."""
         return self.decode(kind, json.encode(body))
 
     def pod(self, raw: bytes, *, keep_raw: bool = False) -> Pod:
-        """Digest a pod; `keep_raw` keeps the bytes too, for extenders, as long as the pod waits."""
-        wire = self._read_pod(raw)
-        metadata, spec, status = wire.metadata, wire.spec, wire.status
-        shape = self._shape(wire)
-        requests, non_zero = self._placed(shape, wire)
+        """Decode a pod; `keep_raw` also keeps the bytes of a pod without a node, for extenders."""
+        api = self._read_pod(raw)
+        metadata, spec, status = api.metadata, api.spec, api.status
+        shape = self._shape(api)
+        requests, non_zero = self._placed_requests(shape, api)
         return Pod(
             uid=metadata.uid or f"{shape.namespace}/{metadata.name}",
             name=metadata.name,
@@ -81,9 +83,9 @@ class Decoder:
         )
 
     def node(self, raw: bytes, *, keep_raw: bool = False) -> Node:
-        """Digest a node; an amount that cannot be read counts as none of that resource."""
-        wire = self._read_node(raw)
-        metadata, spec, status = wire.metadata, wire.spec, wire.status
+        """Decode a node; an allocatable amount that is not a quantity counts as 0."""
+        api = self._read_node(raw)
+        metadata, spec, status = api.metadata, api.spec, api.status
         return Node(
             name=metadata.name,
             uid=metadata.uid,
@@ -97,42 +99,38 @@ class Decoder:
             raw=raw if keep_raw else b"",
         )
 
-    def _shape(self, wire: ApiPod) -> PodShape:
-        """Look the shape up by its bytes, else digest it and look for an equal one."""
-        key = wire_key(wire)
-        shape = self._shapes_by_wire.get(key)
+    def _shape(self, api: ApiPod) -> PodShape:
+        """Return the shape with the same raw key, else decode the shape and return its interned equal."""
+        key = raw_key(api)
+        shape = self._shapes_by_raw_key.get(key)
         if shape is None:
-            digested = digest_shape(wire, wire.metadata.namespace or "default")
-            shape = self._shapes_by_value.setdefault(value_key(digested), digested)
-            self._shapes_by_wire[key] = shape
+            decoded = decode_shape(api, api.metadata.namespace or "default")
+            shape = self._shapes_by_value.setdefault(value_key(decoded), decoded)
+            self._shapes_by_raw_key[key] = shape
         return shape
 
-    def _placed(self, shape: PodShape, wire: ApiPod) -> tuple[Resources, Resources]:
-        """Return what the pod takes on its node, plain and with defaults filled in."""
-        key = resize_key(wire.spec, wire.status)
+    def _placed_requests(self, shape: PodShape, api: ApiPod) -> tuple[Resources, Resources]:
+        """Return the pod's requests and non-zero requests on its node, resizes included."""
+        key = resize_key(api.spec, api.status)
         if key is None:
             return shape.requests, shape.non_zero_requests
-        known = self._resizes.setdefault(shape, {})
-        if key not in known:
-            if len(known) >= _MAX_RESIZES:
-                known.clear()
-            placed = placed_amounts(pod_amounts(wire.spec), wire.status)
-            known[key] = to_resources(pod_requests(placed)), to_resources(non_zero_requests(placed))
-        return known[key]
+        resizes = self._resizes.setdefault(shape, {})
+        if key not in resizes:
+            if len(resizes) >= _MAX_RESIZES:
+                resizes.clear()
+            placed = placed_amounts(pod_amounts(api.spec), api.status)
+            resizes[key] = to_resources(pod_requests(placed)), to_resources(non_zero_requests(placed))
+        return resizes[key]
 
 
-KINDS = ("Pod", "Node", *WORKLOAD_DIGESTS, *STORAGE_DIGESTS)
-"""The kinds that can be digested."""
-
-
-def _allocatable(wire: Amounts) -> Resources:
-    known: dict[str, int] = {}
-    for name, quantity in wire.items():
+def _allocatable(amounts: Amounts) -> Resources:
+    result: dict[str, int] = {}
+    for name, quantity in amounts.items():
         try:
-            known[name] = milli_value(quantity) if name == CPU else value(quantity)
+            result[name] = milli_value(quantity) if name == CPU else value(quantity)
         except ValueError:
-            known[name] = 0
-    return Resources(tuple(sorted(known.items())))
+            result[name] = 0
+    return Resources(tuple(sorted(result.items())))
 
 
 def _disruption_target(status: ApiPodStatus) -> str:

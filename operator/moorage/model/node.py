@@ -1,4 +1,4 @@
-"""The node as the scheduler sees it."""
+"""Nodes and taints as the scheduler reads them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from moorage.model.resources import NO_RESOURCES, Resources
 
 @dataclass(frozen=True, slots=True)
 class Taint:
-    """A taint."""
+    """A `v1.Taint`."""
 
     key: str
     effect: str
@@ -29,10 +29,10 @@ class Node:
     taints: tuple[Taint, ...] = ()
     allocatable: Resources = NO_RESOURCES
     images: tuple[tuple[str, int], ...] = ()
-    """Every name of every image on the node, with the image's size in bytes."""
+    """Pairs of an image name and the image's size in bytes; an image with several names has one pair for each."""
     declared_features: frozenset[str] = frozenset()
     raw: bytes = b""
-    """The object as it was received, for extenders without a node cache."""
+    """The JSON of the object, for extenders that do not cache nodes; empty if it is not kept."""
 
 
 def scheduling_properties_differ(old: Node, new: Node) -> bool:

@@ -1,7 +1,7 @@
-"""Quantities such as `100m`, `1.5Gi` or `1e3`, read exactly as the API server reads them.
+"""Parses quantities such as `100m`, `1.5Gi` or `1e3` exactly as the API server does.
 
-Upstream: `staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go`. An amount finer than a billionth is rounded
-up (away from zero), one beyond int64 is cut to it. Sums are taken in billionths and rounded once, at the end.
+The parser rounds amounts up (away from zero) to billionths and limits them to int64. Callers add amounts in billionths
+and round once, at the end. Upstream: `staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import re
 from functools import lru_cache
 
 NANO = 10**9
-"""Billionths in one; all amounts are kept in billionths until they are rounded."""
+"""Billionths in one unit."""
 
 _INT64_MAX = 2**63 - 1
 _NANO_PER_MILLI = 10**6
 _NANO_DIGITS = 9
-_CACHE_SIZE = 8192  # distinct amounts of one cluster; a miss costs two microseconds
-_MAX_EXPONENT = 64  # beyond it every amount is cut to int64 anyway
+_CACHE_SIZE = 8192  # more than the distinct amounts of a usual cluster; a miss costs two microseconds
+_MAX_EXPONENT = 64  # any number of a larger exponent exceeds int64
 
 _GRAMMAR = re.compile(
     r"(?P<sign>[+-]?)(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?"
@@ -27,12 +27,15 @@ _DECIMAL_EXPONENT = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "
 _BINARY_POWER = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
 
 Amount = str | int | float
-"""A quantity as JSON has it: mostly a string, but numbers are allowed."""
+"""A quantity in JSON: usually a string; the API also accepts numbers."""
+
+Amounts = dict[str, Amount]
+"""Quantities by resource name."""
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def nano_value(quantity: Amount) -> int:
-    """Return the amount in billionths; raise ValueError where it is no quantity."""
+    """Return the amount in billionths; raise ValueError if it is not a quantity."""
     match = _GRAMMAR.fullmatch(str(quantity))
     if match is None or not (match["whole"] or match["fraction"]):
         raise ValueError(f"{quantity!r} is not a quantity such as 100m, 1.5Gi or 1e3")
@@ -48,27 +51,27 @@ def nano_value(quantity: Amount) -> int:
 
 
 def value(quantity: Amount) -> int:
-    """Return the amount in whole units, rounded up; raise ValueError where it is no quantity."""
+    """Return the amount in whole units, rounded up; raise ValueError if it is not a quantity."""
     return whole(nano_value(quantity))
 
 
 def milli_value(quantity: Amount) -> int:
-    """Return the amount in thousandths, rounded up; raise ValueError where it is no quantity."""
+    """Return the amount in thousandths, rounded up; raise ValueError if it is not a quantity."""
     return milli(nano_value(quantity))
 
 
 def whole(nano: int) -> int:
-    """Round billionths up (away from zero) to whole units, cut to int64."""
+    """Round billionths up (away from zero) to whole units, limited to int64."""
     return _rounded_up(nano, NANO)
 
 
 def milli(nano: int) -> int:
-    """Round billionths up (away from zero) to thousandths, cut to int64."""
+    """Round billionths up (away from zero) to thousandths, limited to int64."""
     return _rounded_up(nano, _NANO_PER_MILLI)
 
 
 def _scaled(number: int, exponent: int) -> int:
-    """Return number * 10**exponent, rounded up to a whole number; absurd exponents do not cost absurd time."""
+    """Return number * 10**exponent, rounded up to a whole number; limit the exponent so that huge ones stay cheap."""
     if number == 0:
         return 0
     if exponent >= 0:

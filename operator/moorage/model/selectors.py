@@ -1,7 +1,7 @@
-"""Label selectors and node selectors: parsed once, matched often.
+"""Label selectors and node selectors, decoded once and matched often.
 
-`metav1.LabelSelector` and `v1.NodeSelector` differ in their operators and in what emptiness means, so they are two
-families here: an empty label selector matches everything, an empty node selector term nothing.
+`metav1.LabelSelector` and `v1.NodeSelector` have different operators, and an empty label selector matches everything
+while an empty node selector term matches nothing. Therefore each has a class of its own.
 """
 
 from __future__ import annotations
@@ -11,17 +11,21 @@ from dataclasses import dataclass
 
 Labels = Mapping[str, str]
 
+_INT64_MAX = 2**63 - 1
+_INT64_DIGITS = 19
+_DECIMAL = frozenset("0123456789")
+
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One requirement on one label: `operator` is In, NotIn, Exists, DoesNotExist, Gt or Lt."""
+    """A requirement on one label; `operator` is In, NotIn, Exists, DoesNotExist, Gt or Lt."""
 
     key: str
     operator: str
     values: frozenset[str] = frozenset()
 
     def matches(self, labels: Labels) -> bool:
-        """Whether labels meet the requirement; NotIn and DoesNotExist are also met where the key is absent."""
+        """Return whether labels meet the requirement; labels without the key meet NotIn and DoesNotExist."""
         value = labels.get(self.key)
         match self.operator:
             case "In":
@@ -38,7 +42,7 @@ class Requirement:
                 return False
 
     def _compares(self, value: str) -> bool:
-        """Compare as 64-bit integers; what does not parse does not match."""
+        """Return whether Gt or Lt holds between two 64-bit integers; False if either does not parse."""
         if len(self.values) != 1:
             return False
         left, right = parse_int64(value), parse_int64(next(iter(self.values)))
@@ -47,18 +51,13 @@ class Requirement:
         return left > right if self.operator == "Gt" else left < right
 
 
-_INT64_MAX = 2**63 - 1
-_INT64_DIGITS = 19
-_DECIMAL = frozenset("0123456789")
-
-
 def parse_int64(text: str) -> int | None:
-    """Read a base-10 int64 as Go's `strconv.ParseInt(text, 10, 64)` does, or None."""
+    """Parse a base-10 int64 as Go's `strconv.ParseInt(text, 10, 64)` does; return None if the text is not one."""
     digits = text[1:] if text[:1] in {"+", "-"} else text
     if not digits or not _DECIMAL.issuperset(digits):
         return None
     significant = digits.lstrip("0") or "0"
-    if len(significant) > _INT64_DIGITS:  # Python refuses to read numbers of thousands of digits
+    if len(significant) > _INT64_DIGITS:  # int() raises ValueError for thousands of digits
         return None
     number = -int(significant) if text[0] == "-" else int(significant)
     return number if -_INT64_MAX - 1 <= number <= _INT64_MAX else None
@@ -66,23 +65,26 @@ def parse_int64(text: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class LabelSelector:
-    """A `metav1.LabelSelector`: all requirements must hold. No selector at all (None, elsewhere) matches nothing."""
+    """A `metav1.LabelSelector`: labels must meet all requirements. Fields that hold None match nothing."""
 
     requirements: tuple[Requirement, ...] = ()
 
     @property
     def is_empty(self) -> bool:
-        """Whether it matches everything."""
+        """Whether the selector matches everything."""
         return not self.requirements
 
     def matches(self, labels: Labels) -> bool:
-        """Whether labels meet every requirement."""
+        """Return whether labels meet every requirement."""
         return all(requirement.matches(labels) for requirement in self.requirements)
 
 
 @dataclass(frozen=True, slots=True)
 class NodeSelectorTerm:
-    """All expressions (over labels) and fields (over metadata.name) must hold; `error` says why it cannot be read."""
+    """A `v1.NodeSelectorTerm`: a node must meet all `expressions` (on labels) and `fields` (on metadata.name).
+
+    A term with an `error` is invalid and matches no node.
+    """
 
     expressions: tuple[Requirement, ...] = ()
     fields: tuple[Requirement, ...] = ()
@@ -90,20 +92,20 @@ class NodeSelectorTerm:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the term states nothing, and so matches no node."""
+        """Whether the term has no requirements; such a term matches no node."""
         return not self.expressions and not self.fields
 
 
 @dataclass(frozen=True, slots=True)
 class NodeSelector:
-    """Terms of which one must hold; without terms it matches no node."""
+    """A `v1.NodeSelector`: a node must meet one of the terms; without terms the selector matches no node."""
 
     terms: tuple[NodeSelectorTerm, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PreferredSchedulingTerm:
-    """A weight (1 to 100) and the node selector term that earns it."""
+    """A `v1.PreferredSchedulingTerm`: nodes that meet the term gain the weight, 1 to 100."""
 
     weight: int
     term: NodeSelectorTerm

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from moorage.model.volumes.decode_volumes import (
+from moorage.model.volumes.csi_translation import (
     AWS_EBS_DRIVER,
-    AZURE_DISK_DRIVER,
     GCE_PD_DRIVER,
+    MIGRATED_PROVISIONERS,
     ebs_volume_id,
     gce_volume_handle,
 )
@@ -26,7 +26,6 @@ from moorage.model.volumes.storage_objects import (
     CSINode,
     PersistentVolume,
     PersistentVolumeClaim,
-    PodVolume,
     StorageClass,
     VolumeAttachment,
 )
@@ -35,19 +34,10 @@ if TYPE_CHECKING:
     from moorage.cluster.arrays import BoolArray, IntArray
     from moorage.cluster.columns.column import Column, Slots
     from moorage.model.pods.pod import Pod
+    from moorage.model.pods.pod_volume import PodVolume
 
 Objects = Callable[[str], Mapping[str, Any]]
 """The objects of a kind by key (`namespace/name`, or the name where there is no namespace)."""
-
-MIGRATED_PROVISIONERS = {
-    "kubernetes.io/aws-ebs": AWS_EBS_DRIVER,
-    "kubernetes.io/azure-disk": AZURE_DISK_DRIVER,
-    "kubernetes.io/cinder": "cinder.csi.openstack.org",
-    "kubernetes.io/gce-pd": GCE_PD_DRIVER,
-    "kubernetes.io/portworx-volume": "pxd.portworx.com",
-}
-"""The CSI drivers that serve what in-tree provisioners made (upstream: csi-translation-lib)."""
-
 
 UNLIMITED = int(np.iinfo(np.int64).max)
 """The limit of a node that states none."""

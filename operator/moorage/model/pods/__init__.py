@@ -1,1 +1,1 @@
-"""Pods: the digested structs, and how they are decoded from API objects."""
+"""Pods as the scheduler reads them, and how they are decoded from API objects."""

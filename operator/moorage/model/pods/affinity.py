@@ -1,4 +1,4 @@
-"""Affinity and topology spread of pods, digested."""
+"""Affinity and topology spread constraints of pods."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from moorage.model.selectors import LabelSelector, NodeSelector, PreferredSchedu
 
 @dataclass(frozen=True, slots=True)
 class NodeAffinityTerms:
-    """`spec.affinity.nodeAffinity`; `required` is None where the pod states none."""
+    """`spec.affinity.nodeAffinity`; `required` is None if the pod has no required node affinity."""
 
     required: NodeSelector | None = None
     preferred: tuple[PreferredSchedulingTerm, ...] = ()
@@ -17,21 +17,19 @@ class NodeAffinityTerms:
 
 @dataclass(frozen=True, slots=True)
 class AffinityTerm:
-    """A pod (anti-)affinity term.
-
-    `namespaces` are the term's own, or the pod's namespace where the term names none and has no namespaceSelector.
-    A selector of None matches nothing.
-    """
+    """A `v1.PodAffinityTerm` of affinity or anti-affinity."""
 
     topology_key: str
     selector: LabelSelector | None
+    """None matches nothing."""
     namespaces: frozenset[str]
+    """The term's namespaces; the pod's own namespace if the term has neither namespaces nor a namespaceSelector."""
     namespace_selector: LabelSelector | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedAffinityTerm:
-    """A preferred term and its weight, 1 to 100."""
+    """A `v1.WeightedPodAffinityTerm`; the weight is 1 to 100."""
 
     weight: int
     term: AffinityTerm
@@ -48,7 +46,7 @@ class PodAffinity:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the pod states no term at all."""
+        """Whether the pod has no term."""
         return not (
             self.required_affinity
             or self.required_anti_affinity
@@ -62,7 +60,7 @@ NO_POD_AFFINITY = PodAffinity()
 
 @dataclass(frozen=True, slots=True)
 class TopologySpreadConstraint:
-    """A spread constraint with the API's defaults filled in; matchLabelKeys are merged into the selector."""
+    """A `v1.TopologySpreadConstraint` with the API's defaults; matchLabelKeys are merged into the selector."""
 
     max_skew: int
     topology_key: str
@@ -71,6 +69,6 @@ class TopologySpreadConstraint:
     selector: LabelSelector | None
     min_domains: int = 1
     honor_affinity: bool = True
-    """nodeAffinityPolicy is Honor."""
+    """Whether nodeAffinityPolicy is Honor."""
     honor_taints: bool = False
-    """nodeTaintsPolicy is Honor."""
+    """Whether nodeTaintsPolicy is Honor."""

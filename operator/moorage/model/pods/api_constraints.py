@@ -1,36 +1,10 @@
-"""Selectors, affinity and topology spread as they come off the wire."""
+"""Affinity, topology spread constraints and tolerations of pods as the API server sends them."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
-
-class ApiRequirement(Struct, frozen=True):
-    """`metav1.LabelSelectorRequirement` and `v1.NodeSelectorRequirement`."""
-
-    key: str
-    operator: str
-    values: list[str] | None = None
-
-
-class ApiLabelSelector(Struct, frozen=True, rename="camel"):
-    """`metav1.LabelSelector`."""
-
-    match_labels: dict[str, str] | None = None
-    match_expressions: list[ApiRequirement] | None = None
-
-
-class ApiNodeSelectorTerm(Struct, frozen=True, rename="camel"):
-    """`v1.NodeSelectorTerm`."""
-
-    match_expressions: list[ApiRequirement] | None = None
-    match_fields: list[ApiRequirement] | None = None
-
-
-class ApiNodeSelector(Struct, frozen=True, rename="camel"):
-    """`v1.NodeSelector`."""
-
-    node_selector_terms: list[ApiNodeSelectorTerm] | None = None
+from moorage.model.api_selectors import ApiLabelSelector, ApiNodeSelector, ApiNodeSelectorTerm
 
 
 class ApiPreferredNode(Struct, frozen=True):
@@ -89,3 +63,12 @@ class ApiSpreadConstraint(Struct, frozen=True, rename="camel"):
     node_affinity_policy: str | None = None
     node_taints_policy: str | None = None
     match_label_keys: list[str] | None = None
+
+
+class ApiToleration(Struct, frozen=True):
+    """`v1.Toleration`."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""

@@ -1,7 +1,7 @@
-"""Pods and nodes as they come off the wire: only the fields that scheduling reads, everything else is skipped.
+"""Pods as the API server sends them: only the fields that scheduling reads.
 
-Parts that are digested once a template stay raw bytes here. A Go client writes `null` for a nil slice or map, so every
-one of them may be None; a raw part that is absent is the same as one that is `null`.
+Fields that are decoded once for each shape stay raw JSON here. A Go client writes `null` for a nil slice or map, so
+each of these fields may be None; an absent raw field equals a `null` one.
 """
 
 from __future__ import annotations
@@ -10,34 +10,10 @@ from datetime import datetime
 
 from msgspec import Raw, Struct, field
 
-from moorage.model.quantity import Amount
-from moorage.model.raw import NULL
-
-Amounts = dict[str, Amount]
-
-
-class ApiOwnerReference(Struct, frozen=True, rename="camel"):
-    """`metav1.OwnerReference`."""
-
-    api_version: str = ""
-    kind: str = ""
-    name: str = ""
-    uid: str = ""
-    controller: bool | None = None
-
-
-class ApiMetadata(Struct, frozen=True, rename="camel"):
-    """`metav1.ObjectMeta`."""
-
-    name: str = ""
-    namespace: str = ""
-    uid: str = ""
-    resource_version: str = ""
-    generation: int = 0
-    labels: dict[str, str] | None = None
-    owner_references: list[ApiOwnerReference] | None = None
-    creation_timestamp: datetime | None = None
-    deletion_timestamp: datetime | None = None
+from moorage.model.api_metadata import ApiMetadata
+from moorage.model.pods.api_pod_volumes import ApiVolume
+from moorage.model.quantity import Amounts
+from moorage.model.raw_fields import NULL
 
 
 class ApiContainer(Struct, frozen=True, rename="camel"):
@@ -51,68 +27,8 @@ class ApiContainer(Struct, frozen=True, rename="camel"):
     restart_policy_rules: Raw = NULL
 
 
-class ApiClaimVolume(Struct, frozen=True, rename="camel"):
-    """`v1.PersistentVolumeClaimVolumeSource`."""
-
-    claim_name: str = ""
-    read_only: bool = False
-
-
-class ApiEphemeralVolume(Struct, frozen=True):
-    """`v1.EphemeralVolumeSource`: that it is there says all, its claim is made by a controller."""
-
-
-class ApiImageVolume(Struct, frozen=True):
-    """`v1.ImageVolumeSource`."""
-
-    reference: str = ""
-
-
-class ApiGCEDisk(Struct, frozen=True, rename="camel"):
-    """`v1.GCEPersistentDiskVolumeSource`."""
-
-    pd_name: str = ""
-    read_only: bool = False
-
-
-class ApiAWSDisk(Struct, frozen=True, rename="camel"):
-    """`v1.AWSElasticBlockStoreVolumeSource`."""
-
-    volume_id: str = field(default="", name="volumeID")
-    read_only: bool = False
-
-
-class ApiISCSI(Struct, frozen=True, rename="camel"):
-    """`v1.ISCSIVolumeSource`."""
-
-    iqn: str = ""
-    read_only: bool = False
-
-
-class ApiRBD(Struct, frozen=True, rename="camel"):
-    """`v1.RBDVolumeSource`."""
-
-    image: str = ""
-    pool: str = "rbd"
-    monitors: list[str] | None = None
-    read_only: bool = False
-
-
-class ApiVolume(Struct, frozen=True, rename="camel"):
-    """`v1.Volume`."""
-
-    name: str = ""
-    persistent_volume_claim: ApiClaimVolume | None = None
-    ephemeral: ApiEphemeralVolume | None = None
-    image: ApiImageVolume | None = None
-    gce_persistent_disk: ApiGCEDisk | None = None
-    aws_elastic_block_store: ApiAWSDisk | None = None
-    iscsi: ApiISCSI | None = None
-    rbd: ApiRBD | None = None
-
-
 class ApiNamed(Struct, frozen=True):
-    """Anything of which only the name counts: a scheduling gate, a resource claim of the pod."""
+    """`v1.PodSchedulingGate` and `v1.PodResourceClaim`, of which only the name counts."""
 
     name: str = ""
 
@@ -196,50 +112,3 @@ class ApiRestartRule(Struct, frozen=True):
     """`v1.ContainerRestartRule`."""
 
     action: str = ""
-
-
-class ApiToleration(Struct, frozen=True):
-    """`v1.Toleration`."""
-
-    key: str = ""
-    operator: str = ""
-    value: str = ""
-    effect: str = ""
-
-
-class ApiTaint(Struct, frozen=True):
-    """`v1.Taint`."""
-
-    key: str = ""
-    effect: str = ""
-    value: str = ""
-
-
-class ApiNodeSpec(Struct, frozen=True):
-    """`v1.NodeSpec`."""
-
-    unschedulable: bool = False
-    taints: list[ApiTaint] | None = None
-
-
-class ApiContainerImage(Struct, frozen=True, rename="camel"):
-    """`v1.ContainerImage`."""
-
-    names: list[str] | None = None
-    size_bytes: int = 0
-
-
-class ApiNodeStatus(Struct, frozen=True, rename="camel"):
-    """`v1.NodeStatus`."""
-
-    allocatable: Amounts | None = None
-    images: list[ApiContainerImage] | None = None
-    declared_features: list[str] | None = None
-
-
-class ApiNode(Struct, frozen=True):
-    """`v1.Node`."""
-
-    metadata: ApiMetadata
-    spec: ApiNodeSpec = ApiNodeSpec()
-    status: ApiNodeStatus = ApiNodeStatus()

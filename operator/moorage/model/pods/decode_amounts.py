@@ -1,4 +1,4 @@
-"""Amounts of a pod: from raw bytes of the wire to `PodAmounts`, with what a resize in place changes."""
+"""Decodes the amounts of resources that a pod requests, in its spec and, after an in-place resize, in its status."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from msgspec import Raw, json
 
 from moorage.model.pods.api_pods import (
-    Amounts,
     ApiContainer,
     ApiContainerStatus,
     ApiPodSpec,
@@ -15,12 +14,12 @@ from moorage.model.pods.api_pods import (
     ApiResources,
 )
 from moorage.model.pods.requests import ContainerAmounts, NanoAmounts, PodAmounts, is_pod_level, largest, resized
-from moorage.model.quantity import nano_value
-from moorage.model.raw import NULL, read
+from moorage.model.quantity import Amount, Amounts, nano_value
+from moorage.model.raw_fields import NULL, read
 
 
 def pod_amounts(spec: ApiPodSpec) -> PodAmounts:
-    """Read all amounts of the spec; raise ValueError with the field's path where one is no quantity."""
+    """Decode all amounts in the spec; raise ValueError with the path of a field that is not a quantity."""
     return PodAmounts(
         containers=_containers(spec.containers, "spec.containers"),
         init_containers=_containers(spec.init_containers, "spec.initContainers"),
@@ -29,8 +28,8 @@ def pod_amounts(spec: ApiPodSpec) -> PodAmounts:
     )
 
 
-def placed_amounts(stated: PodAmounts, status: ApiPodStatus) -> PodAmounts:
-    """Return the amounts that count on the pod's node, given its status."""
+def placed_amounts(in_spec: PodAmounts, status: ApiPodStatus) -> PodAmounts:
+    """Return the amounts that count on the pod's node: those in the spec, changed by those in the status."""
     actual: dict[str, NanoAmounts] = {}
     for container in (*(status.container_statuses or ()), *(status.init_container_statuses or ())):
         if container.resources != NULL:
@@ -38,11 +37,11 @@ def placed_amounts(stated: PodAmounts, status: ApiPodStatus) -> PodAmounts:
     level = None
     if status.resources != NULL:
         level = _actual(status, "status")
-    return resized(stated, actual, level and _pod_level(level), spec=not _is_infeasible(status))
+    return resized(in_spec, actual, level and _pod_level(level), spec=not _is_infeasible(status))
 
 
 def resize_key(spec: ApiPodSpec, status: ApiPodStatus) -> bytes | None:
-    """Return what `placed_amounts` depends on besides the shape, None where the status has no amounts."""
+    """Return a key of all that `placed_amounts` depends on except the shape; None if the status has no amounts."""
     containers, init_containers = status.container_statuses, status.init_container_statuses
     if not containers and not init_containers and status.resources == NULL:
         return None
@@ -53,21 +52,21 @@ def resize_key(spec: ApiPodSpec, status: ApiPodStatus) -> bytes | None:
 
 
 def resource_names(raw: Raw) -> set[str]:
-    """Return the names of what a container requests or limits."""
-    wire = read(raw, ApiResources) or ApiResources()
-    return {*(wire.requests or ()), *(wire.limits or ())}
+    """Return the names of the resources that a container requests or limits."""
+    resources = read(raw, ApiResources) or ApiResources()
+    return {*(resources.requests or ()), *(resources.limits or ())}
 
 
 def requests_of(raw: Raw, path: str) -> NanoAmounts:
-    """Read the requests of a `ResourceRequirements`."""
-    wire = read(raw, ApiResources)
-    return amounts(wire.requests if wire else None, path)
+    """Decode the requests of a `v1.ResourceRequirements`; `path` is the path of the requests in the object."""
+    resources = read(raw, ApiResources)
+    return amounts(resources.requests if resources else None, path)
 
 
-def amounts(wire: Mapping[str, str | int | float] | None, path: str) -> NanoAmounts:
-    """Read a map of quantities; raise ValueError with the entry's path where one is no quantity."""
+def amounts(quantities: Mapping[str, Amount] | None, path: str) -> NanoAmounts:
+    """Parse a map of quantities at `path`; raise ValueError with the path of an entry that is not a quantity."""
     result: dict[str, int] = {}
-    for name, quantity in (wire or {}).items():
+    for name, quantity in (quantities or {}).items():
         try:
             result[name] = nano_value(quantity)
         except ValueError as error:
@@ -75,14 +74,14 @@ def amounts(wire: Mapping[str, str | int | float] | None, path: str) -> NanoAmou
     return result
 
 
-def _containers(wires: Sequence[ApiContainer] | None, path: str) -> tuple[ContainerAmounts, ...]:
+def _containers(containers: Sequence[ApiContainer] | None, path: str) -> tuple[ContainerAmounts, ...]:
     return tuple(
         ContainerAmounts(
-            wire.name,
-            requests_of(wire.resources, f"{path}[{index}].resources.requests"),
-            restartable=wire.restart_policy == "Always",
+            container.name,
+            requests_of(container.resources, f"{path}[{index}].resources.requests"),
+            restartable=container.restart_policy == "Always",
         )
-        for index, wire in enumerate(wires or ())
+        for index, container in enumerate(containers or ())
     )
 
 
@@ -91,12 +90,12 @@ def _pod_level(requests: NanoAmounts) -> NanoAmounts | None:
 
 
 def _is_infeasible(status: ApiPodStatus) -> bool:
-    """Whether the kubelet said that a resize cannot be done on the pod's node."""
+    """Return whether the kubelet reports that the node can never hold the resized pod."""
     return any(each.type == "PodResizePending" and each.reason == "Infeasible" for each in status.conditions or ())
 
 
 def _actual(status: ApiContainerStatus | ApiPodStatus, path: str) -> NanoAmounts:
-    """Return the larger of the amounts in force and the amounts that the kubelet has set aside."""
+    """Return the larger of the applied and the allocated amount of each resource."""
     allocated = read(status.allocated_resources, Amounts)
     return largest(
         requests_of(status.resources, f"{path}.resources.requests"), amounts(allocated, f"{path}.allocatedResources")

@@ -1,4 +1,4 @@
-"""Affinity, topology spread and tolerations of a pod: from raw bytes to the digested structs."""
+"""Decodes affinity, topology spread constraints and tolerations of a pod."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Raw
 
+from moorage.model.api_selectors import ApiLabelSelector
 from moorage.model.decode_selectors import (
     label_selector,
     labels_as_requirements,
     node_selector,
     node_selector_term,
-    ordered,
+    sorted_requirements,
 )
 from moorage.model.pods.affinity import (
     NO_POD_AFFINITY,
@@ -23,56 +24,55 @@ from moorage.model.pods.affinity import (
 )
 from moorage.model.pods.api_constraints import (
     ApiAffinity,
-    ApiLabelSelector,
     ApiNodeAffinity,
     ApiPodAffinity,
     ApiPodTerm,
     ApiSpreadConstraint,
+    ApiToleration,
     ApiWeightedPodTerm,
 )
-from moorage.model.pods.api_pods import ApiToleration
 from moorage.model.pods.pod import Toleration
-from moorage.model.raw import at, read
+from moorage.model.raw_fields import error_path, read
 from moorage.model.selectors import LabelSelector, PreferredSchedulingTerm
 
 
 def affinity(raw: Raw, namespace: str) -> tuple[NodeAffinityTerms | None, PodAffinity]:
-    """Digest `spec.affinity` of a pod in `namespace`."""
-    wire = read(raw, ApiAffinity)
-    if wire is None:
+    """Decode `spec.affinity` of a pod in `namespace`."""
+    api = read(raw, ApiAffinity)
+    if api is None:
         return None, NO_POD_AFFINITY
     return (
-        None if wire.node_affinity is None else _node_affinity(wire.node_affinity),
-        _pod_affinity(wire.pod_affinity or ApiPodAffinity(), wire.pod_anti_affinity or ApiPodAffinity(), namespace),
+        None if api.node_affinity is None else _node_affinity(api.node_affinity),
+        _pod_affinity(api.pod_affinity or ApiPodAffinity(), api.pod_anti_affinity or ApiPodAffinity(), namespace),
     )
 
 
 def spread_constraints(raw: Raw, labels: Mapping[str, str]) -> tuple[TopologySpreadConstraint, ...]:
-    """Digest `spec.topologySpreadConstraints` of a pod with these labels."""
-    wires = read(raw, list[ApiSpreadConstraint])
+    """Decode `spec.topologySpreadConstraints` of a pod with these labels."""
+    constraints = read(raw, list[ApiSpreadConstraint])
     return tuple(
         TopologySpreadConstraint(
-            max_skew=wire.max_skew,
-            topology_key=wire.topology_key,
-            when_unsatisfiable=wire.when_unsatisfiable,
-            selector=_with_label_keys(_selector(wire.label_selector), wire.match_label_keys or (), labels),
-            min_domains=1 if wire.min_domains is None else wire.min_domains,
-            honor_affinity=wire.node_affinity_policy in {None, "Honor"},
-            honor_taints=wire.node_taints_policy == "Honor",
+            max_skew=api.max_skew,
+            topology_key=api.topology_key,
+            when_unsatisfiable=api.when_unsatisfiable,
+            selector=_with_label_keys(_selector(api.label_selector), api.match_label_keys or (), labels),
+            min_domains=1 if api.min_domains is None else api.min_domains,
+            honor_affinity=api.node_affinity_policy in {None, "Honor"},
+            honor_taints=api.node_taints_policy == "Honor",
         )
-        for wire in wires or ()
+        for api in constraints or ()
     )
 
 
 def tolerations(raw: Raw) -> tuple[Toleration, ...]:
-    """Digest `spec.tolerations`; for how long an eviction is tolerated does not matter here."""
-    wires = read(raw, list[ApiToleration])
-    return tuple(Toleration(wire.key, wire.operator, wire.value, wire.effect) for wire in wires or ())
+    """Decode `spec.tolerations` without `tolerationSeconds`, which only matters to eviction."""
+    found = read(raw, list[ApiToleration])
+    return tuple(Toleration(api.key, api.operator, api.value, api.effect) for api in found or ())
 
 
-def _node_affinity(wire: ApiNodeAffinity) -> NodeAffinityTerms:
-    required = wire.required_during_scheduling_ignored_during_execution
-    preferred = wire.preferred_during_scheduling_ignored_during_execution or ()
+def _node_affinity(api: ApiNodeAffinity) -> NodeAffinityTerms:
+    required = api.required_during_scheduling_ignored_during_execution
+    preferred = api.preferred_during_scheduling_ignored_during_execution or ()
     return NodeAffinityTerms(
         required=None if required is None else node_selector(required),
         preferred=tuple(
@@ -92,35 +92,35 @@ def _pod_affinity(affinity: ApiPodAffinity, anti_affinity: ApiPodAffinity, names
     )
 
 
-def _terms(wires: Sequence[ApiPodTerm] | None, namespace: str) -> tuple[AffinityTerm, ...]:
-    return tuple(_term(wire, namespace) for wire in wires or ())
+def _terms(terms: Sequence[ApiPodTerm] | None, namespace: str) -> tuple[AffinityTerm, ...]:
+    return tuple(_term(api, namespace) for api in terms or ())
 
 
-def _weighted(wires: Sequence[ApiWeightedPodTerm] | None, namespace: str) -> tuple[WeightedAffinityTerm, ...]:
-    return tuple(WeightedAffinityTerm(wire.weight, _term(wire.pod_affinity_term, namespace)) for wire in wires or ())
+def _weighted(terms: Sequence[ApiWeightedPodTerm] | None, namespace: str) -> tuple[WeightedAffinityTerm, ...]:
+    return tuple(WeightedAffinityTerm(api.weight, _term(api.pod_affinity_term, namespace)) for api in terms or ())
 
 
-def _term(wire: ApiPodTerm, namespace: str) -> AffinityTerm:
-    """Digest a term; the API server has merged matchLabelKeys and mismatchLabelKeys into its selector already."""
-    own = not wire.namespaces and wire.namespace_selector is None
+def _term(api: ApiPodTerm, namespace: str) -> AffinityTerm:
+    """Decode a term; the API server has already merged matchLabelKeys and mismatchLabelKeys into its selector."""
+    own = not api.namespaces and api.namespace_selector is None
     return AffinityTerm(
-        topology_key=wire.topology_key,
-        selector=_selector(wire.label_selector),
-        namespaces=frozenset((namespace,)) if own else frozenset(wire.namespaces or ()),
-        namespace_selector=_selector(wire.namespace_selector, "namespaceSelector"),
+        topology_key=api.topology_key,
+        selector=_selector(api.label_selector),
+        namespaces=frozenset((namespace,)) if own else frozenset(api.namespaces or ()),
+        namespace_selector=_selector(api.namespace_selector, "namespaceSelector"),
     )
 
 
-def _selector(wire: ApiLabelSelector | None, field: str = "labelSelector") -> LabelSelector | None:
-    with at(field):
-        return label_selector(wire)
+def _selector(api: ApiLabelSelector | None, field: str = "labelSelector") -> LabelSelector | None:
+    with error_path(field):
+        return label_selector(api)
 
 
 def _with_label_keys(
     selector: LabelSelector | None, keys: Sequence[str], labels: Mapping[str, str]
 ) -> LabelSelector | None:
-    """Add the pod's own values of `matchLabelKeys`; with them even no selector becomes one, as in kube-scheduler."""
+    """Add the pod's own values of `matchLabelKeys`; as in kube-scheduler, they make a selector out of None."""
     own = labels_as_requirements({key: labels[key] for key in keys if key in labels})
     if not own:
         return selector
-    return LabelSelector(ordered([*own, *(selector.requirements if selector else ())]))
+    return LabelSelector(sorted_requirements([*own, *(selector.requirements if selector else ())]))

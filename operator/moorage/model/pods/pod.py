@@ -1,11 +1,11 @@
-"""The pod as the scheduler sees it: what is its own, and the shape that it shares with its template's other pods.
+"""Pods as the scheduler reads them.
 
-Pods of one template are alike in all that filters and scores read. That part is the shape; equal shapes are one object
-(see `moorage.model.decode`), so whatever is computed for a shape is computed once a template. A shape lives as long as
-some pod has it.
+A pod consists of a shape, which it shares with the other pods of its template, and of its own fields. The shape holds
+all fields that Filter and Score plugins read. Equal shapes are one object (see `moorage.model.decode`), so a result
+that depends on the shape is computed once for a template. A shape lives as long as a pod refers to it.
 
-Pods are made by the thousands a second, so they are msgspec structs: to make a frozen dataclass takes eight times as
-long.
+`Pod` is a msgspec struct because informers create thousands of pods a second, and creating a frozen dataclass takes
+eight times as long.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from moorage.model.pods.affinity import NO_POD_AFFINITY, NodeAffinityTerms, PodAffinity, TopologySpreadConstraint
+from moorage.model.pods.pod_volume import PodVolume
 from moorage.model.resources import NO_RESOURCES, Resources
-from moorage.model.volumes.storage_objects import PodVolume
 
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
-    """A toleration; empty key, operator, value and effect keep the API's meaning of the empty string."""
+    """A `v1.Toleration`; an empty string means what it means in the API."""
 
     key: str = ""
     operator: str = ""
@@ -32,7 +32,7 @@ class Toleration:
 
 @dataclass(frozen=True, slots=True)
 class HostPort:
-    """A port wanted on the node, normalised: ip `0.0.0.0` and protocol `TCP` where the pod says nothing."""
+    """A port that the pod needs on its node; ip defaults to `0.0.0.0` and protocol to `TCP`."""
 
     ip: str
     protocol: str
@@ -41,7 +41,7 @@ class HostPort:
 
 @dataclass(frozen=True, slots=True)
 class OwnerReference:
-    """The controller that owns the pod."""
+    """The owner reference of the pod's controller."""
 
     api_version: str
     kind: str
@@ -51,18 +51,18 @@ class OwnerReference:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, kw_only=True)
 class PodShape:
-    """All that pods of one template share. Compared and hashed by identity: equal shapes are interned to one object."""
+    """The fields that all pods of one template share; compared by identity, because equal shapes are interned."""
 
     namespace: str
     labels: Mapping[str, str]
     owner: OwnerReference | None = None
-    """The controlling owner reference."""
+    """The reference to the controller; None if the pod has none."""
     requests: Resources = NO_RESOURCES
-    """Effective requests from the spec (semantics of `PodRequests`): what Filter asks of a node."""
+    """Effective requests from the spec (upstream `PodRequests`), which Filter compares with the node."""
     score_requests: Resources = NO_RESOURCES
-    """The incoming pod's requests for scoring: container defaults filled in, pod-level resources ignored."""
+    """Requests of the incoming pod for scoring: with defaults for containers, without pod-level resources."""
     non_zero_requests: Resources = NO_RESOURCES
-    """Requests of a placed pod with container defaults filled in (pod-level resources count)."""
+    """Requests of a placed pod for scoring: with defaults for containers and with pod-level resources."""
     node_selector: Mapping[str, str] | None = None
     node_affinity: NodeAffinityTerms | None = None
     pod_affinity: PodAffinity = NO_POD_AFFINITY
@@ -70,17 +70,17 @@ class PodShape:
     tolerations: tuple[Toleration, ...] = ()
     host_ports: tuple[HostPort, ...] = ()
     images: tuple[str, ...] = ()
-    """Images of init containers, containers and image volumes, with a tag or digest each, repeats included."""
+    """Images of init containers, containers and image volumes with tag or digest; may contain duplicates."""
     container_count: int = 0
-    """Init containers and containers."""
+    """How many init containers and containers the pod has."""
     volumes: tuple[PodVolume, ...] = ()
-    """Volumes that scheduling cares for: claims, ephemeral claims, and the legacy disks."""
+    """Claims, ephemeral claims and legacy disks; scheduling reads no other volumes."""
     resource_claims: tuple[str, ...] = ()
     """Names of `spec.resourceClaims`."""
     required_features: frozenset[str] = frozenset()
-    """Node features that the spec needs (NodeDeclaredFeatures)."""
+    """Node features that the spec needs (`status.declaredFeatures` of a node)."""
     limit_names: frozenset[str] = frozenset()
-    """Resources that some container requests or limits (extenders' managedResources)."""
+    """Resources that a container requests or limits; extenders compare them with their managedResources."""
 
 
 class Pod(Struct, frozen=True, eq=False, weakref=True, kw_only=True):
@@ -91,33 +91,33 @@ class Pod(Struct, frozen=True, eq=False, weakref=True, kw_only=True):
     shape: PodShape
     resource_version: str = ""
     generation: int = 0
-    """Grows with every change of the spec; 0 where the API server does not track it (before 1.33)."""
+    """`metadata.generation`, which grows with each change of the spec; 0 before Kubernetes 1.33."""
     node_name: str = ""
-    """The node that the pod is bound to; empty while it waits."""
+    """The node that the pod is bound to or assumed on; empty while the pod waits."""
     nominated_node_name: str = ""
     scheduler_name: str = "default-scheduler"
     phase: str = ""
     priority: int = 0
     preemption_policy: str = "PreemptLowerPriority"
     creation_timestamp: float = 0.0
-    """Seconds since the epoch."""
+    """`metadata.creationTimestamp` in seconds since the epoch."""
     start_time: float | None = None
-    """`status.startTime`, in seconds since the epoch."""
+    """`status.startTime` in seconds since the epoch."""
     terminating: bool = False
-    """Whether deletionTimestamp is set."""
+    """Whether `metadata.deletionTimestamp` is set."""
     scheduling_gates: tuple[str, ...] = ()
     required_node_name: str = ""
-    """`spec.nodeName` as NodeName reads it; only parity cases have it on a pod that waits."""
+    """`spec.nodeName` of the object; only a parity case schedules a pod that has one."""
     requests: Resources = NO_RESOURCES
-    """What the pod takes on its node: the shape's requests, or more while it is resized in place."""
+    """Requests that count on the pod's node: the shape's, or others during an in-place resize."""
     non_zero_requests: Resources = NO_RESOURCES
-    """The same with container defaults filled in."""
+    """The same for scoring, with defaults for containers."""
     disruption_target: str = ""
-    """Reason of a true DisruptionTarget condition."""
+    """Reason of the DisruptionTarget condition if that is True, else empty."""
     scheduled_condition: tuple[str, str, str] | None = None
     """Status, reason and message of the PodScheduled condition."""
     raw: bytes = b""
-    """The object as it was received; kept only while the pod waits, for extenders."""
+    """The JSON of the object, for extenders; kept only while the pod waits."""
 
     @property
     def namespace(self) -> str:
@@ -131,10 +131,10 @@ class Pod(Struct, frozen=True, eq=False, weakref=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """The `namespace/name` that messages and logs use."""
+        """The `namespace/name`, for messages and logs."""
         return f"{self.shape.namespace}/{self.name}"
 
     @property
     def is_terminal(self) -> bool:
-        """Whether it has run to its end, and so takes nothing."""
+        """Whether the pod has ended and uses no resources."""
         return self.phase in {"Succeeded", "Failed"}

@@ -1,7 +1,7 @@
-"""What a pod takes of a node: the sum of its containers, its init containers, sidecars, pod-level amounts and overhead.
+"""Computes the effective requests of a pod from its containers, pod-level requests and overhead.
 
-Upstream: `staging/src/k8s.io/component-helpers/resource/helpers.go` (PodRequests). Amounts here are billionths, so that
-a sum is rounded once; a resource that is not stated is absent, which is not the same as zero.
+Amounts are in billionths, so that a sum is rounded once. A resource that the pod does not request is absent, which
+differs from zero. Upstream: `staging/src/k8s.io/component-helpers/resource/helpers.go` (PodRequests).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from moorage.model.resources import CPU, EPHEMERAL_STORAGE, MEMORY, Resources
 NanoAmounts = Mapping[str, int]
 
 DEFAULT_REQUESTS: NanoAmounts = {CPU: NANO // 10, MEMORY: 200 * 1024 * 1024 * NANO}
-"""What scoring takes a container to need that states nothing (upstream `pkg/scheduler/util/pod_resources.go`)."""
+"""Requests that scoring assumes for a container without its own (upstream `pkg/scheduler/util/pod_resources.go`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContainerAmounts:
-    """One container's requests; `restartable` says that an init container keeps running (a sidecar)."""
+    """The requests of one container; a `restartable` init container is a sidecar, which keeps running."""
 
     name: str
     requests: NanoAmounts
@@ -29,17 +29,21 @@ class ContainerAmounts:
 
 @dataclass(frozen=True, slots=True)
 class PodAmounts:
-    """All amounts that a pod states."""
+    """All amounts that a pod requests."""
 
     containers: tuple[ContainerAmounts, ...]
     init_containers: tuple[ContainerAmounts, ...] = ()
     pod_level: NanoAmounts | None = None
-    """Requests of the pod as a whole, of the resources that may be stated there; None where it states none."""
+    """Requests in `spec.resources`, of the resources that are valid there; None if there are none."""
     overhead: NanoAmounts | None = None
 
 
 def pod_requests(pod: PodAmounts, defaults: NanoAmounts | None = None, *, pod_level: bool = True) -> NanoAmounts:
-    """Return the effective requests; `defaults` stand in for what a container does not state."""
+    """Return the effective requests of a pod.
+
+    Each container gets `defaults` for the resources that it does not request. `pod_level=False` ignores the requests
+    of the pod as a whole.
+    """
     fill = defaults or {}
     total = _sum({**fill, **container.requests} for container in pod.containers)
     sidecars: NanoAmounts = {}
@@ -58,20 +62,21 @@ def pod_requests(pod: PodAmounts, defaults: NanoAmounts | None = None, *, pod_le
 
 
 def non_zero_requests(pod: PodAmounts) -> NanoAmounts:
-    """Return the requests of a placed pod as scoring counts them (upstream `PodInfo.CalculateResource`)."""
+    """Return the requests of a placed pod for scoring, with defaults (upstream `PodInfo.CalculateResource`)."""
     if pod.pod_level is None:
         return pod_requests(pod, DEFAULT_REQUESTS)
-    stated = pod_requests(pod)
-    return pod_requests(pod, {name: amount for name, amount in DEFAULT_REQUESTS.items() if name not in stated})
+    requested = pod_requests(pod)
+    return pod_requests(pod, {name: amount for name, amount in DEFAULT_REQUESTS.items() if name not in requested})
 
 
 def resized(
     pod: PodAmounts, actual: Mapping[str, NanoAmounts], pod_level: NanoAmounts | None, *, spec: bool
 ) -> PodAmounts:
-    """Return the amounts of a pod that may be resized in place.
+    """Return the amounts that count for a pod during an in-place resize.
 
-    `actual` holds, by container, the larger of what the kubelet has allocated and what is in force; `pod_level` the
-    same for the pod as a whole. What the spec asks for counts too (`spec`), unless the kubelet found it infeasible.
+    `actual` maps container names to the larger of the allocated and the applied amounts; `pod_level` holds the same for
+    the pod as a whole. With `spec` the amounts in the spec count too: the larger amount wins. The caller passes False
+    if the kubelet finds the resize infeasible.
     """
 
     def container(each: ContainerAmounts) -> ContainerAmounts:
@@ -91,14 +96,14 @@ def resized(
 
 
 def largest(one: NanoAmounts, other: NanoAmounts) -> NanoAmounts:
-    """Return the larger amount of each resource that either states."""
+    """Return the larger amount of each resource that is in either map."""
     if not other:
         return one
     return {**one, **{name: max(amount, one.get(name, amount)) for name, amount in other.items()}}
 
 
 def to_resources(amounts: NanoAmounts) -> Resources:
-    """Round up to the units that are counted in, leaving out names that are no resource of a node."""
+    """Round amounts up to the scheduler's units; leave out names that are not resources of a node."""
     return Resources(
         tuple(
             (name, milli(nano) if name == CPU else whole(nano))
@@ -109,14 +114,14 @@ def to_resources(amounts: NanoAmounts) -> Resources:
 
 
 def is_counted(name: str) -> bool:
-    """Whether the scheduler counts a resource of that name (upstream `IsScalarResourceName` and the native ones)."""
+    """Return whether the scheduler counts the resource: native or scalar (upstream `IsScalarResourceName`)."""
     if name in {CPU, MEMORY, EPHEMERAL_STORAGE} or name.startswith(("hugepages-", "attachable-volumes-")):
         return True
     return "/" in name and ("kubernetes.io/" in name or not name.startswith("requests."))
 
 
 def is_pod_level(name: str) -> bool:
-    """Whether a pod as a whole may state a request of that resource (upstream `IsSupportedPodLevelResource`)."""
+    """Return whether `spec.resources` may request the resource (upstream `IsSupportedPodLevelResource`)."""
     return name in {CPU, MEMORY} or name.startswith("hugepages-")
 
 

@@ -1,1 +1,1 @@
-"""Storage objects: the digested structs, and how they are decoded from API objects."""
+"""Claims, volumes and storage.k8s.io objects as the scheduler reads them, and how they are decoded."""

@@ -1,7 +1,4 @@
-"""Volumes: what a pod mounts, and the storage objects that decide where it can.
-
-`PodVolume` is part of a pod's shape; the others are digests of the objects of their kinds. Sizes are in bytes.
-"""
+"""Claims, volumes and storage.k8s.io objects as the scheduler reads them. Sizes are in bytes."""
 
 from __future__ import annotations
 
@@ -14,46 +11,22 @@ READ_WRITE_ONCE_POD = "ReadWriteOncePod"
 WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
 
 
-@dataclass(frozen=True, slots=True)
-class PodVolume:
-    """One entry of `spec.volumes` that scheduling cares for: a claim, an ephemeral claim, or a legacy disk."""
-
-    name: str
-    claim_name: str = ""
-    """The claim that `persistentVolumeClaim` names; empty for an ephemeral volume, whose claim is named for the pod."""
-    ephemeral: bool = False
-    read_only: bool = False
-    disk: tuple[str, ...] | None = None
-    """Identity of a legacy disk, its kind first (`gce`, `aws`, `iscsi`, `rbd`); None for claims."""
-    monitors: frozenset[str] = frozenset()
-    """Ceph monitors of an `rbd` disk: one image under monitors that do not overlap is two disks."""
-
-    @property
-    def is_claim(self) -> bool:
-        """Whether a PersistentVolumeClaim stands behind the volume."""
-        return self.ephemeral or bool(self.claim_name)
-
-    def claim_of(self, pod_name: str) -> str:
-        """Return the claim's name for the pod of that name."""
-        return f"{pod_name}-{self.name}" if self.ephemeral else self.claim_name
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersistentVolumeClaim:
-    """A claim."""
+    """A `v1.PersistentVolumeClaim`."""
 
     namespace: str
     name: str
     uid: str = ""
     resource_version: str = ""
     volume_name: str = ""
-    """The volume that it is bound to, or asks for by name."""
+    """`spec.volumeName`: the volume that the claim is bound to or requests by name."""
     bind_completed: bool = False
     """Whether the volume controller has finished the binding."""
     selected_node: str | None = None
-    """The node that a scheduler chose for provisioning."""
+    """The node that the scheduler chose for provisioning; None if there is none."""
     class_name: str = ""
-    """The storage class, from the old annotation where that is set; empty where the claim wants none."""
+    """The storage class, from the old annotation if that is set; empty if the claim has none."""
     access_modes: frozenset[str] = frozenset()
     request_bytes: int | None = None
     volume_mode: str = "Filesystem"
@@ -62,7 +35,7 @@ class PersistentVolumeClaim:
     phase: str = ""
     terminating: bool = False
     owner_uid: str = ""
-    """Uid of the controlling owner: the pod, for an ephemeral volume's claim."""
+    """Uid of the owner that controls the claim: for an ephemeral volume, the pod."""
 
     @property
     def key(self) -> str:
@@ -71,13 +44,13 @@ class PersistentVolumeClaim:
 
     @property
     def is_bound(self) -> bool:
-        """Whether claim and volume are bound to each other for good."""
+        """Whether claim and volume are bound and the volume controller has confirmed it."""
         return self.bind_completed and bool(self.volume_name)
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimRef:
-    """The claim that a volume is bound to, or kept for; `uid` is empty while it is only kept."""
+    """The claim that a volume is bound to, or reserved for if `uid` is empty."""
 
     namespace: str
     name: str
@@ -86,7 +59,7 @@ class ClaimRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersistentVolume:
-    """A volume."""
+    """A `v1.PersistentVolume`."""
 
     name: str
     resource_version: str = ""
@@ -101,49 +74,49 @@ class PersistentVolume:
     phase: str = ""
     terminating: bool = False
     csi_driver: str = ""
-    """The CSI driver that serves it, also for in-tree volumes that have moved to one."""
+    """The volume's CSI driver; for an in-tree volume, the driver that replaces its plugin."""
     csi_handle: str = ""
     in_tree: bool = False
-    """Whether driver and handle were translated from an in-tree source: that counts only on nodes with a CSINode."""
+    """Whether driver and handle are translated from an in-tree source; they count only on nodes with a CSINode."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageClass:
-    """A storage class."""
+    """A `storage/v1.StorageClass`."""
 
     name: str
     provisioner: str = ""
     volume_binding_mode: str | None = None
     allowed_topologies: tuple[tuple[Requirement, ...], ...] = ()
-    """Terms over node labels of which one must hold; none allow every node."""
+    """Terms on node labels; a node must meet one of them. Without terms every node is allowed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CSINode:
-    """What the CSI drivers on a node can attach."""
+    """A `storage/v1.CSINode`: the CSI drivers on a node and their limits."""
 
     name: str
     drivers: frozenset[str] = frozenset()
     limits: Mapping[str, int] = field(default_factory=dict)
-    """The most volumes by driver; a driver without an entry has no limit."""
+    """How many volumes each driver can attach; a driver without an entry has no limit."""
     migrated_plugins: str = ""
-    """The annotation that lists in-tree plugins whose volumes CSI drivers serve on this node."""
+    """The annotation that lists the in-tree plugins that CSI drivers replace on this node."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CSIDriver:
-    """A CSI driver."""
+    """A `storage/v1.CSIDriver`."""
 
     name: str
     storage_capacity: bool = False
-    """Whether it publishes CSIStorageCapacity objects that scheduling must heed."""
+    """Whether the driver publishes CSIStorageCapacity objects that scheduling must respect."""
     prevent_pod_scheduling_if_missing: bool = False
-    """Whether nodes without the driver are refused (heeded only with the feature gate VolumeLimitScaling)."""
+    """Whether pods may not use nodes without the driver (only with the feature gate VolumeLimitScaling)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CSIStorageCapacity:
-    """How much a storage class has left for the nodes of a topology."""
+    """A `storage/v1.CSIStorageCapacity`: how much storage a class can still provision for some nodes."""
 
     namespace: str
     name: str
@@ -151,17 +124,17 @@ class CSIStorageCapacity:
     capacity_bytes: int | None = None
     maximum_volume_size_bytes: int | None = None
     node_topology: LabelSelector | None = None
-    """The nodes that can reach it; None means none."""
+    """Selects the nodes that can reach the storage; None selects no node."""
 
     @property
     def limit_bytes(self) -> int | None:
-        """The largest volume that can be made: the maximum size where stated, else what is left."""
+        """The size of the largest volume that can be provisioned; None if the driver publishes neither amount."""
         return self.capacity_bytes if self.maximum_volume_size_bytes is None else self.maximum_volume_size_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeAttachment:
-    """A volume that is attached to a node, or about to be."""
+    """A `storage/v1.VolumeAttachment`: a volume that is attached to a node or about to be."""
 
     name: str
     attacher: str = ""

@@ -1,1 +1,1 @@
-"""Services, controllers, namespaces and disruption budgets, and how they are decoded."""
+"""Services, controllers, Namespaces and PodDisruptionBudgets, and how they are decoded."""

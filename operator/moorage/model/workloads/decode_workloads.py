@@ -1,4 +1,4 @@
-"""Services, controllers, namespaces and budgets: from JSON to the digested structs."""
+"""Decodes Services, controllers, Namespaces and PodDisruptionBudgets."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Raw, Struct, json
 
-from moorage.model.decode_selectors import label_selector, labels_as_requirements, ordered
-from moorage.model.pods.api_constraints import ApiLabelSelector
-from moorage.model.pods.api_pods import ApiMetadata
-from moorage.model.raw import at
+from moorage.model.api_metadata import ApiMetadata
+from moorage.model.api_selectors import ApiLabelSelector
+from moorage.model.decode_selectors import label_selector, labels_as_requirements, sorted_requirements
+from moorage.model.raw_fields import error_path
 from moorage.model.selectors import LabelSelector
 from moorage.model.workloads.workload_objects import Controller, Namespace, PodDisruptionBudget, Service
 
 
 class _ApiLabelsSpec(Struct, frozen=True):
-    """The part of a spec that selects by plain labels (Service, ReplicationController)."""
+    """The spec of a kind whose selector is a map of labels (Service, ReplicationController)."""
 
     selector: dict[str, str] | None = None
 
@@ -26,7 +26,7 @@ class _ApiLabels(Struct, frozen=True):
 
 
 class _ApiSelectorSpec(Struct, frozen=True):
-    """The part of a spec that selects by a label selector."""
+    """The spec of a kind whose selector is a `metav1.LabelSelector`."""
 
     selector: ApiLabelSelector | None = None
 
@@ -47,51 +47,51 @@ class _ApiMetadataOnly(Struct, frozen=True):
 
 
 def service(raw: bytes) -> Service:
-    """Digest a Service."""
-    wire = json.decode(raw, type=_ApiLabels)
+    """Decode a Service."""
+    api = json.decode(raw, type=_ApiLabels)
     return Service(
-        namespace=wire.metadata.namespace or "default", name=wire.metadata.name, selector=wire.spec.selector or {}
+        namespace=api.metadata.namespace or "default", name=api.metadata.name, selector=api.spec.selector or {}
     )
 
 
 def replication_controller(raw: bytes) -> Controller:
-    """Digest a ReplicationController, whose selector is plain labels."""
-    wire = json.decode(raw, type=_ApiLabels)
-    requirements = ordered(labels_as_requirements(wire.spec.selector or {}))
-    return _controller("ReplicationController", wire.metadata, LabelSelector(requirements))
+    """Decode a ReplicationController."""
+    api = json.decode(raw, type=_ApiLabels)
+    requirements = sorted_requirements(labels_as_requirements(api.spec.selector or {}))
+    return _controller("ReplicationController", api.metadata, LabelSelector(requirements))
 
 
 def replica_set(raw: bytes) -> Controller:
-    """Digest a ReplicaSet."""
-    wire = json.decode(raw, type=_ApiSelector)
-    return _controller("ReplicaSet", wire.metadata, _selector(wire))
+    """Decode a ReplicaSet."""
+    api = json.decode(raw, type=_ApiSelector)
+    return _controller("ReplicaSet", api.metadata, _selector(api))
 
 
 def stateful_set(raw: bytes) -> Controller:
-    """Digest a StatefulSet."""
-    wire = json.decode(raw, type=_ApiSelector)
-    return _controller("StatefulSet", wire.metadata, _selector(wire))
+    """Decode a StatefulSet."""
+    api = json.decode(raw, type=_ApiSelector)
+    return _controller("StatefulSet", api.metadata, _selector(api))
 
 
 def namespace(raw: bytes) -> Namespace:
-    """Digest a Namespace."""
+    """Decode a Namespace."""
     metadata = json.decode(raw, type=_ApiMetadataOnly).metadata
     return Namespace(name=metadata.name, labels=metadata.labels or {})
 
 
 def pod_disruption_budget(raw: bytes) -> PodDisruptionBudget:
-    """Digest a PodDisruptionBudget."""
-    wire = json.decode(raw, type=_ApiSelector)
+    """Decode a PodDisruptionBudget."""
+    api = json.decode(raw, type=_ApiSelector)
     return PodDisruptionBudget(
-        namespace=wire.metadata.namespace or "default",
-        name=wire.metadata.name,
-        selector=_selector(wire),
-        disruptions_allowed=wire.status.disruptions_allowed,
-        disrupted_pods=frozenset(wire.status.disrupted_pods or ()),
+        namespace=api.metadata.namespace or "default",
+        name=api.metadata.name,
+        selector=_selector(api),
+        disruptions_allowed=api.status.disruptions_allowed,
+        disrupted_pods=frozenset(api.status.disrupted_pods or ()),
     )
 
 
-WORKLOAD_DIGESTS: Mapping[str, Callable[[bytes], object]] = {
+WORKLOAD_DECODERS: Mapping[str, Callable[[bytes], object]] = {
     "Service": service,
     "ReplicationController": replication_controller,
     "ReplicaSet": replica_set,
@@ -99,11 +99,12 @@ WORKLOAD_DIGESTS: Mapping[str, Callable[[bytes], object]] = {
     "Namespace": namespace,
     "PodDisruptionBudget": pod_disruption_budget,
 }
+"""Decoders by kind."""
 
 
-def _selector(wire: _ApiSelector) -> LabelSelector | None:
-    with at("spec.selector"):
-        return label_selector(wire.spec.selector)
+def _selector(api: _ApiSelector) -> LabelSelector | None:
+    with error_path("spec.selector"):
+        return label_selector(api.spec.selector)
 
 
 def _controller(kind: str, metadata: ApiMetadata, selector: LabelSelector | None) -> Controller:

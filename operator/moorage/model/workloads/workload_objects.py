@@ -1,4 +1,4 @@
-"""Objects around pods: who selects them, who owns them, who protects them."""
+"""Objects that select, own or protect pods, and their namespaces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from moorage.model.selectors import LabelSelector
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """A Service; without a selector it selects no pods."""
+    """A `v1.Service`; one without a selector selects no pods."""
 
     namespace: str
     name: str
@@ -30,7 +30,7 @@ class Controller:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Namespace:
-    """A Namespace."""
+    """A `v1.Namespace`."""
 
     name: str
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -38,10 +38,12 @@ class Namespace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodDisruptionBudget:
-    """How many more pods of a selection may be disrupted now; `disrupted_pods` (names) are already on their way out."""
+    """A `policy/v1.PodDisruptionBudget`."""
 
     namespace: str
     name: str
     selector: LabelSelector | None = None
     disruptions_allowed: int = 0
+    """How many more of the selected pods may be disrupted now."""
     disrupted_pods: frozenset[str] = frozenset()
+    """Names of pods that are already being disrupted."""

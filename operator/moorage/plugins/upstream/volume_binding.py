@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from moorage.cluster.snapshot import Snapshot
     from moorage.framework.cluster_events import ClusterEvent
     from moorage.model.pods.pod import Pod, PodShape
-    from moorage.model.volumes.storage_objects import PersistentVolume, PersistentVolumeClaim, PodVolume
+    from moorage.model.pods.pod_volume import PodVolume
+    from moorage.model.volumes.storage_objects import PersistentVolume, PersistentVolumeClaim
 
 BIND_REASON = "node(s) didn't find available persistent volumes to bind"
 NODE_AFFINITY_REASON = "node(s) didn't match PersistentVolume's node affinity"

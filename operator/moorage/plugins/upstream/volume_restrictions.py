@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from moorage.cluster.snapshot import Snapshot
     from moorage.framework.cluster_events import ClusterEvent
     from moorage.model.pods.pod import Pod, PodShape
-    from moorage.model.volumes.storage_objects import PodVolume
+    from moorage.model.pods.pod_volume import PodVolume
 
 DISK_REASON = "node(s) had no available disk"
 CLAIM_REASON = (

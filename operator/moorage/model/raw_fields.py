@@ -1,4 +1,4 @@
-"""Reads the parts of an object that were left raw when it was decoded."""
+"""Decodes fields that the first pass over an object leaves as raw JSON, and adds field paths to errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NULL = Raw(b"null")
 
 
 def read(raw: Raw, kind: type[T]) -> T | None:
-    """Decode a raw part, None where it is `null` or absent; raise ValueError where it is something else."""
+    """Decode a raw field; return None for `null` or an absent field, raise ValueError for JSON of another type."""
     if raw == NULL:
         return None
     decoder: json.Decoder[T] = _decoder(cast("Hashable", kind))
@@ -23,8 +23,8 @@ def read(raw: Raw, kind: type[T]) -> T | None:
 
 
 @contextmanager
-def at(path: str) -> Iterator[None]:
-    """Put the path of a field before what is wrong inside it."""
+def error_path(path: str) -> Iterator[None]:
+    """Put the path of a field in front of the message of each ValueError that the block raises."""
     try:
         yield
     except ValueError as error:
@@ -33,5 +33,5 @@ def at(path: str) -> Iterator[None]:
 
 @cache
 def _decoder(kind: Hashable) -> json.Decoder[Any]:
-    """Build a type's decoder once: that takes a hundred times as long as decoding with it."""
+    """Return the decoder of a type, built once: building one takes a hundred times as long as decoding."""
     return json.Decoder(kind)
