@@ -1,4 +1,4 @@
-"""`python -m moorage` is `moorage`."""
+"""Makes `python -m moorage` the `moorage` command."""
 
 from moorage.cli import main
 

@@ -18,7 +18,14 @@ users:
 def test_a_signal_ends_a_start_that_hangs_in_a_credential_plugin(tmp_path: Path) -> None:
     kubeconfig, begun = tmp_path / "config", tmp_path / "begun"
     kubeconfig.write_text(KUBECONFIG.replace("PLUGIN", str(begun)))
-    command = [sys.executable, "-c", "from moorage.cli import main; main()", "run", "--kubeconfig", str(kubeconfig)]
+    command = [
+        sys.executable,
+        "-c",
+        "from moorage.cli import main; main()",
+        "run",
+        "--kubeconfig",
+        str(kubeconfig),
+    ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
             deadline = time.monotonic() + 20

@@ -12,7 +12,8 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from moorage import __version__, cli
+from moorage import __version__
+from moorage.cli.application import build_app, main
 from moorage.configuration.loading import load
 from moorage.configuration.process_configuration import configure
 from moorage.framework.registry import Registry
@@ -40,7 +41,7 @@ def moorage(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     def run(*arguments: str | Path) -> Ended:
         monkeypatch.setattr(sys, "argv", ["moorage", *map(str, arguments)])
         with pytest.raises(SystemExit) as ended:
-            cli.main()
+            main()
         return Ended(int(ended.value.code or 0), *capsys.readouterr())
 
     return run
@@ -49,7 +50,7 @@ def moorage(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 def test_help_fits_80_columns_without_truncation(command: str, flag: str) -> None:
-    shown = CliRunner().invoke(cli.app, [*command.split(), flag], terminal_width=80, prog_name="moorage").output
+    shown = CliRunner().invoke(build_app(), [*command.split(), flag], terminal_width=80, prog_name="moorage").output
     assert shown.startswith(f"Usage: moorage {command}")
     assert max(map(len, shown.splitlines())) <= 80
     assert "…" not in shown

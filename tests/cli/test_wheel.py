@@ -20,5 +20,5 @@ def test_wheel_has_the_files_of_the_demo(tmp_path: Path) -> None:
     shown = [path.relative_to(ROOT) for path in ROOT.glob("examples/*/p*.yaml")]
     assert shown
     assert {f"moorage/sandbox/{path}" for path in shown} <= packed
-    assert {"moorage/cli.py", "moorage/py.typed", "moorage/sandbox/simulation/default_nodes.yaml"} <= packed
+    assert {"moorage/cli/application.py", "moorage/py.typed", "moorage/sandbox/simulation/default_nodes.yaml"} <= packed
     assert {name.partition("/")[0].partition("-")[0] for name in packed} == {"moorage"}
