@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 import strategies
 from builders import HOSTNAME, ZONE, Object, columns_of, make, node, pod, snapshot_of
 from moorage.cluster.memo import Memo
+from moorage.cluster.nodes_view import NodesView
 from moorage.cluster.snapshot import Snapshot
 from moorage.cluster.terms.counted_terms import CarriedKind, CountedTerm
 from moorage.cluster.volumes.attachable_volumes import VolumeKey
+from moorage.cluster.what_if import NodeWhatIf
 from moorage.model.node import Node
 from moorage.model.pods.pod import HostPort, Pod
 from moorage.model.workloads.workload_objects import Controller
@@ -30,9 +32,9 @@ def test_a_view_has_the_entries_of_the_whole(
 ) -> None:
     whole = snapshot_of(*cluster, namespaces=strategies.NAMESPACE_LABELS)
     positions = data.draw(st.lists(st.integers(0, whole.size - 1), unique=True))
-    view = whole.take(np.array(positions, dtype=np.int64))
+    view = NodesView(whole, np.array(positions, dtype=np.int64))
     inner = data.draw(st.lists(st.integers(0, len(positions) - 1), unique=True)) if positions else []
-    nested = view.take(np.array(inner, dtype=np.int64))
+    nested = NodesView(view, np.array(inner, dtype=np.int64))
     readers: list[Callable[[Snapshot], Any]] = [
         lambda each: each.allocatable("cpu"),
         lambda each: each.requested("memory"),
@@ -66,14 +68,14 @@ def test_the_whole_gives_arrays_themselves_and_a_view_gathers_once() -> None:
     whole = snapshot_of([node("a"), node("b")])
     array = np.array([5, 6])
     assert whole.gather(array) is array
-    view = whole.take(np.array([1]))
+    view = NodesView(whole, np.array([1]))
     assert view.gather(array) is view.gather(array)
     assert view.gather(array).tolist() == [6]
 
 
 def test_views_share_ids_and_vocabulary() -> None:
     whole = snapshot_of([node("a", zone="z1"), node("b", zone="z2")])
-    view = whole.take(np.array([1]))
+    view = NodesView(whole, np.array([1]))
     assert list(view.label(ZONE).values) == ["z1", "z2"]
     assert view.label(ZONE).ids.tolist() == [1]
 
@@ -86,7 +88,7 @@ def test_a_what_if_view_says_what_the_changed_cluster_would(
     nodes, placed = cluster
     whole = snapshot_of(nodes, placed, namespaces=strategies.NAMESPACE_LABELS)
     position = data.draw(st.integers(0, whole.size - 1))
-    view = whole.what_if(position)
+    view = NodeWhatIf(whole, position)
     name = whole.names[position]
     on_node = {each.uid: each for each in placed if each.node_name == name}
     added = [data.draw(strategies.pods(name=f"new{index}", node=name)) for index in range(data.draw(st.integers(0, 2)))]
@@ -123,7 +125,7 @@ def test_a_what_if_view_says_what_the_changed_cluster_would(
 
 def test_what_if_changes_nobody_elses_view() -> None:
     whole = snapshot_of([node("a")], [pod("p", node="a", cpu="1", host_ports=[80])])
-    view = whole.what_if(0)
+    view = NodeWhatIf(whole, 0)
     view.remove_pod(next(iter(view.pods_on(0))))
     assert view.requested("cpu").tolist() == [0]
     assert whole.requested("cpu").tolist() == [1000]
@@ -133,7 +135,7 @@ def test_what_if_changes_nobody_elses_view() -> None:
 
 def test_a_port_that_two_pods_share_is_free_once_one_of_them_is_removed_in_a_what_if() -> None:
     both = [pod(name, node="a", host_ports=[80]) for name in ("p", "q")]
-    view = snapshot_of([node("a")], both).what_if(0)
+    view = NodeWhatIf(snapshot_of([node("a")], both), 0)
     view.remove_pod(both[0])
     assert view.port_in_use(HostPort("0.0.0.0", "TCP", 80)).tolist() == [False]
     view.add_pod(both[0])
@@ -153,7 +155,7 @@ def test_users_of_claims_and_disks_follow_a_what_if() -> None:
     disk = {"name": "d", "gcePersistentDisk": {"pdName": "pd"}}
     first, second = (pod(name, node="a", spec={"volumes": [claim, disk]}) for name in ("p", "q"))
     snapshot = snapshot_of([node("a"), node("b")], [first])
-    view = snapshot.what_if(0)
+    view = NodeWhatIf(snapshot, 0)
     view.remove_pod(first)
     view.add_pod(second)
     assert list(snapshot.claim_users("default/data")) == [first]
@@ -212,7 +214,7 @@ def test_volumes_to_attach_follow_pods_and_storage_objects() -> None:
     assert snapshot.attached_volumes("csi.example.com").tolist() == [2, 1]
     handle = VolumeKey("csi.example.com", "y")
     assert snapshot.volume_in_use(handle).tolist() == [True, False]
-    view = snapshot.what_if(0)
+    view = NodeWhatIf(snapshot, 0)
     assert view.volume_in_use(handle).tolist() == [True]
     view.remove_pod(next(each for each in view.pods_on(0) if each.name == "a-y"))
     assert view.attached_volumes("csi.example.com").tolist() == [1]
@@ -242,7 +244,7 @@ def test_a_memo_is_computed_once_a_subject_shape_and_generation() -> None:
         made.append(name)
         return name
 
-    view = snapshot.take(np.array([0]))
+    view = NodesView(snapshot, np.array([0]))
     assert snapshot.memo("s", shape, 1, lambda: compute("first")) == "first"
     assert view.memo("s", shape, 1, lambda: compute("again")) == "first"
     assert snapshot.memo("t", shape, 1, lambda: compute("other subject")) == "other subject"

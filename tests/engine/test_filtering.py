@@ -4,12 +4,13 @@ import pytest
 
 from builders import node, pod
 from moorage.cluster.node_columns import NodeColumns
+from moorage.cluster.nominator import Nominator
 from moorage.cluster.snapshot import Snapshot
+from moorage.cluster.what_if import NodeWhatIf
 from moorage.engine.cycle.filtering import filter_one, run_filters
 from moorage.engine.cycle.fit_error import FitError
 from moorage.engine.cycle.pre_filter import run_pre_filter
 from moorage.engine.cycle.scheduling_cycle import candidates
-from moorage.engine.nominator import Nominator
 from moorage.framework.profile import Profile
 from moorage.model.pods.pod import Pod
 from moorage.plugins.upstream.inter_pod_affinity import InterPodAffinity
@@ -87,7 +88,7 @@ def test_host_port_that_a_nominated_and_a_placed_pod_share_stays_taken() -> None
     coming = pod("coming", host_ports=(80,), priority=9)
     snapshot = crowded_snapshot((coming, "n1"), placed=(leaving,))
     found = run_pre_filter(kube_filters(), pod("p", host_ports=(80,)), snapshot)
-    what_if = snapshot.what_if(0)
+    what_if = NodeWhatIf(snapshot, 0)
     assert not filter_one(found, found.states, what_if).is_success
     assert not filter_one(found, found.states, what_if).is_success
     assert fitting(pod("p", host_ports=(80,)), snapshot) == {"n2"}

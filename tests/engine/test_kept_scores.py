@@ -8,6 +8,7 @@ from pydantic import Field
 
 from builders import columns_of, node, pod
 from moorage.cluster.arrays import IntArray
+from moorage.cluster.nodes_view import NodesView
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cycle.decision import CycleError
 from moorage.engine.cycle.kept_scores import FEW_NODES, KeptScores
@@ -62,7 +63,7 @@ def test_changes_outside_of_the_view_are_left_for_later() -> None:
     scores.of(INCOMING, cluster)
     for index in (7, 8):
         columns.add_pod(pod(f"e{index}", node=f"n{index}"), f"n{index}")
-    scores.of(INCOMING, cluster.take(elsewhere))
+    scores.of(INCOMING, NodesView(cluster, elsewhere))
     assert counter.asked[1:] == []
     scores.of(INCOMING, cluster)
     assert counter.asked[1:] == [["n7", "n8"]]
@@ -84,7 +85,7 @@ def test_all_are_scored_again_where_many_changed() -> None:
 def test_small_views_are_scored_as_they_are() -> None:
     cluster, counter = Snapshot(columns_of(NODES)), PodCount()
 
-    kept(counter).of(INCOMING, cluster.take(np.array([3, 1])))
+    kept(counter).of(INCOMING, NodesView(cluster, np.array([3, 1])))
 
     assert counter.asked == [["n3", "n1"]]
 
@@ -110,7 +111,7 @@ def test_scores_are_those_of_the_nodes_as_they_are(steps: list[set[int]], unseen
     for step, slots in enumerate(steps):
         for slot in slots:
             columns.add_pod(pod(f"e{step}-{slot}", cpu="100m", node=f"n{slot}"), f"n{slot}")
-        seen = scores.of(INCOMING, cluster.take(view))
+        seen = scores.of(INCOMING, NodesView(cluster, view))
         raws = np.array([plugin.score(None, INCOMING, cluster) for plugin in plugins])
         total = 3 * raws.sum(axis=0)
         assert [np.array(score.raw).tolist() for score in seen.by_plugin()] == raws[:, view].tolist()

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from builders import snapshot_of
 from moorage.api.plugin_config import PluginEntry, Plugins, PluginSet
+from moorage.cluster.nodes_view import NodesView
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cycle.plan import plan_for
 from moorage.framework.profile import Profile, ProfileSpec
@@ -52,7 +53,7 @@ def test_what_is_remembered_of_the_cluster_holds_for_every_view(
     cluster = cluster_of(data)
     plan = plan_for(profile, incoming.shape, cluster)
     evens = np.arange(cluster.size, dtype=np.int64)[EVENS]
-    view = cluster.take(evens)
+    view = NodesView(cluster, evens)
     for plugin in plan.filter:
         if plugin.has_static_filter:
             everywhere = plugin.filter(None, incoming, cluster).passed

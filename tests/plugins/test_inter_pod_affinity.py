@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from builders import ZONE, Object, node, pod, snapshot_of
+from moorage.cluster.nodes_view import NodesView
 from moorage.cluster.snapshot import Snapshot
+from moorage.cluster.what_if import NodeWhatIf
 from moorage.framework.cluster_events import ClusterEvent, added, deleted, updated
 from moorage.framework.status import Code
 from moorage.model.node import Node
@@ -351,7 +353,7 @@ def test_score_agrees_with_the_rules_pod_by_pod(
     snapshot = snapshot_of(nodes, placed, namespaces=NAMESPACE_LABELS)
     positions = data.draw(st.lists(st.integers(0, len(nodes) - 1), min_size=1, unique=True))
 
-    found = scored(InterPodAffinity(), incoming, snapshot.take(np.array(positions)))
+    found = scored(InterPodAffinity(), incoming, NodesView(snapshot, np.array(positions)))
 
     weights = Oracle(incoming, nodes, placed).scores()
     if weights is None:
@@ -374,7 +376,7 @@ def test_what_ifs_agree_with_a_cluster_that_is_so(
     here = nodes[position]
     leaving = [each for each in placed if each.node_name == here.name and data.draw(st.booleans())]
     coming = data.draw(pods(name="q", node=here.name))
-    plugin, what_if = InterPodAffinity(), snapshot.what_if(position)
+    plugin, what_if = InterPodAffinity(), NodeWhatIf(snapshot, position)
     state = plugin.pre_filter(incoming, snapshot).state
     if state is None:
         return

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from builders import Object, node, pod, snapshot_of
+from moorage.cluster.what_if import NodeWhatIf
 from moorage.framework.cluster_events import added, deleted, updated
 from moorage.framework.plugin_arguments import build_plugin
 from moorage.framework.status import Code
@@ -308,7 +309,7 @@ def test_what_if_view_is_scored_with_its_own_pods() -> None:
     incoming = pod(cpu="500m", memory="256Mi")
     assert fit().score(None, incoming, cluster).tolist() == [25]
 
-    without = cluster.what_if(0)
+    without = NodeWhatIf(cluster, 0)
     without.remove_pod(pod("e", cpu="1", memory="512Mi", node="n"))
 
     assert fit().score(None, incoming, without).tolist() == [75]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from builders import Object, make, node, pod
+from moorage.cluster.what_if import NodeWhatIf
 from moorage.framework.cluster_events import added, deleted, updated
 from moorage.framework.status import Code
 from moorage.model.pods.pod import Pod
@@ -86,7 +87,7 @@ def test_in_tree_class_is_that_of_the_driver_that_serves_it() -> None:
 def test_what_if_without_a_pod_frees_its_volumes() -> None:
     user, incoming = mounting("e", "x", node="a"), mounting("p", "y")
     snapshot = storage_snapshot(NODES, [user], *bound("x"), *bound("y"), limit(1))
-    what_if = snapshot.what_if(0)
+    what_if = NodeWhatIf(snapshot, 0)
 
     what_if.remove_pod(user)
 

@@ -14,8 +14,10 @@ from pydantic import ValidationError
 
 from builders import HOSTNAME, ZONE, Object, node, pod, snapshot_of
 from moorage.cluster.node_selectors import node_meets_pod_affinity
+from moorage.cluster.nodes_view import NodesView
 from moorage.cluster.snapshot import Snapshot
 from moorage.cluster.tolerations import untolerated
+from moorage.cluster.what_if import NodeWhatIf
 from moorage.framework.cluster_events import added, deleted, updated
 from moorage.framework.status import Code
 from moorage.model.node import Node
@@ -92,7 +94,7 @@ class TestFilter:
         plugin, incoming = PodTopologySpread(), web("p", spread=[constraint()])
         state = plugin.pre_filter(incoming, snapshot).state
         assert state is not None
-        what_if = snapshot.what_if(1)
+        what_if = NodeWhatIf(snapshot, 1)
 
         changed = plugin.remove_pod(state, incoming, leaving, what_if)
 
@@ -117,7 +119,7 @@ class TestScore:
     def test_zones_far_apart_are_counted_over_nodes_that_do_not_fit_too(self) -> None:
         nodes = [node("a", zone="z1"), node("b", zone="z2"), node("full", zone="z1")]
         snapshot = snapshot_of(nodes, [web("e0", "full"), web("e1", "full")])
-        fitting = snapshot.take(np.array([0, 1]))
+        fitting = NodesView(snapshot, np.array([0, 1]))
 
         assert scored(PodTopologySpread(), web("p", spread=[constraint(soft=True)]), fitting) == ([3, 0], [0, 100])
 
@@ -325,7 +327,7 @@ def test_score_agrees_with_the_rules_pod_by_pod(
     snapshot = snapshot_of(nodes, placed, namespaces=NAMESPACE_LABELS)
     positions = data.draw(st.lists(st.integers(0, len(nodes) - 1), min_size=1, unique=True))
 
-    found = scored(PodTopologySpread(), incoming, snapshot.take(np.array(positions)))
+    found = scored(PodTopologySpread(), incoming, NodesView(snapshot, np.array(positions)))
 
     expected = Oracle(incoming, nodes, placed).scores([nodes[each] for each in positions])
     if incoming.shape.spread_constraints:
@@ -344,7 +346,7 @@ def test_what_ifs_agree_with_the_rules_pod_by_pod(
     here = nodes[position]
     leaving = [each for each in placed if each.node_name == here.name and data.draw(st.booleans())]
     coming = data.draw(pods(name="q", node=here.name))
-    what_if = snapshot.what_if(position)
+    what_if = NodeWhatIf(snapshot, position)
     state = plugin.pre_filter(incoming, snapshot).state
     if state is None:
         return

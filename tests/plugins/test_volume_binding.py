@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from builders import ZONE, Object, make, node, pod
 from moorage.cluster.intents import BindVolume, Intent, SelectNode
 from moorage.cluster.snapshot import Snapshot
+from moorage.cluster.what_if import NodeWhatIf
 from moorage.framework.cluster_events import added, deleted, updated
 from moorage.framework.status import Code
 from moorage.model.pods.pod import Pod
@@ -42,7 +43,7 @@ def reserved(incoming: Pod, snapshot: Snapshot, node_name: str) -> list[Intent]:
     state = PLUGIN.pre_filter(incoming, snapshot).state
     position = snapshot.position(node_name)
     assert position is not None
-    return list(PLUGIN.reserve(state, incoming, snapshot.what_if(position)))
+    return list(PLUGIN.reserve(state, incoming, NodeWhatIf(snapshot, position)))
 
 
 class TestPreFilter:

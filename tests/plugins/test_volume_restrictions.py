@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from builders import Object, node, pod
+from moorage.cluster.what_if import NodeWhatIf
 from moorage.framework.cluster_events import added, deleted
 from moorage.framework.status import Code
 from moorage.model.pods.pod import Pod
@@ -64,7 +65,7 @@ def test_disk_in_use_may_be_freed_by_preemption() -> None:
 def test_what_if_sees_the_disk_freed() -> None:
     user, incoming = with_disk("e", gce(), "a"), with_disk("p", gce())
     snapshot = storage_snapshot(NODES, [user])
-    state, what_if = PLUGIN.pre_filter(incoming, snapshot).state, snapshot.what_if(0)
+    state, what_if = PLUGIN.pre_filter(incoming, snapshot).state, NodeWhatIf(snapshot, 0)
     assert state is not None
 
     what_if.remove_pod(user)
@@ -82,7 +83,7 @@ def test_exclusive_claim_in_use_keeps_the_pod_off_every_node() -> None:
 def test_exclusive_claim_is_free_once_its_user_is_preempted() -> None:
     user, incoming = mounting("e", "only", node="a"), mounting("p", "only")
     snapshot = storage_snapshot(NODES, [user], EXCLUSIVE)
-    state, what_if = PLUGIN.pre_filter(incoming, snapshot).state, snapshot.what_if(0)
+    state, what_if = PLUGIN.pre_filter(incoming, snapshot).state, NodeWhatIf(snapshot, 0)
     assert state is not None
 
     freed = PLUGIN.remove_pod(state, incoming, user, what_if)

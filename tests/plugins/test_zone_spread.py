@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from builders import ZONE, Object, columns_of, node, pod, snapshot_of
+from moorage.cluster.nodes_view import NodesView
 from moorage.cluster.snapshot import Snapshot
+from moorage.cluster.what_if import NodeWhatIf
 from moorage.framework.status import Code
 from moorage.model.node import Node
 from moorage.model.pods.pod import Pod
@@ -61,7 +63,7 @@ class TestPrefer:
     def test_only_zones_of_nodes_that_fit_are_compared(self) -> None:
         snapshot = snapshot_of(NODES, [member("e0", "b"), member("e1", "c"), member("e2", "c")])
 
-        assert scored(ZoneSpread(), member("p"), snapshot.take(np.array([1, 2]))) == [100, 50]
+        assert scored(ZoneSpread(), member("p"), NodesView(snapshot, np.array([1, 2]))) == [100, 50]
 
     def test_other_owners_and_revisions_do_not_count(self) -> None:
         old = member("e0", "a", labels={"pod-template-hash": "old"})
@@ -149,7 +151,7 @@ class TestRequire:
     def test_what_if_without_a_pod_makes_room(self) -> None:
         leaving = member("e0", "a")
         snapshot = snapshot_of(NODES, [leaving])
-        incoming, what_if = member("p"), snapshot.what_if(0)
+        incoming, what_if = member("p"), NodeWhatIf(snapshot, 0)
         state = self.plugin.pre_filter(incoming, snapshot).state
         assert state is not None
 
@@ -162,7 +164,7 @@ class TestRequire:
 
     def test_pod_of_another_workload_makes_no_difference(self) -> None:
         snapshot = snapshot_of(NODES, [member("e0", "a")])
-        incoming, what_if = member("p"), snapshot.what_if(0)
+        incoming, what_if = member("p"), NodeWhatIf(snapshot, 0)
         state = self.plugin.pre_filter(incoming, snapshot).state
         assert state is not None
 

@@ -1,4 +1,4 @@
-"""The cluster as the engine sees it: columns over nodes, counted terms, volumes, and the snapshot that plugins read.
+"""The state of the cluster that plugins read: columns over nodes, counts of placed pods, volumes, and snapshots.
 
-This package holds state only: no extension points, no decisions, no I/O. It imports nothing of `framework`.
+This package holds state only. It must not make scheduling decisions, do I/O, or import `framework`.
 """

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from moorage.cluster.node_columns import NodeColumns
+from moorage.cluster.nominator import Nominator
 from moorage.cluster.snapshot import Snapshot
 from moorage.cluster.volumes.assumed_volumes import AssumedVolumes
-from moorage.engine.nominator import Nominator
 from moorage.framework.cluster_events import Action, ClusterEvent
 from moorage.model.node import Node
 from moorage.model.pods.pod import Pod

@@ -12,6 +12,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from moorage.cluster.nodes_view import NodesView
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cache import Cache
 from moorage.engine.cycle.decision import CycleError
@@ -390,5 +391,5 @@ def _reserve(profile: Profile, chosen: ScheduleResult, snapshot: Snapshot) -> tu
     if not asked:
         return ()
     position = snapshot.position(chosen.decision.node_name)
-    node = snapshot.take(np.array([position], np.int64))
+    node = NodesView(snapshot, np.array([position], np.int64))
     return tuple(intent for plugin in asked for intent in plugin.reserve(found.states.get(plugin), found.pod, node))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from moorage.cluster.nodes_view import NodesView
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cycle.decision import CycleError, ScoreTable
 from moorage.engine.cycle.filtering import NodeVerdicts, run_filters, status_at
@@ -68,7 +69,7 @@ class CaseDecision:
     def _feasible(self) -> Snapshot | None:
         if self._verdicts is None:
             return None
-        return self._verdicts.nodes.take(np.flatnonzero(self._verdicts.feasible))
+        return NodesView(self._verdicts.nodes, np.flatnonzero(self._verdicts.feasible))
 
     def _pre_enqueue(self) -> Json:
         statuses = {plugin.name: plugin.pre_enqueue(self._pod) for plugin in self._profile.pre_enqueue}

@@ -71,7 +71,7 @@ def run_filters(found: PreFiltered, nodes: Snapshot) -> NodeVerdicts:
     for name in nodes.nominated_nodes:
         position = nodes.position(name)
         if position is not None:
-            status = _with_nominated(found, found.states, nodes.what_if(position))
+            status = _with_nominated(found, found.states, NodeWhatIf(nodes, position))
             if status is not None and not status.is_success:
                 crowded[position] = status
     if crowded:
@@ -210,7 +210,7 @@ def _copy(node: NodeWhatIf) -> NodeWhatIf:
     """Return the node once more, with the same pods: what is added to the copy can be left there."""
     position = node.cluster.position(node.names[0])
     assert position is not None, "a node in thought is a node of the cluster"
-    copy = node.cluster.what_if(position)
+    copy = NodeWhatIf(node.cluster, position)
     wanted = {pod.uid: pod for pod in node.pods_on(0)}
     for pod in tuple(copy.pods_on(0)):
         if wanted.pop(pod.uid, None) is None:

@@ -12,6 +12,7 @@ import numpy as np
 from msgspec import Struct
 
 from moorage.cluster.arrays import IntArray
+from moorage.cluster.nodes_view import NodesView
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cycle.decision import CycleError, PluginScores
 from moorage.framework.extension_points import MAX_NODE_SCORE, ScorePlugin
@@ -60,7 +61,7 @@ class KeptScores:
         if total is None or changed.size * WORTHWHILE > cluster.size:
             self._raws = self._score(pod, cluster)
             return self._sum(self._raws)
-        raws = self._score(pod, cluster.take(changed))
+        raws = self._score(pod, NodesView(cluster, changed))
         self._raws = tuple(_patched(kept, changed, raw) for kept, raw in zip(self._raws, raws, strict=True))
         return _patched(total, changed, self._sum(raws))
 

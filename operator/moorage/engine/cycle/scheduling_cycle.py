@@ -7,6 +7,7 @@ import numpy as np
 from msgspec import Struct
 
 from moorage.cluster.arrays import IntArray
+from moorage.cluster.nodes_view import NodesView
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cycle.decision import CycleError, Decision
 from moorage.engine.cycle.filtering import NodeVerdicts, run_filters
@@ -85,7 +86,7 @@ def candidates(found: PreFiltered, snapshot: Snapshot) -> Snapshot:
     if found.node_names is None:
         return snapshot
     positions = (snapshot.position(name) for name in sorted(found.node_names))
-    return snapshot.take(np.array([position for position in positions if position is not None], np.int64))
+    return NodesView(snapshot, np.array([position for position in positions if position is not None], np.int64))
 
 
 def _judge_nominated_node(attempt: Attempt, found: PreFiltered) -> NodeVerdicts | None:
@@ -97,7 +98,7 @@ def _judge_nominated_node(attempt: Attempt, found: PreFiltered) -> NodeVerdicts 
     position = attempt.snapshot.position(name) if name and not attempt.asks_extenders else None
     if position is None:
         return None
-    return run_filters(found, attempt.snapshot.take(np.array([position], np.int64)))
+    return run_filters(found, NodesView(attempt.snapshot, np.array([position], np.int64)))
 
 
 def _sample(attempt: Attempt, verdicts: NodeVerdicts) -> Sample:
@@ -131,7 +132,7 @@ def _decide(attempt: Attempt, nodes: Snapshot, positions: IntArray, evaluated: i
     """Score the nodes and take one of the best; one alone is taken unseen."""
     if len(positions) == 1 or (not attempt.profile.score and attempt.answer is None):
         return Decision(nodes.names[int(positions[0])], evaluated, len(positions), attempt.cycle)
-    fitting = nodes.take(positions) if len(positions) < nodes.size else nodes
+    fitting = NodesView(nodes, positions) if len(positions) < nodes.size else nodes
     table = run_scores(attempt.profile, attempt.pod, fitting)
     total = add_extender_scores(table, attempt.answer.scores) if attempt.answer else table.total
     best = select_host(total, attempt.seed, attempt.cycle)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from moorage.cluster.arrays import IntArray
+from moorage.cluster.nodes_view import NodesView
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cycle.decision import CycleError, PluginScores, ScoreTable
 from moorage.engine.cycle.kept_scores import KeptScores, check_range
@@ -89,7 +90,7 @@ def _static_scores(plan: Plan, pod: Pod, cluster: Snapshot) -> Mapping[ScorePlug
 
 
 def _level(entry: WeightedScore, pod: Pod, cluster: Snapshot, raw: IntArray) -> PluginScores:
-    one = cluster.take(np.zeros(1, np.int64))
+    one = NodesView(cluster, np.zeros(1, np.int64))
     score = _normalized(entry, None, pod, one, raw[:1])
     return PluginScores(entry.plugin.name, entry.weight, int(raw[0]), int(np.max(score.normalized)))
 

@@ -97,7 +97,7 @@ def dry_run(search: Search, snapshot: Snapshot, positions: IntArray, wanted: int
     result = DryRun(without_victims=positions[~promising])
     violating: list[Candidate] = []
     for position in positions[promising].tolist():
-        node = snapshot.what_if(position)
+        node = NodeWhatIf(snapshot, position)
         candidate = select_victims(search, node)
         if isinstance(candidate, Status):
             result.statuses[node.names[0]] = candidate

@@ -1,29 +1,32 @@
-"""Which waiting pods are nominated to which node: preemption has made, or is making, room for them there.
+"""Nominations: the node on which preemption makes room for a waiting pod.
 
-A nomination is no reservation, but pods of lower priority are only put on the node if they fit beside it (see
-`moorage.engine.cycle.filtering`). Upstream: pkg/scheduler/backend/queue/nominator.go.
+A nomination is not a reservation. The engine puts pods of lower priority on the node only if they fit beside the
+nominated pod (see `moorage.engine.cycle.filtering`). Upstream: `pkg/scheduler/backend/queue/nominator.go`.
 """
 
-from collections.abc import Collection
+from __future__ import annotations
 
-from moorage.model.pods.pod import Pod
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from moorage.model.pods.pod import Pod
 
 
 class Nominator:
     """Nominated pods by node."""
 
     def __init__(self) -> None:
-        """Start without nominations."""
         self._node_of: dict[str, str] = {}
         self._pods_on: dict[str, dict[str, Pod]] = {}
 
     @property
     def node_names(self) -> Collection[str]:
-        """The nodes that some pod is nominated to."""
+        """Names of the nodes that pods are nominated to."""
         return self._pods_on.keys()
 
     def node_of(self, uid: str) -> str:
-        """Return the node that a pod is nominated to; empty for none."""
+        """Return the name of the node that a pod is nominated to, empty if there is none."""
         return self._node_of.get(uid, "")
 
     def pods_on(self, node_name: str) -> Collection[Pod]:
@@ -32,14 +35,14 @@ class Nominator:
         return pods.values() if pods else ()
 
     def nominate(self, pod: Pod, node_name: str) -> None:
-        """Nominate a pod to a node, instead of to any other; an empty name takes the nomination back."""
+        """Replace the pod's nomination by one to this node; an empty name only removes it."""
         self.remove(pod.uid)
         if node_name:
             self._node_of[pod.uid] = node_name
             self._pods_on.setdefault(node_name, {})[pod.uid] = pod
 
     def remove(self, uid: str) -> None:
-        """Take a pod's nomination back, if there is one."""
+        """Remove a pod's nomination, if there is one."""
         node_name = self._node_of.pop(uid, None)
         if node_name is None:
             return

@@ -1,0 +1,87 @@
+"""The part of a snapshot that is equal for all views of the cluster, whichever nodes they show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from moorage.cluster.memo import Memo
+from moorage.cluster.nominator import Nominator
+
+if TYPE_CHECKING:
+    from moorage.cluster.arrays import IntArray
+    from moorage.cluster.generations import Generations
+    from moorage.cluster.node_columns import NodeColumns
+    from moorage.model.pods.pod import Pod, PodShape
+    from moorage.model.selectors import Labels
+
+T = TypeVar("T")
+
+Sources = tuple["NodeColumns", Nominator, Memo]
+
+
+class ClusterState:
+    """Reads objects, nominations, volume users and generations of the whole cluster."""
+
+    def __init__(self, columns: NodeColumns, nominator: Nominator | None = None, memo: Memo | None = None) -> None:
+        self._columns = columns
+        self._nominator = nominator or Nominator()
+        self._memo = Memo() if memo is None else memo
+
+    @property
+    def sources(self) -> Sources:
+        """The arguments with which another view of the same cluster is built."""
+        return self._columns, self._nominator, self._memo
+
+    @property
+    def generations(self) -> Generations:
+        """Counters that grow with each change of the cluster."""
+        return self._columns.generations
+
+    @property
+    def total_nodes(self) -> int:
+        """How many nodes the cluster has."""
+        return self._columns.slots.size
+
+    @property
+    def order(self) -> IntArray:
+        """Slots of all nodes in the order in which the engine visits them: the zones take turns."""
+        return self._columns.order.slots
+
+    @property
+    def namespaces(self) -> Mapping[str, Labels]:
+        """Labels of all namespaces by name."""
+        return self._columns.objects.namespaces
+
+    def objects(self, kind: str) -> Mapping[str, Any]:
+        """Return all objects of a kind by key: `namespace/name`, or `name` if the kind has no namespace."""
+        return self._columns.objects.of_kind(kind)
+
+    def object_generation(self, *kinds: str) -> tuple[int, ...]:
+        """Return a generation for each of these kinds of objects."""
+        return self._columns.objects.generation_of(*kinds)
+
+    def nominated(self, name: str) -> Collection[Pod]:
+        """Return the pods that are nominated to a node."""
+        return self._nominator.pods_on(name)
+
+    @property
+    def nominated_nodes(self) -> Collection[str]:
+        """Names of all nodes that pods are nominated to."""
+        return self._nominator.node_names
+
+    def claim_users(self, claim_key: str) -> Collection[Pod]:
+        """Return the placed pods of the cluster that use a claim (`namespace/name`)."""
+        return self._columns.volume_users.claim_users(claim_key)
+
+    def disk_users(self, disk: tuple[str, ...]) -> Mapping[str, Collection[Pod]]:
+        """Return the placed pods of the cluster that mount a legacy disk, by node name."""
+        return self._columns.volume_users.disk_users(disk)
+
+    def memo(self, subject: Hashable, shape: PodShape, generation: Hashable, compute: Callable[[], T]) -> T:
+        """Return the value of a subject for a shape; call `compute` only if the generation has changed.
+
+        The subject is the plugin or a name. All views share the memo: compute arrays over nodes on `cluster` and
+        `gather` them.
+        """
+        return self._memo.get(subject, shape, generation, compute)
