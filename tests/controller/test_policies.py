@@ -1,4 +1,4 @@
-"""The policy store: who is live, and what is said of the others."""
+"""PolicyStore: the live profile of each schedulerName, and the state of each policy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from moorage.api.v1alpha1 import SchedulingPolicy
-from moorage.controller.policies import Changes, PolicyState, PolicyStore
+from moorage.controller.policies import PolicyStore
+from moorage.controller.policy_state import PolicyChanges, PolicyRefusal, PolicyState
 from moorage.errors import ConfigurationError, Fault, UnknownPlugin
 from moorage.framework.profile import Profile
 from moorage.plugins.upstream.priority_sort import PrioritySort
@@ -31,70 +32,109 @@ def build(policy: SchedulingPolicy) -> Profile:
     return Profile(name=policy.scheduler_name, queue_sort=PrioritySort())
 
 
-def verdict(store: PolicyStore, name: str) -> PolicyState:
-    (found,) = [verdict for verdict in store.verdicts() if verdict.name == name]
+def state(store: PolicyStore, name: str) -> PolicyState:
+    (found,) = [state for state in store.states() if state.name == name]
     return found
 
 
-def test_a_policy_is_live_once_it_is_seen_and_gone_once_it_is_deleted() -> None:
+class CountingNames(frozenset[str]):
+    """Reserved schedulerNames that count how often the store looks for a name, which it does to choose an owner."""
+
+    lookups = 0
+
+    def __contains__(self, name: object) -> bool:
+        self.lookups += 1
+        return super().__contains__(name)
+
+
+def test_a_policy_is_live_from_its_first_event_until_its_deletion() -> None:
     store = PolicyStore(build)
     seen = store.replace(manifest("gold"))
-    assert [profile.name for profile in seen.changed] == ["gold"]
-    assert verdict(store, "gold").refusal is None
+    assert [profile.name for profile in seen.profiles] == ["gold"]
+    assert state(store, "gold").refusal is None
     assert store.remove(manifest("gold")).removed == ("gold",)
-    assert store.verdicts() == []
+    assert list(store.states()) == []
 
 
 def test_seeing_the_same_generation_again_changes_nothing() -> None:
     store = PolicyStore(build)
     store.replace(manifest("gold"))
-    assert store.replace(manifest("gold")).changed == ()
+    assert store.replace(manifest("gold")) == PolicyChanges()
+    assert store.resync([manifest("gold")]) == PolicyChanges()
+
+
+def test_an_event_costs_time_for_its_own_scheduler_name_only() -> None:
+    names = CountingNames()
+    store = PolicyStore(build, reserved=names)
+    store.resync(manifest(f"policy-{number}") for number in range(100))
+    before = {state.name: state for state in store.states()}
+    names.lookups = 0
+
+    changes = store.replace(manifest("policy-7", generation=2))
+    after = {state.name: state for state in store.states()}
+
+    assert names.lookups == 1
+    assert [state.name for state in changes.states] == ["policy-7"]
+    assert [name for name in after if after[name] is not before[name]] == ["policy-7"]
+
+
+def test_nothing_is_computed_to_read_states_or_for_an_event_without_a_change() -> None:
+    names = CountingNames()
+    store = PolicyStore(build, reserved=names)
+    store.resync(manifest(f"policy-{number}") for number in range(100))
+    names.lookups = 0
+
+    first, second = list(store.states()), list(store.states())
+    store.replace(manifest("policy-7"))
+
+    assert all(one is other for one, other in zip(first, second, strict=True))
+    assert names.lookups == 0
 
 
 def test_a_refused_edit_keeps_the_last_good_profile_live() -> None:
     store = PolicyStore(build)
-    (good,) = store.replace(manifest("gold")).changed
+    (good,) = store.replace(manifest("gold")).profiles
     changes = store.replace(manifest("gold", generation=2, weights={"NodePorts": 1}))
-    assert changes == Changes()
-    said = verdict(store, "gold")
-    assert said.profile is good
-    assert said.refusal is not None
-    assert (said.refusal.reason, said.refusal.message) == ("InvalidSpec", "weights.NodePorts: is no score")
-    assert said.observed_generation == 2
+    assert (changes.profiles, changes.removed, changes.refused) == ((), (), {})
+    (gold,) = changes.states
+    assert gold.profile is good
+    assert gold.refusal == PolicyRefusal("InvalidSpec", "weights.NodePorts: is no score")
+    assert gold.observed_generation == 2
 
 
-def test_a_policy_refused_from_the_start_is_told_with_its_reason_until_it_is_mended_or_deleted() -> None:
+def test_a_policy_refused_from_the_start_is_reported_with_its_reason_until_it_is_corrected_or_deleted() -> None:
     store = PolicyStore(build)
     refused = store.replace(manifest("gold", weights={"Nonsense": 1}, schedulerName="shiny"))
-    words = "SchedulingPolicy gold is refused: there is no plugin 'Nonsense'; `moorage plugins` lists the known ones"
-    assert refused == Changes(refused={"shiny": words})
-    assert store.replace(manifest("gold", generation=2, weights={"Nonsense": 2}, schedulerName="shiny")) == Changes()
+    message = "SchedulingPolicy gold is refused: there is no plugin 'Nonsense'; `moorage plugins` lists the known ones"
+    assert refused.refused == {"shiny": message}
+    same = store.replace(manifest("gold", generation=2, weights={"Nonsense": 2}, schedulerName="shiny"))
+    assert same.refused == {}
     again = store.replace(manifest("gold", generation=3, weights={"NodePorts": 1}, schedulerName="shiny"))
     assert again.refused == {"shiny": "SchedulingPolicy gold is refused: weights.NodePorts: is no score"}
-    assert store.remove(manifest("gold")) == Changes(removed=("shiny",))
+    assert store.remove(manifest("gold")) == PolicyChanges(removed=("shiny",), deleted=("gold",))
 
 
-def test_a_refused_policy_that_takes_a_name_over_ends_what_was_live_for_it() -> None:
+def test_a_refused_policy_that_takes_over_a_name_ends_the_live_profile() -> None:
     store = PolicyStore(build)
     store.replace(manifest("old", age=9, schedulerName="shared"))
     store.replace(manifest("young", age=1, schedulerName="shared", weights={"NodePorts": 1}))
     changes = store.remove(manifest("old"))
-    assert (changes.changed, changes.removed, list(changes.refused)) == ((), (), ["shared"])
+    assert (changes.profiles, changes.removed, list(changes.refused)) == ((), (), ["shared"])
 
 
-def test_an_unknown_plugin_and_a_wrong_field_have_reasons_of_their_own() -> None:
+def test_an_unknown_plugin_and_a_wrong_field_have_different_reasons() -> None:
     store = PolicyStore(build)
     store.replace(manifest("a", weights={"Nonsense": 1}))
     store.replace(manifest("b", colour="red"))
-    refusals = {said.name: said.refusal for said in store.verdicts()}
-    assert refusals["a"] is not None
-    assert refusals["a"].reason == "UnknownPlugin"
-    assert refusals["b"] is not None
-    assert refusals["b"].reason == "InvalidSpec"
-    assert "colour" in refusals["b"].message
+    unknown, wrong = state(store, "a").refusal, state(store, "b").refusal
+    assert unknown is not None
+    assert unknown.reason == "UnknownPlugin"
+    assert wrong is not None
+    assert wrong.reason == "InvalidSpec"
+    assert "colour" in wrong.message
 
 
-def test_what_nobody_foresaw_in_one_policy_is_said_of_it_and_costs_no_other(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unexpected_error_refuses_its_policy_and_affects_no_other(caplog: pytest.LogCaptureFixture) -> None:
     def build_or_break(policy: SchedulingPolicy) -> Profile:
         if policy.spec.paused:
             raise TypeError("odd")
@@ -103,47 +143,45 @@ def test_what_nobody_foresaw_in_one_policy_is_said_of_it_and_costs_no_other(capl
     store = PolicyStore(build_or_break)
     store.replace(manifest("gold"))
     store.resync([manifest("gold", generation=2, paused=True), manifest("silver")])
-    refusal = verdict(store, "gold").refusal
-    assert refusal is not None
-    assert (refusal.reason, refusal.message) == ("InvalidSpec", "it cannot be compiled: TypeError: odd")
-    assert verdict(store, "gold").profile is not None
-    assert verdict(store, "silver").refusal is None
+    assert state(store, "gold").refusal == PolicyRefusal("InvalidSpec", "cannot be compiled: TypeError: odd")
+    assert state(store, "gold").profile is not None
+    assert state(store, "silver").refusal is None
     assert "gold" in caplog.text
 
 
 def test_the_older_of_two_policies_keeps_the_name_until_it_is_deleted() -> None:
     store = PolicyStore(build)
     store.replace(manifest("young", age=1, schedulerName="shared"))
-    (taken_over,) = store.replace(manifest("old", age=9, schedulerName="shared")).changed
-    assert verdict(store, "old").profile is taken_over
-    refusal = verdict(store, "young").refusal
+    (taken_over,) = store.replace(manifest("old", age=9, schedulerName="shared")).profiles
+    assert state(store, "old").profile is taken_over
+    refusal = state(store, "young").refusal
     assert refusal is not None
     assert refusal.reason == "NameConflict"
     assert "old" in refusal.message
 
     back = store.remove(manifest("old", age=9))
-    assert [profile.name for profile in back.changed] == ["shared"]
-    assert verdict(store, "young").refusal is None
+    assert [profile.name for profile in back.profiles] == ["shared"]
+    assert state(store, "young").refusal is None
 
 
 def test_a_name_of_the_configuration_file_is_refused() -> None:
     store = PolicyStore(build, reserved={"from-file"})
-    assert store.replace(manifest("p", schedulerName="from-file")).changed == ()
-    refusal = verdict(store, "p").refusal
+    assert store.replace(manifest("p", schedulerName="from-file")).profiles == ()
+    refusal = state(store, "p").refusal
     assert refusal is not None
     assert "configuration file" in refusal.message
 
 
-def test_a_deletion_that_nobody_watched_is_found_by_the_resync() -> None:
+def test_a_resync_finds_a_deletion_that_the_watch_missed() -> None:
     store = PolicyStore(build)
     store.replace(manifest("kept"))
     store.replace(manifest("ghost"))
     assert store.resync([manifest("kept")]).removed == ("ghost",)
 
 
-def test_a_late_deletion_does_not_take_out_the_policy_created_since() -> None:
+def test_a_late_deletion_does_not_remove_a_policy_of_the_same_name_created_since() -> None:
     store = PolicyStore(build)
     store.replace(manifest("gold", uid="first"))
     store.replace(manifest("gold", uid="second"))
     assert store.remove(manifest("gold", uid="first")).removed == ()
-    assert verdict(store, "gold").uid == "second"
+    assert state(store, "gold").uid == "second"

@@ -1,36 +1,36 @@
-"""What a policy's status says of its pods and of what fails."""
+"""PolicyFacts: the counts and degradations of a policy."""
 
 from __future__ import annotations
 
-from moorage.controller.policies import PolicyState
-from moorage.controller.policy_facts import FAILURES_IN_A_ROW, EngineFacts
+from moorage.controller.policy_facts import FAILURES_IN_A_ROW, PolicyFacts
+from moorage.controller.policy_state import PolicyState
 from moorage.engine.scheduler import Scheduler
 from moorage.framework.profile import Profile
 from moorage.plugins.upstream.priority_sort import PrioritySort
+from moorage.runtime.degradation import Degradation
 from moorage.runtime.tally import Tally
-from moorage.runtime.troubles import Trouble
 
 GOLD = Profile(name="gold", queue_sort=PrioritySort())
 LIVE = PolicyState(
     name="gold", uid="u", scheduler_name="gold", observed_generation=1, profile=GOLD, refusal=None, conditions=()
 )
-EXTENDER = Trouble("ExtenderFailing", "extender x fails")
+EXTENDER = Degradation("ExtenderFailing", "extender x fails")
 
 
-def reasons(tally: Tally, *extender_troubles: Trouble) -> list[str]:
-    facts = EngineFacts(Scheduler(1, [GOLD]), tally, lambda _: extender_troubles)
-    return [trouble.reason for trouble in facts.troubles(LIVE)]
+def reasons(tally: Tally, *extender_degradations: Degradation) -> list[str]:
+    facts = PolicyFacts(Scheduler(1, [GOLD]), tally, lambda _: extender_degradations)
+    return [degradation.reason for degradation in facts.degradations(LIVE)]
 
 
-def test_attempts_that_end_in_errors_are_a_trouble_from_the_third_in_a_row_until_one_ends_otherwise() -> None:
+def test_three_attempts_in_a_row_that_end_in_errors_degrade_the_policy_until_one_succeeds() -> None:
     tally = Tally()
     numbers = tally.of(GOLD)
     numbers.errors_in_a_row, numbers.last_error = FAILURES_IN_A_ROW - 1, "score 101 is out of range"
     assert reasons(tally) == []
     numbers.errors_in_a_row += 1
-    (trouble,) = EngineFacts(Scheduler(1), tally, lambda _: ()).troubles(LIVE)
-    assert trouble.reason == "SchedulingFailing"
-    assert trouble.message.endswith("the last one: score 101 is out of range")
+    (degradation,) = PolicyFacts(Scheduler(1), tally, lambda _: ()).degradations(LIVE)
+    assert degradation.reason == "SchedulingFailing"
+    assert degradation.message.endswith("; last: score 101 is out of range")
     numbers.errors_in_a_row = 0
     assert reasons(tally) == []
 

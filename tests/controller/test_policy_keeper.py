@@ -1,19 +1,21 @@
-"""Policies between the watch, the own lists and the engine, with a clock that the test moves."""
+"""PolicyKeeper: lists and watch events become messages for the engine, events and log lines."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import pytest
 
 from fakes import FakeClock, FakeRecorder
-from moorage.controller.compile import compile_policy
 from moorage.controller.policies import PolicyStore
-from moorage.controller.policy_keeper import PolicyKeeper
+from moorage.controller.policy_announcer import PolicyAnnouncer
+from moorage.controller.policy_keeper import PolicyKeeper, receiver_in
+from moorage.controller.policy_profiles import build_profile
 from moorage.engine.messages import Message, ProfileChanged, ProfileRefused, ProfileRemoved
 from moorage.errors import ApiError, ApiUnreachable, MoorageError, NotFound
 from moorage.framework.profile import ProfileSettings
@@ -32,14 +34,8 @@ def policy(name: str, generation: int = 1, **spec: Any) -> dict[str, Any]:
     return {"metadata": metadata, "spec": spec}
 
 
-class NoStatuses:
-    def publish(self, name: str, uid: str, status: Mapping[str, object]) -> None: ...
-
-    def forget(self, name: str) -> None: ...
-
-
 class Listing:
-    """A keeper, and the API server's policies, or its error."""
+    """A keeper, and the answer of the API server to its lists: policies, or an error."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
@@ -48,11 +44,9 @@ class Listing:
         self.answer: list[dict[str, Any]] | MoorageError = []
         self.lists = 0
         self.first_listed = 0
-        registry = Registry.discover()
-        store = PolicyStore(
-            build=lambda policy: registry.build_profile(compile_policy(policy, registry, ProfileSettings()))
-        )
-        self.keeper = PolicyKeeper(store, self.posted.append, NoStatuses(), self.recorder.record, self.clock)
+        store = PolicyStore(build=partial(build_profile, Registry.discover(), ProfileSettings()))
+        announcer = PolicyAnnouncer(self.recorder.record)
+        self.keeper = PolicyKeeper(store, self.posted.append, announcer, self.clock)
 
     async def read(self) -> list[dict[str, Any]]:
         self.lists += 1
@@ -64,13 +58,13 @@ class Listing:
         self.first_listed += 1
 
     def take_posted(self) -> list[tuple[str, str]]:
-        """Return what the engine was told since the last time."""
-        told = [
+        """Return the messages for the engine since the last call."""
+        taken = [
             ("changed", message.profile.name) if isinstance(message, ProfileChanged) else ("removed", name_of(message))
             for message in self.posted
         ]
         self.posted.clear()
-        return told
+        return taken
 
 
 def name_of(message: Message) -> str:
@@ -91,7 +85,7 @@ async def listing(answer: list[dict[str, Any]] | MoorageError) -> AsyncIterator[
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def test_the_first_list_is_what_scheduling_waits_for() -> None:
+async def test_scheduling_waits_for_the_first_list() -> None:
     async with listing(ApiUnreachable("down")) as made:
         await made.clock.advance(2.5)
         assert (made.lists, made.first_listed, made.keeper.has_synced) == (3, 0, False)
@@ -101,7 +95,7 @@ async def test_the_first_list_is_what_scheduling_waits_for() -> None:
         assert made.take_posted() == [("changed", "gold")]
 
 
-async def test_without_the_kind_there_are_no_policies_to_wait_for_and_it_is_looked_for_again() -> None:
+async def test_without_the_crd_scheduling_starts_and_the_list_is_retried() -> None:
     async with listing(NotFound(404, "NotFound", "no such resource")) as made:
         assert (made.first_listed, made.keeper.has_synced) == (0, True)
         made.answer = [policy("gold")]
@@ -110,7 +104,7 @@ async def test_without_the_kind_there_are_no_policies_to_wait_for_and_it_is_look
         assert made.take_posted() == [("changed", "gold")]
 
 
-async def test_a_deletion_that_nobody_watched_is_found_by_the_next_list() -> None:
+async def test_the_next_list_finds_a_deletion_that_the_watch_missed() -> None:
     async with listing([policy("gold"), policy("silver")]) as made:
         made.take_posted()
         made.answer = [policy("silver")]
@@ -120,7 +114,7 @@ async def test_a_deletion_that_nobody_watched_is_found_by_the_next_list() -> Non
         assert made.take_posted() == [("removed", "gold")]
 
 
-async def test_after_a_list_that_failed_the_next_one_comes_at_once() -> None:
+async def test_a_failed_list_is_retried_after_a_second() -> None:
     async with listing([policy("gold")]) as made:
         made.take_posted()
         made.answer = ApiError(500, "InternalError", "oops")
@@ -136,10 +130,10 @@ async def test_after_a_list_that_failed_the_next_one_comes_at_once() -> None:
     [
         (NotFound(404, "NotFound", "no such resource"), 1),
         (ApiError(500, "InternalError", "oops"), 1),
-        (ApiUnreachable("told by the transport"), 0),
+        (ApiUnreachable("logged by Reachability"), 0),
     ],
 )
-async def test_failures_of_a_row_are_told_once(
+async def test_consecutive_failures_are_logged_once(
     error: MoorageError, warnings: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with listing(error) as made:
@@ -147,12 +141,20 @@ async def test_failures_of_a_row_are_told_once(
     assert len([record for record in caplog.records if record.levelno >= logging.WARNING]) == warnings
 
 
-async def test_a_failure_of_another_kind_is_told_again(caplog: pytest.LogCaptureFixture) -> None:
-    async with listing(ApiUnreachable("told by the transport")) as made:
+async def test_a_failure_of_another_kind_is_logged_again(caplog: pytest.LogCaptureFixture) -> None:
+    async with listing(ApiUnreachable("logged by Reachability")) as made:
         await made.clock.advance(5)
         made.answer = NotFound(404, "NotFound", "no such resource")
         await made.clock.advance(5)
-    assert ["SchedulingPolicy is not installed" in message for message in caplog.messages] == [True]
+    assert caplog.messages == ["The CRD of SchedulingPolicy is not installed; run `moorage crd | kubectl apply -f -`"]
+
+
+async def test_the_log_says_when_the_crd_is_installed(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    async with listing(NotFound(404, "NotFound", "no such resource")) as made:
+        made.answer = []
+        await made.clock.advance(1)
+    assert caplog.messages[1:] == ["The CRD of SchedulingPolicy is installed; policies are read from now on"]
 
 
 async def test_an_event_older_than_the_list_changes_nothing() -> None:
@@ -164,7 +166,15 @@ async def test_an_event_older_than_the_list_changes_nothing() -> None:
         assert made.take_posted() == [("removed", "gold")]
 
 
-async def test_each_verdict_is_told_once_by_an_event() -> None:
+async def test_the_engine_gets_the_refusal_of_a_policy_without_a_good_generation() -> None:
+    async with listing([policy("gold", weights={"NodeResourceFit": 1})]) as made:
+        (message,) = made.posted
+        assert isinstance(message, ProfileRefused)
+        assert message.scheduler_name == "gold"
+        assert message.message.startswith("SchedulingPolicy gold is refused: there is no plugin 'NodeResourceFit'")
+
+
+async def test_each_result_of_a_policy_is_one_event() -> None:
     async with listing([policy("gold")]) as made:
         made.keeper.receive("MODIFIED", policy("gold", 2, weights={"NodeResourceFit": 1}))
         made.keeper.receive("MODIFIED", policy("gold", 2, weights={"NodeResourceFit": 1}))
@@ -178,15 +188,7 @@ async def test_the_event_of_a_paused_policy_does_not_say_that_pods_are_scheduled
         assert event.note == "Pods with schedulerName gold wait: spec.paused is true"
 
 
-async def test_the_engine_is_told_of_a_policy_that_is_refused_from_the_start() -> None:
-    async with listing([policy("gold", weights={"NodeResourceFit": 1})]) as made:
-        (message,) = made.posted
-        assert isinstance(message, ProfileRefused)
-        assert message.scheduler_name == "gold"
-        assert message.message.startswith("SchedulingPolicy gold is refused: there is no plugin 'NodeResourceFit'")
-
-
-async def test_the_log_says_which_policies_are_live_refused_and_removed(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_log_says_which_policies_are_live_refused_and_deleted(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     async with listing([policy("gold", schedulerName="shiny"), policy("idle", paused=True)]) as made:
         made.keeper.receive("MODIFIED", policy("gold", 2, schedulerName="shiny", weights={"NodeResourceFit": 1}))
@@ -196,16 +198,15 @@ async def test_the_log_says_which_policies_are_live_refused_and_removed(caplog: 
         "SchedulingPolicy gold is live: generation 1, schedulerName shiny",
         "SchedulingPolicy idle is paused: generation 1, schedulerName idle",
         (
-            "SchedulingPolicy gold is refused, its last good generation stays live: generation 2, schedulerName shiny: "
-            "UnknownPlugin: there is no plugin 'NodeResourceFit'; did you mean NodeResourcesFit?"
+            "SchedulingPolicy gold is refused, its last accepted generation stays live: generation 2, "
+            "schedulerName shiny: UnknownPlugin: there is no plugin 'NodeResourceFit'; did you mean NodeResourcesFit?"
         ),
-        "SchedulingPolicy gold is removed",
+        "SchedulingPolicy gold is deleted",
     ]
 
 
-async def test_the_log_says_when_the_missing_kind_has_arrived(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO)
-    async with listing(NotFound(404, "NotFound", "no such resource")) as made:
-        made.answer = []
-        await made.clock.advance(1)
-    assert caplog.messages[1:] == ["SchedulingPolicy is installed now, and policies are read"]
+async def test_events_of_another_thread_arrive_in_the_loop_of_the_keeper() -> None:
+    async with listing([]) as made:
+        receive = receiver_in(asyncio.get_running_loop(), made.keeper)
+        await asyncio.to_thread(receive, "ADDED", policy("gold"))
+        assert made.take_posted() == [("changed", "gold")]

@@ -99,17 +99,17 @@ async def test_an_unforeseen_fault_is_posted_too() -> None:
 
 async def test_a_failing_extender_is_the_trouble_of_its_profile_until_it_answers_again() -> None:
     async with FakeExtender(misbehave=answering("", status=500)) as extender, asking() as made:
-        assert made.desk.troubles(profile("gpu", extender)) == []
+        assert made.desk.degradations(profile("gpu", extender)) == []
         made.submit(profile("gpu", extender), "p", "n1")
         await until(lambda: made.posted)
-        (trouble,) = made.desk.troubles(profile("gpu", extender))
-        assert trouble.reason == "ExtenderFailing"
-        assert trouble.message.startswith(f"extender {extender.url} fails: it answered 500")
+        (degradation,) = made.desk.degradations(profile("gpu", extender))
+        assert degradation.reason == "ExtenderFailing"
+        assert degradation.message.startswith(f"extender {extender.url} fails: it answered 500")
 
         extender.misbehave = None
         made.submit(profile("gpu", extender), "p", "n1")
         await until(lambda: len(made.posted) == 2)
-        assert made.desk.troubles(profile("gpu", extender)) == []
+        assert made.desk.degradations(profile("gpu", extender)) == []
 
 
 async def test_the_next_step_fits_the_extender_and_says_when_nobody_has_called_it_again() -> None:
@@ -120,13 +120,13 @@ async def test_the_next_step_fits_the_extender_and_says_when_nobody_has_called_i
                 made.submit(asker, "p", "n1")
             await until(lambda: len(made.posted) == 2)
             made.posted.clear()
-        (fault,), (harmless,) = made.desk.troubles(needed), made.desk.troubles(ignorable)
+        (fault,), (harmless,) = made.desk.degradations(needed), made.desk.degradations(ignorable)
         assert "set `ignorable: true`" in fault.message
         assert "pods are scheduled without it until then" in harmless.message
         assert "ignorable: true" not in harmless.message
 
         await made.clock.advance(ExtenderLimits().open_seconds)
-        (stale,) = made.desk.troubles(needed)
+        (stale,) = made.desk.degradations(needed)
         assert "it has not been called again since" in stale.message
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
-from moorage.api.policy_status import Condition
+from moorage.api.policy_status import MESSAGE_LENGTH, Condition, shortened
 
 ConditionStatus = Literal["True", "False", "Unknown"]
 
@@ -36,7 +36,7 @@ def condition(
         type=type_,
         status=status,
         reason=reason,
-        message=message,
+        message=shortened(message, MESSAGE_LENGTH),
         observed_generation=observed_generation,
         last_transition_time=UNDATED,
     )

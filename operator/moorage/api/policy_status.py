@@ -15,12 +15,20 @@ REJECTIONS = 16
 MESSAGE_LENGTH = 32768
 REASON_LENGTH = 1024
 CONDITION_TYPE_LENGTH = 316
-"""The last three are the bounds of metav1.Condition."""
+"""The last three are the limits of metav1.Condition."""
+REJECTION_LENGTH = 1024
+CUT = " ..."
+"""The end of a text that was shortened."""
 
 INT64 = {"format": "int64"}
 Timestamp = Annotated[datetime, ListOf]
 """RFC 3339, as text or already parsed."""
 Count = Annotated[int, Field(ge=0, json_schema_extra=INT64)]
+
+
+def shortened(text: str, length: int) -> str:
+    """Return a text with at most `length` characters: the unit of the API server's limits."""
+    return text if len(text) <= length else text[: length - len(CUT)] + CUT
 
 
 class Condition(ApiModel):
@@ -83,7 +91,7 @@ class SchedulingPolicyStatus(ApiModel):
     last_bound_time: Timestamp | None = None
     """When a pod of the policy was last bound, as far back as `pods.bound` counts."""
     top_rejections: Annotated[
-        tuple[Annotated[str, Field(max_length=REASON_LENGTH)], ...],
+        tuple[Annotated[str, Field(max_length=REJECTION_LENGTH)], ...],
         ListOf,
         Field(max_length=REJECTIONS, json_schema_extra=list_type("atomic")),
     ] = ()

@@ -27,7 +27,7 @@ from moorage.app.election import Election
 from moorage.app.endpoints import Vitals, endpoints
 from moorage.app.process import Parts, World
 from moorage.configuration.process_configuration import ProcessConfiguration
-from moorage.controller.policy_keeper import run_in
+from moorage.controller.policy_keeper import receiver_in
 from moorage.controller.policy_watch import PolicyWatch
 from moorage.errors import MoorageError
 from moorage.runtime.api_resources import SCHEDULING_POLICY
@@ -142,7 +142,7 @@ class Operator:
         """Start, wait for the signal, and stop. The lease ends last: until then nobody else may bind."""
         lease = [tasks.create_task(election.run(parts.inbox.wake), name="leader-election")] if election else []
         background = [tasks.create_task(run(), name=name) for name, run in parts.background().items()]
-        receive = run_in(asyncio.get_running_loop(), parts.keeper)
+        receive = receiver_in(asyncio.get_running_loop(), parts.keeper)
         watch = PolicyWatch(receive, kopf_session(self._settings))
         listing = parts.keeper.keep_listing(lambda: _policies(parts), watch.start, self._settings.policy_resync_seconds)
         background.append(tasks.create_task(listing, name="policy-lists"))
@@ -171,7 +171,7 @@ async def _drain(parts: Parts) -> None:
             while parts.unfinished:  # noqa: ASYNC110 - many owners, once in a life
                 await asyncio.sleep(DRAIN_POLL_SECONDS)
         async with asyncio.timeout(TELL_SECONDS):
-            parts.keeper.report(parts.facts())
+            parts.status_reporter.report(parts.facts())
             await parts.policy_statuses.flush()
             while parts.untold:  # noqa: ASYNC110 - the same
                 await asyncio.sleep(DRAIN_POLL_SECONDS)

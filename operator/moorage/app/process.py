@@ -12,9 +12,11 @@ from typing import Any
 
 from moorage.configuration.process_configuration import ProcessConfiguration
 from moorage.controller.policies import PolicyStore
-from moorage.controller.policy_facts import EngineFacts
+from moorage.controller.policy_announcer import PolicyAnnouncer
+from moorage.controller.policy_facts import PolicyFacts
 from moorage.controller.policy_keeper import PolicyKeeper
 from moorage.controller.policy_profiles import build_profile
+from moorage.controller.status_reporter import StatusReporter
 from moorage.controller.status_writer import PolicyStatusWriter
 from moorage.engine.messages import Message, TryAgain
 from moorage.engine.scheduler import Scheduler
@@ -85,7 +87,8 @@ class Parts:
     claim_repair: SelectedNodeRepair = field(init=False)
     evictor: Evictor = field(init=False)
     keeper: PolicyKeeper = field(init=False)
-    facts: Callable[[], EngineFacts] = field(init=False)
+    status_reporter: StatusReporter = field(init=False)
+    facts: Callable[[], PolicyFacts] = field(init=False)
     loop: SchedulingLoop = field(init=False)
     watchdog: Watchdog = field(init=False)
     _last_look: LatestObjects = field(init=False)
@@ -99,8 +102,8 @@ class Parts:
         self.extenders = self._extender_desk()
         self._build_binders()
         self.evictor = self._evictor()
-        self.keeper = self._keeper()
-        self.facts = partial(EngineFacts, self.scheduler, self._tally, self.extenders.troubles)
+        self._build_policies()
+        self.facts = partial(PolicyFacts, self.scheduler, self._tally, self.extenders.degradations)
         self.loop = self._loop()
         self.watchdog = Watchdog(self.scheduler, self.may_schedule, self.world.clock)
         self._register_gauges()
@@ -136,7 +139,7 @@ class Parts:
             "event-recorder": self.recorder.run,
             "pod-statuses": self.pod_statuses.run,
             "policy-statuses": self.policy_statuses.run,
-            "policy-reports": partial(self.keeper.keep_reporting, self.facts),
+            "policy-reports": partial(self.status_reporter.keep_reporting, self.facts),
             "watchdog": self.watchdog.run,
             "preemption": self.evictor.run,
             "extenders": self.extenders.run,
@@ -219,12 +222,15 @@ class Parts:
         surroundings = VictimWatch(self._last_look.exists, self.inbox.post)
         return Evictor(world.client, self.recorder, world.metrics.scheduling, world.clock, surroundings)
 
-    def _keeper(self) -> PolicyKeeper:
+    def _build_policies(self) -> None:
+        """Build the policy store, and the parts that pass its changes on."""
         store = PolicyStore(
             build=partial(build_profile, Registry.discover(), self.configuration.defaults),
             reserved={profile.name for profile in self.configuration.profiles},
         )
-        return PolicyKeeper(store, self.inbox.post, self.policy_statuses, self.recorder.record, self.world.clock)
+        announcer = PolicyAnnouncer(self.recorder.record)
+        self.keeper = PolicyKeeper(store, self.inbox.post, announcer, self.world.clock)
+        self.status_reporter = StatusReporter(store, self.policy_statuses, self.world.clock)
 
     def _loop(self) -> SchedulingLoop:
         carriers = Carriers(

@@ -1,4 +1,7 @@
-"""From SchedulingPolicy objects to live profiles and conditions.
+"""Turns SchedulingPolicy objects into live profiles, and reports their state in conditions, events and logs.
 
-`presets`, `compile` and `policies` are pure; `policy_watch` is the only place that knows kopf.
+    policy_watch (kopf) -> policy_keeper -> policies -> policy_profiles -> compile -> engine
+                                               `-> policy_report -> status_reporter -> status_writer
+
+Only `policy_watch` uses kopf. The store, the compiler and the reports are pure.
 """

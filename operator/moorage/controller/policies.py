@@ -1,139 +1,114 @@
-"""All policies of the cluster, which of them are live, and what is to be said of each.
+"""PolicyStore: all policies of the cluster, and the live profile of each schedulerName.
 
-    seen, compiles           -> live, unless an older policy (or the configuration file) has the schedulerName
-    seen, does not compile   -> the last good profile stays live and the conditions say so; none: nothing is live,
-                                and the pods of the name are told why
-    deleted                  -> its profile goes; a younger policy of the same schedulerName takes over
+    seen, compiles           -> live, unless an older policy or the configuration file has the schedulerName
+    seen, does not compile   -> the last good profile stays live; without one, the engine refuses the pods of the name
+    deleted                  -> its profile is removed; the next older policy of the schedulerName becomes live
 
-Two policies with one schedulerName: the older one keeps it (creationTimestamp, then name), the other is refused with
-NameConflict. Pure: objects go in, live profiles and verdicts come out.
+If several policies have one schedulerName, the oldest keeps it (by creationTimestamp, then by name); the others are
+refused with NameConflict. Pure: it takes objects, and returns states and changes. An event costs time for the policies
+of its schedulerName only, so that thousands of policies can start at once.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping
+from bisect import insort
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from moorage.api.v1alpha1 import SchedulingPolicy, parse_policy
+from moorage.controller.policy_state import PolicyChanges, PolicyRefusal, PolicyState
 from moorage.errors import ConfigurationError, InvalidPolicy, UnknownPlugin
 from moorage.framework.profile import Profile
 
 logger = logging.getLogger(__name__)
 
 Manifest = Mapping[str, Any]
-"""A SchedulingPolicy as JSON has it."""
+"""A SchedulingPolicy as decoded JSON."""
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyRefusal:
-    """Why a policy is not accepted: the condition's reason, and a sentence with the next step."""
-
-    reason: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyState:
-    """What is to be said of one policy."""
-
-    name: str
-    uid: str
-    scheduler_name: str
-    observed_generation: int
-    profile: Profile | None
-    """The profile that is live for it; older than `observed_generation` while that is refused."""
-    refusal: PolicyRefusal | None
-    conditions: tuple[Mapping[str, Any], ...] = ()
-    """The conditions that the object carried when it was last seen."""
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What the engine is to be told."""
-
-    changed: tuple[Profile, ...] = ()
-    removed: tuple[str, ...] = ()
-    """schedulerNames that nobody has any more."""
-    refused: Mapping[str, str] = field(default_factory=dict)
-    """schedulerNames whose policy is refused and has no last good profile, and which one that is, and why."""
-
-
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _KnownPolicy:
-    """A policy as it was last seen, and its last good profile."""
+    """A policy as the store last saw it, with its last good profile."""
 
     name: str
     uid: str
     created: datetime
     scheduler_name: str
-    generation: int
+    conditions: tuple[Mapping[str, Any], ...]
+    generation: int = -1
     refusal: PolicyRefusal | None = None
     profile: Profile | None = None
-    conditions: tuple[Mapping[str, Any], ...] = ()
-
-    @property
-    def words(self) -> str:
-        """Say that the policy is refused, and why."""
-        return f"SchedulingPolicy {self.name} is refused: {self.refusal.message}" if self.refusal else ""
 
     @property
     def age_order(self) -> tuple[datetime, str]:
-        """The oldest first."""
+        """The sort key that puts the oldest policy first."""
         return self.created, self.name
+
+    @property
+    def serving(self) -> Profile | str:
+        """The profile, or the message of the refusal if there is none."""
+        return self.profile or f"SchedulingPolicy {self.name} is refused: {self.refusal and self.refusal.message}"
 
 
 @dataclass(slots=True)
 class PolicyStore:
-    """Policies by name. `build` makes a profile of a policy, or raises InvalidPolicy, UnknownPlugin and the like."""
+    """Policies by name. `build` returns the profile of a policy, or raises InvalidPolicy or UnknownPlugin."""
 
     build: Callable[[SchedulingPolicy], Profile]
     reserved: Collection[str] = ()
-    """schedulerNames that the configuration file has, and no policy may take."""
-    _known: dict[str, _KnownPolicy] = field(default_factory=dict)
-    _live: dict[str, Profile] = field(default_factory=dict)
-    _refused: dict[str, str] = field(default_factory=dict)
+    """schedulerNames of the configuration file, which no policy can take."""
+    _policies: dict[str, _KnownPolicy] = field(default_factory=dict)
+    _claims: dict[str, list[_KnownPolicy]] = field(default_factory=lambda: defaultdict(list))
+    """The policies of each schedulerName, the oldest first."""
+    _serving: dict[str, Profile | str] = field(default_factory=dict)
+    """The answer that the engine has for each schedulerName."""
+    _states: dict[str, PolicyState] = field(default_factory=dict)
 
-    def replace(self, manifest: Manifest) -> Changes:
-        """Take in a policy as it is now."""
-        self._see(manifest)
-        return self._settle()
+    def replace(self, manifest: Manifest) -> PolicyChanges:
+        """Add a policy, or replace it if it changed."""
+        return self._settle(self._see(manifest))
 
-    def remove(self, manifest: Manifest) -> Changes:
-        """Take out a policy that was deleted; one of the same name that was created since stays."""
-        known = self._known.get(_name(manifest))
-        if known and known.uid == _uid(manifest):
-            del self._known[known.name]
-        return self._settle()
+    def remove(self, manifest: Manifest) -> PolicyChanges:
+        """Remove a deleted policy. A policy of the same name that was created since stays."""
+        known = self._policies.get(_name(manifest))
+        if known is None or known.uid != _uid(manifest):
+            return PolicyChanges()
+        return self._settle([self._forget(known)], deleted=(known.name,))
 
-    def resync(self, manifests: Iterable[Manifest]) -> Changes:
-        """Take in a complete list: what is not in it was deleted while nobody watched."""
+    def resync(self, manifests: Iterable[Manifest]) -> PolicyChanges:
+        """Replace all policies by a complete list; policies that it lacks were deleted while no watch was open."""
         listed = {_name(manifest): manifest for manifest in manifests}
-        for name in self._known.keys() - listed.keys():
-            del self._known[name]
+        deleted = [known for name, known in self._policies.items() if name not in listed]
+        touched = [self._forget(known) for known in deleted]
         for manifest in listed.values():
-            self._see(manifest)
-        return self._settle()
+            touched += self._see(manifest)
+        return self._settle(touched, deleted=tuple(known.name for known in deleted))
 
-    def verdicts(self) -> list[PolicyState]:
-        """Say what is to be said of every policy, by name."""
-        return [self._verdict(known) for _, known in sorted(self._known.items())]
+    def states(self) -> Collection[PolicyState]:
+        """Return the state of every policy. The object stays the same while the policy's state does."""
+        return self._states.values()
 
-    def _see(self, manifest: Manifest) -> None:
-        metadata = manifest.get("metadata") or {}
-        name, uid, generation = _name(manifest), _uid(manifest), int(metadata.get("generation") or 0)
-        known = self._known.get(name)
-        if known is None or known.uid != uid:
-            spec = manifest.get("spec") or {}
-            created = _created(metadata.get("creationTimestamp"))
-            known = _KnownPolicy(name, uid, created, str(spec.get("schedulerName") or name), generation=-1)
-            known.conditions = _conditions(manifest)
-            self._known[name] = known
-        if generation <= known.generation and generation > 0:
-            return
+    def _see(self, manifest: Manifest) -> list[str]:
+        """Take in a policy; return the schedulerNames whose owner may change."""
+        known = self._policies.get(_name(manifest))
+        touched = []
+        if known is None or known.uid != _uid(manifest):
+            touched = [] if known is None else [self._forget(known)]
+            known = _first_seen(manifest)
+            self._policies[known.name] = known
+            insort(self._claims[known.scheduler_name], known, key=lambda claim: claim.age_order)
+        generation = int((manifest.get("metadata") or {}).get("generation") or 0)
+        if 0 < generation <= known.generation:
+            return touched
         known.generation = generation
+        self._compile(known, manifest)
+        return [*touched, known.scheduler_name]
+
+    def _compile(self, known: _KnownPolicy, manifest: Manifest) -> None:
         try:
             known.profile = self.build(parse_policy(manifest))
             known.refusal = None
@@ -141,42 +116,64 @@ class PolicyStore:
             known.refusal = PolicyRefusal("UnknownPlugin", str(error))
         except (InvalidPolicy, ConfigurationError) as error:
             known.refusal = PolicyRefusal("InvalidSpec", "; ".join(map(str, error.faults)))
-        except Exception as fault:  # a border: what nobody foresaw in one policy must not cost the others
-            logger.exception("SchedulingPolicy %s cannot be compiled for an unforeseen reason", name)
-            known.refusal = PolicyRefusal("InvalidSpec", f"it cannot be compiled: {type(fault).__name__}: {fault}")
+        except Exception as error:  # a border: an unexpected error in one policy must not stop the others
+            logger.exception("SchedulingPolicy %s cannot be compiled because of a defect; report it", known.name)
+            known.refusal = PolicyRefusal("InvalidSpec", f"cannot be compiled: {type(error).__name__}: {error}")
 
-    def _settle(self) -> Changes:
-        """Decide anew who has which name, and tell what that changes."""
-        owners = self._owners()
-        live = {name: known.profile for name, known in owners.items() if known.profile}
-        refused = {name: known.words for name, known in owners.items() if not known.profile}
-        changes = Changes(
-            changed=tuple(profile for name, profile in live.items() if self._live.get(name) is not profile),
-            removed=tuple((self._live.keys() | self._refused.keys()) - owners.keys()),
-            refused={name: words for name, words in refused.items() if self._refused.get(name) != words},
-        )
-        self._live, self._refused = live, refused
-        return changes
+    def _forget(self, known: _KnownPolicy) -> str:
+        """Drop a policy; return its schedulerName."""
+        del self._policies[known.name]
+        self._states.pop(known.name, None)
+        self._claims[known.scheduler_name].remove(known)
+        return known.scheduler_name
 
-    def _owners(self) -> dict[str, _KnownPolicy]:
-        owners: dict[str, _KnownPolicy] = {}
-        for known in sorted(self._known.values(), key=lambda known: known.age_order):
-            if known.scheduler_name not in self.reserved:
-                owners.setdefault(known.scheduler_name, known)
-        return owners
+    def _settle(self, touched: Iterable[str], deleted: tuple[str, ...] = ()) -> PolicyChanges:
+        """Choose the owner of each touched schedulerName again, and return the changes."""
+        profiles: list[Profile] = []
+        removed: list[str] = []
+        refused: dict[str, str] = {}
+        states: list[PolicyState] = []
+        for name in dict.fromkeys(touched):
+            owner = self._owner(name)
+            states += self._update_states(name, owner)
+            before, now = self._serving.pop(name, None), owner.serving if owner else None
+            if now is not None:
+                self._serving[name] = now
+            if now is None:
+                removed += [] if before is None else [name]
+            elif isinstance(now, str):
+                refused |= {} if now == before else {name: now}
+            elif now is not before:
+                profiles.append(now)
+        return PolicyChanges(tuple(profiles), tuple(removed), refused, tuple(states), deleted)
 
-    def _verdict(self, known: _KnownPolicy) -> PolicyState:
-        owner = self._owners().get(known.scheduler_name)
-        refusal = known.refusal if owner is known else _conflict(known.scheduler_name, owner)
-        return PolicyState(
-            name=known.name,
-            uid=known.uid,
-            scheduler_name=known.scheduler_name,
-            observed_generation=known.generation,
-            profile=known.profile if owner is known else None,
-            refusal=refusal,
-            conditions=known.conditions,
-        )
+    def _owner(self, scheduler_name: str) -> _KnownPolicy | None:
+        """Return the oldest policy of a schedulerName; None if the configuration file has the name."""
+        claims = self._claims[scheduler_name]
+        if not claims:
+            del self._claims[scheduler_name]
+        return claims[0] if claims and scheduler_name not in self.reserved else None
+
+    def _update_states(self, scheduler_name: str, owner: _KnownPolicy | None) -> Iterator[PolicyState]:
+        """Update the states of a schedulerName's policies; yield those that differ."""
+        for known in self._claims.get(scheduler_name, ()):
+            state = _state(known, owner)
+            if self._states.get(known.name) != state:
+                self._states[known.name] = state
+                yield state
+
+
+def _state(known: _KnownPolicy, owner: _KnownPolicy | None) -> PolicyState:
+    owns_name = owner is known
+    return PolicyState(
+        name=known.name,
+        uid=known.uid,
+        scheduler_name=known.scheduler_name,
+        observed_generation=known.generation,
+        profile=known.profile if owns_name else None,
+        refusal=known.refusal if owns_name else _conflict(known.scheduler_name, owner),
+        conditions=known.conditions,
+    )
 
 
 def _conflict(scheduler_name: str, owner: _KnownPolicy | None) -> PolicyRefusal:
@@ -185,17 +182,21 @@ def _conflict(scheduler_name: str, owner: _KnownPolicy | None) -> PolicyRefusal:
     return PolicyRefusal("NameConflict", message)
 
 
+def _first_seen(manifest: Manifest) -> _KnownPolicy:
+    metadata, spec = manifest.get("metadata") or {}, manifest.get("spec") or {}
+    timestamp = metadata.get("creationTimestamp")
+    return _KnownPolicy(
+        name=_name(manifest),
+        uid=_uid(manifest),
+        created=datetime.fromisoformat(timestamp) if timestamp else datetime.max.replace(tzinfo=UTC),
+        scheduler_name=str(spec.get("schedulerName") or _name(manifest)),
+        conditions=tuple((manifest.get("status") or {}).get("conditions") or ()),
+    )
+
+
 def _name(manifest: Manifest) -> str:
     return str((manifest.get("metadata") or {}).get("name") or "")
 
 
 def _uid(manifest: Manifest) -> str:
     return str((manifest.get("metadata") or {}).get("uid") or "")
-
-
-def _created(timestamp: Any) -> datetime:
-    return datetime.fromisoformat(timestamp) if timestamp else datetime.max.replace(tzinfo=UTC)
-
-
-def _conditions(manifest: Manifest) -> tuple[Mapping[str, Any], ...]:
-    return tuple((manifest.get("status") or {}).get("conditions") or ())

@@ -1,42 +1,43 @@
-"""What a policy's status tells of its pods: the engine's queues and the runtime's tally, brought together."""
+"""PolicyFacts: pod counts and degradations of each policy, from the engine's queues and the runtime's tally."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from moorage.controller.policies import PolicyState
-from moorage.controller.policy_report import Numbers
+from moorage.controller.policy_report import PolicyCounts
+from moorage.controller.policy_state import PolicyState
 from moorage.engine.scheduler import Scheduler
 from moorage.framework.profile import Profile
+from moorage.runtime.degradation import Degradation
 from moorage.runtime.tally import Tally
-from moorage.runtime.troubles import Trouble
 
 FAILURES_IN_A_ROW = 3
-"""Binds, or attempts, that fail one after the other before a policy counts as degraded; one may be a race."""
+"""Consecutive binds, or attempts, that fail before a policy counts as degraded. A single failure can be a race."""
 
 
-class EngineFacts:
-    """What the engine and the tally know at one moment, between two cycles."""
+class PolicyFacts:
+    """The facts at one moment. Build it between two scheduling cycles, and use it at once."""
 
     def __init__(
-        self, scheduler: Scheduler, tally: Tally, extender_troubles: Callable[[Profile], Sequence[Trouble]]
+        self, scheduler: Scheduler, tally: Tally, extender_degradations: Callable[[Profile], Sequence[Degradation]]
     ) -> None:
-        """`extender_troubles` says which of a profile's extenders fail."""
+        """Count the pending pods. `extender_degradations` returns the failures of a profile's extenders."""
         self._pending = scheduler.pending_pods_by_profile()
         self._tally = tally
-        self._extender_troubles = extender_troubles
+        self._extender_degradations = extender_degradations
 
-    def numbers(self, verdict: PolicyState) -> Numbers:
-        """Count the pods of the policy's schedulerName."""
-        waiting = self._pending.get(verdict.scheduler_name, {}) if _holds_name(verdict) else {}
+    def counts(self, state: PolicyState) -> PolicyCounts:
+        """Count the pods of the policy's schedulerName; none if the name belongs to another policy."""
+        owns_name = state.refusal is None or state.refusal.reason != "NameConflict"
+        waiting = self._pending.get(state.scheduler_name, {}) if owns_name else {}
         unschedulable = waiting.get("unschedulable", 0)
         pending = sum(waiting.values()) - unschedulable
-        if verdict.profile is None:
-            return Numbers(pending=pending, unschedulable=unschedulable)
-        tally = self._tally.of(verdict.profile)
+        if state.profile is None:
+            return PolicyCounts(pending=pending, unschedulable=unschedulable)
+        tally = self._tally.of(state.profile)
         bound_at = tally.last_bound_time
-        return Numbers(
+        return PolicyCounts(
             pending=pending,
             unschedulable=unschedulable,
             bound=tally.bound,
@@ -45,21 +46,17 @@ class EngineFacts:
             rejections=tally.rejections,
         )
 
-    def troubles(self, verdict: PolicyState) -> Sequence[Trouble]:
-        """Say what the policy relies on and fails: extenders first, then attempts, and binds."""
-        profile = verdict.profile
+    def degradations(self, state: PolicyState) -> Sequence[Degradation]:
+        """Return the failures that affect the live profile: of extenders first, then of attempts and binds."""
+        profile = state.profile
         if profile is None:
             return ()
         tally = self._tally.of(profile)
-        troubles = list(self._extender_troubles(profile))
+        found = list(self._extender_degradations(profile))
         if tally.errors_in_a_row >= FAILURES_IN_A_ROW:
-            message = f"attempts to schedule end in errors, the last one: {tally.last_error}"
-            troubles.append(Trouble("SchedulingFailing", message))
+            message = f"the last {tally.errors_in_a_row} scheduling attempts ended in errors; last: {tally.last_error}"
+            found.append(Degradation("SchedulingFailing", message))
         if tally.failures_in_a_row >= FAILURES_IN_A_ROW:
-            message = f"the last {tally.failures_in_a_row} binds failed; the events of the pods say why"
-            troubles.append(Trouble("BindFailing", message))
-        return troubles
-
-
-def _holds_name(verdict: PolicyState) -> bool:
-    return verdict.refusal is None or verdict.refusal.reason != "NameConflict"
+            message = f"the last {tally.failures_in_a_row} binds failed; the events of the pods have the reasons"
+            found.append(Degradation("BindFailing", message))
+        return found

@@ -18,11 +18,11 @@ from moorage.framework.profile import Profile
 from moorage.model.node import Node
 from moorage.model.pods.pod import Pod
 from moorage.runtime.binder import Writer
+from moorage.runtime.degradation import Degradation
 from moorage.runtime.extenders.circuit_breaker import BreakerState
 from moorage.runtime.extenders.extender_connection import without_user
 from moorage.runtime.extenders.extender_context import ExtenderContext, ExtenderLimits
 from moorage.runtime.extenders.profile_extenders import ExtenderHealth, ProfileExtenders
-from moorage.runtime.troubles import Trouble
 
 logger = logging.getLogger(__name__)
 
@@ -83,12 +83,12 @@ class ExtenderDispatcher:
         """Return the caller of a profile's extenders; an edit that leaves them alone keeps their health."""
         return self._keep(profile).caller
 
-    def troubles(self, profile: Profile) -> Sequence[Trouble]:
+    def degradations(self, profile: Profile) -> Sequence[Degradation]:
         """Say which of a profile's extenders fail."""
         if not profile.settings.extenders:
             return ()
         return [
-            Trouble("ExtenderFailing", _words(name, health, is_ignorable=_is_ignorable(name, profile)))
+            Degradation("ExtenderFailing", _words(name, health, is_ignorable=_is_ignorable(name, profile)))
             for name, health in self.caller(profile).health().items()
             if health.error or health.state is not BreakerState.CLOSED
         ]

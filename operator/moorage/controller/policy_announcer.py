@@ -1,0 +1,63 @@
+"""PolicyAnnouncer: an event and a log line for every change of a policy's state."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from moorage.api.v1alpha1 import API_VERSION, KIND
+from moorage.controller.policy_state import PolicyChanges, PolicyRefusal, PolicyState
+from moorage.runtime.events.event import Event, ObjectReference
+
+logger = logging.getLogger(__name__)
+
+
+class PolicyAnnouncer:
+    """Announces whether a policy is live, paused, refused or deleted, once for each change."""
+
+    def __init__(self, record: Callable[[Event], None]) -> None:
+        """Send the events to `record`."""
+        self._record = record
+        self._announced: dict[str, tuple[str, PolicyRefusal | None, int | None]] = {}
+
+    def announce(self, changes: PolicyChanges) -> None:
+        """Record an event and log a line for each policy with a new result; log a line for each deleted policy."""
+        for state in changes.states:
+            announced = (state.uid, state.refusal, state.live_generation)
+            if self._announced.get(state.name) != announced:
+                self._announced[state.name] = announced
+                self._record(_event(state))
+                _log(state)
+        for name in changes.deleted:
+            self._announced.pop(name, None)
+            logger.info("SchedulingPolicy %s is deleted", name)
+
+
+def _log(state: PolicyState) -> None:
+    refusal, generation, name = state.refusal, state.observed_generation, state.scheduler_name
+    if refusal is None:
+        status = "is paused" if state.is_paused else "is live"
+        logger.info("SchedulingPolicy %s %s: generation %d, schedulerName %s", state.name, status, generation, name)
+        return
+    kept = ", its last accepted generation stays live" if state.profile else ""
+    message = "SchedulingPolicy %s is refused%s: generation %d, schedulerName %s: %s: %s"
+    logger.warning(message, state.name, kept, generation, name, refusal.reason, refusal.message)
+
+
+def _event(state: PolicyState) -> Event:
+    refusal, name = state.refusal, state.scheduler_name
+    if refusal:
+        reason, note = refusal.reason, f"SchedulingPolicy {state.name} is refused: {refusal.message}"
+    elif state.is_paused:
+        reason, note = "Paused", f"Pods with schedulerName {name} wait: spec.paused is true"
+    else:
+        generation = state.observed_generation
+        reason, note = "Programmed", f"Pods with schedulerName {name} are scheduled by generation {generation}"
+    return Event(
+        regarding=ObjectReference(API_VERSION, KIND, state.name, state.uid),
+        reason=reason,
+        action="Compiling",
+        note=note,
+        reporter="moorage",
+        warning=refusal is not None,
+    )

@@ -1,0 +1,91 @@
+"""StatusReporter: builds the status of every policy once a second, and hands it to the writer.
+
+It builds a status only if the policy's state, counts or degradations changed since the last one. An error in one
+policy's status is logged, and does not affect the other policies.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from moorage.api.policy_status import Condition
+from moorage.controller.policies import PolicyStore
+from moorage.controller.policy_facts import PolicyFacts
+from moorage.controller.policy_report import PolicyCounts, status_of
+from moorage.controller.policy_state import PolicyState
+from moorage.controller.status_writer import PolicyStatusWriter
+from moorage.runtime.clock import Clock
+from moorage.runtime.degradation import Degradation
+
+logger = logging.getLogger(__name__)
+
+STATUS_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Reported:
+    """The last status of a policy: its sources, and its conditions."""
+
+    state: PolicyState
+    counts: PolicyCounts
+    degradations: Sequence[Degradation]
+    conditions: tuple[Condition, ...]
+
+
+class StatusReporter:
+    """Reports the state of policies in their statuses. Use it in the event loop of the policy store."""
+
+    def __init__(self, store: PolicyStore, statuses: PolicyStatusWriter, clock: Clock) -> None:
+        """Report the policies of `store` through `statuses`."""
+        self._store = store
+        self._statuses = statuses
+        self._clock = clock
+        self._reported: dict[str, _Reported] = {}
+        self._failing: set[str] = set()
+
+    async def keep_reporting(self, facts: Callable[[], PolicyFacts]) -> None:
+        """Report every second until cancelled."""
+        while True:
+            try:
+                self.report(facts())
+            except Exception:  # a border: an error in the counts must not end the scheduling
+                logger.exception("The statuses of the SchedulingPolicies cannot be built; trying again in a second")
+            await self._clock.sleep(STATUS_SECONDS)
+
+    def report(self, facts: PolicyFacts) -> None:
+        """Publish the status of every policy whose status may have changed; forget deleted policies."""
+        now = datetime.fromtimestamp(self._clock.time(), UTC)
+        states = self._store.states()
+        for state in states:
+            try:
+                self._report(state, facts, now)
+            except Exception:  # a border: an error in one policy's status must not stop the others
+                if state.name not in self._failing:
+                    message = "The status of SchedulingPolicy %s cannot be built and stays as it is; report this defect"
+                    logger.exception(message, state.name)
+                self._failing.add(state.name)
+            else:
+                self._failing.discard(state.name)
+        self._forget_others({state.name for state in states})
+
+    def _report(self, state: PolicyState, facts: PolicyFacts, now: datetime) -> None:
+        counts, degradations = facts.counts(state), facts.degradations(state)
+        last = self._reported.get(state.name)
+        if last and (last.state, last.counts, last.degradations) == (state, counts, degradations):
+            return
+        if last and last.state.uid == state.uid:
+            before = last.conditions
+        else:
+            before = tuple(map(Condition.model_validate, state.conditions))
+        status = status_of(state, counts, degradations, before, now)
+        self._reported[state.name] = _Reported(state, counts, degradations, status.conditions)
+        self._statuses.publish(state.name, state.uid, status.model_dump(mode="json", by_alias=True, exclude_none=True))
+
+    def _forget_others(self, names: set[str]) -> None:
+        for name in self._reported.keys() - names:
+            del self._reported[name]
+            self._statuses.forget(name)
+        self._failing &= names

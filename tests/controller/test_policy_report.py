@@ -1,0 +1,75 @@
+"""Statuses of policies: conditions, counts and the most frequent rejections, within the limits of the API."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from moorage.api.policy_status import MESSAGE_LENGTH, REJECTION_LENGTH, SchedulingPolicyStatus
+from moorage.controller.policy_report import PolicyCounts, status_of
+from moorage.controller.policy_state import PolicyRefusal, PolicyState
+from moorage.framework.profile import PolicyReference, Profile, ProfileSettings
+from moorage.plugins.upstream.priority_sort import PrioritySort
+from moorage.runtime.degradation import Degradation
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+REFUSAL = PolicyRefusal("InvalidSpec", "spec.paused: must be true or false")
+
+
+def profile(*, paused: bool = False) -> Profile:
+    settings = ProfileSettings(paused=paused)
+    return Profile(name="gold", queue_sort=PrioritySort(), settings=settings, policy=PolicyReference("gold", "u", 3))
+
+
+def state(live: Profile | None, refusal: PolicyRefusal | None = None) -> PolicyState:
+    return PolicyState(
+        name="gold", uid="u", scheduler_name="gold", observed_generation=4, profile=live, refusal=refusal
+    )
+
+
+def status(
+    of: PolicyState, counts: PolicyCounts | None = None, degradations: tuple[Degradation, ...] = ()
+) -> SchedulingPolicyStatus:
+    return status_of(of, counts or PolicyCounts(), degradations, (), NOW)
+
+
+@pytest.mark.parametrize(
+    ("of", "conditions"),
+    [
+        (state(profile()), {"Accepted": "Accepted", "Programmed": "Live", "Degraded": "Healthy", "Ready": "Ready"}),
+        (state(profile(paused=True)), {"Programmed": "Paused", "Ready": "Paused", "Stalled": "NotStalled"}),
+        (state(profile(), REFUSAL), {"Programmed": "LastGoodKept", "Ready": "InvalidSpec", "Stalled": "InvalidSpec"}),
+        (state(None, REFUSAL), {"Accepted": "InvalidSpec", "Programmed": "NotAccepted", "Ready": "InvalidSpec"}),
+    ],
+    ids=["live", "paused", "last-good-kept", "refused"],
+)
+def test_the_conditions_have_the_reason_of_each_state(of: PolicyState, conditions: dict[str, str]) -> None:
+    reasons = {condition.type: condition.reason for condition in status(of).conditions}
+    assert {type_: reasons[type_] for type_ in conditions} == conditions
+
+
+def test_the_active_generation_is_that_of_the_live_profile() -> None:
+    found = status(state(profile(), REFUSAL))
+    assert (found.observed_generation, found.active_generation) == (4, 3)
+
+
+def test_several_degradations_share_the_condition_degraded() -> None:
+    found = status(state(profile()), degradations=(Degradation("A", "first"), Degradation("B", "second")))
+    (degraded,) = [condition for condition in found.conditions if condition.type == "Degraded"]
+    assert (degraded.status, degraded.reason, degraded.message) == ("True", "A", "first; second")
+
+
+def test_the_three_most_frequent_rejections_are_listed_while_pods_are_unschedulable() -> None:
+    rejections = {"rare": 1, "frequent": 9, "b": 5, "a": 5}
+    counts = PolicyCounts(unschedulable=1, rejections=rejections)
+    assert status(state(profile()), counts).top_rejections == ("9 frequent", "5 a", "5 b")
+    assert status(state(profile()), PolicyCounts(rejections=rejections)).top_rejections == ()
+
+
+def test_texts_beyond_the_limits_of_the_api_are_shortened() -> None:
+    counts = PolicyCounts(unschedulable=1, rejections={"x" * 5000: 1})
+    found = status(state(None, PolicyRefusal("InvalidSpec", "y" * 50_000)), counts)
+    assert [len(text) for text in found.top_rejections] == [REJECTION_LENGTH]
+    assert found.top_rejections[0].endswith("x ...")
+    assert max(len(condition.message) for condition in found.conditions) == MESSAGE_LENGTH

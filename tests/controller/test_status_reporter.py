@@ -1,0 +1,152 @@
+"""StatusReporter: one status a policy, built when its sources change, and independent of other policies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fakes import FakeApi, FakeClock, Sent
+from moorage.api.v1alpha1 import SchedulingPolicy
+from moorage.controller.policies import PolicyStore
+from moorage.controller.policy_facts import PolicyFacts
+from moorage.controller.policy_report import PolicyCounts
+from moorage.controller.policy_state import PolicyState
+from moorage.controller.status_reporter import StatusReporter
+from moorage.controller.status_writer import PolicyStatusWriter
+from moorage.engine.scheduler import Scheduler
+from moorage.framework.profile import Profile
+from moorage.plugins.upstream.priority_sort import PrioritySort
+from moorage.runtime.tally import Tally
+
+
+def manifest(name: str, uid: str = "", **status: Any) -> dict[str, Any]:
+    return {"metadata": {"name": name, "uid": uid or f"uid-{name}", "generation": 1}, "spec": {}, "status": status}
+
+
+def build(policy: SchedulingPolicy) -> Profile:
+    return Profile(name=policy.scheduler_name, queue_sort=PrioritySort())
+
+
+class FailingFacts(PolicyFacts):
+    """Facts that fail for one policy, if the test names it."""
+
+    failing = ""
+
+    def counts(self, state: PolicyState) -> PolicyCounts:
+        if state.name == self.failing:
+            raise ValueError("odd counts")
+        return super().counts(state)
+
+
+class UnschedulableFacts(PolicyFacts):
+    """Facts in which every policy has a pod that fits no node."""
+
+    def counts(self, state: PolicyState) -> PolicyCounts:
+        counts = super().counts(state)
+        return PolicyCounts(unschedulable=1, rejections=counts.rejections)
+
+
+class Published(PolicyStatusWriter):
+    """A writer that records what is published."""
+
+    def __init__(self, api: FakeApi, clock: FakeClock) -> None:
+        super().__init__(api.client(), clock)
+        self.published: list[tuple[str, Any]] = []
+
+    def publish(self, name: str, uid: str, status: Any) -> None:
+        self.published.append((name, status))
+        super().publish(name, uid, status)
+
+    def take(self) -> dict[str, Any]:
+        taken = dict(self.published)
+        self.published.clear()
+        return taken
+
+
+class Reporting:
+    """A reporter over real facts."""
+
+    def __init__(self, *names: str) -> None:
+        self.clock = FakeClock()
+        self.api = FakeApi(lambda _: {}, self.clock)
+        self.writer = Published(self.api, self.clock)
+        self.store = PolicyStore(build)
+        self.tally = Tally()
+        self.store.resync(map(manifest, names))
+        self.reporter = StatusReporter(self.store, self.writer, self.clock)
+
+    def report(self, failing: str = "") -> dict[str, Any]:
+        """Report once; return the published statuses by policy."""
+        facts = FailingFacts(Scheduler(1), self.tally, lambda _: ())
+        facts.failing = failing
+        self.reporter.report(facts)
+        return self.writer.take()
+
+    def profile(self, name: str) -> Profile:
+        (found,) = [state.profile for state in self.store.states() if state.name == name]
+        assert found is not None
+        return found
+
+
+def test_a_status_is_built_again_only_if_its_sources_changed() -> None:
+    reporting = Reporting("gold", "silver")
+    assert list(reporting.report()) == ["gold", "silver"]
+    assert reporting.report() == {}
+    reporting.tally.of(reporting.profile("gold")).bound += 1
+    assert {name: status["pods"]["bound"] for name, status in reporting.report().items()} == {"gold": 1}
+
+
+def test_an_error_in_one_status_is_logged_once_with_its_policy_and_stops_no_other(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    reporting = Reporting("broken", "gold")
+    assert list(reporting.report(failing="broken")) == ["gold"]
+    reporting.tally.of(reporting.profile("gold")).bound += 1
+    assert list(reporting.report(failing="broken")) == ["gold"]
+    assert caplog.messages == [
+        "The status of SchedulingPolicy broken cannot be built and stays as it is; report this defect"
+    ]
+    assert list(reporting.report()) == ["broken"]
+
+
+def test_a_rejection_reason_beyond_the_limit_of_the_api_is_published_shortened() -> None:
+    reporting = Reporting("gold", "silver")
+    scheduler = Scheduler(1, [reporting.profile("gold")])
+    reporting.tally.of(reporting.profile("gold")).rejections = {"x" * 2000: 3}
+    facts = UnschedulableFacts(scheduler, reporting.tally, lambda _: ())
+    reporting.reporter.report(facts)
+    statuses = reporting.writer.take()
+    assert list(statuses) == ["gold", "silver"]
+    (rejection,) = statuses["gold"]["topRejections"]
+    assert len(rejection) == 1024
+
+
+def test_conditions_of_the_object_keep_their_transition_time() -> None:
+    reporting = Reporting()
+    since = "2020-01-01T00:00:00Z"
+    accepted = {"type": "Accepted", "status": "True", "reason": "Accepted", "lastTransitionTime": since}
+    reporting.store.replace(manifest("gold", conditions=[accepted]))
+    times = {each["type"]: each["lastTransitionTime"] for each in reporting.report()["gold"]["conditions"]}
+    assert times["Accepted"] == since
+    assert times["Programmed"] != since
+
+
+async def test_the_status_of_a_deleted_policy_is_not_written_again() -> None:
+    def answer(_: Sent) -> Any:
+        raise AssertionError("a deleted policy has no status")
+
+    reporting = Reporting("gold")
+    reporting.api.answer = answer
+    reporting.report()
+    reporting.store.remove(manifest("gold"))
+    reporting.report()
+    await reporting.writer.flush()
+    assert reporting.api.sent == []
+
+
+def test_a_policy_created_again_gets_a_status_of_its_own() -> None:
+    reporting = Reporting("gold")
+    reporting.report()
+    reporting.store.replace(manifest("gold", uid="uid-new"))
+    assert list(reporting.report()) == ["gold"]
