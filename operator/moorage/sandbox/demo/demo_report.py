@@ -13,9 +13,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-ZONE = "topology.kubernetes.io/zone"
-INSTANCE_TYPE = "node.kubernetes.io/instance-type"
-LIFECYCLE = "eks.amazonaws.com/capacityType"
+from moorage.sandbox.simulation.node_groups import INSTANCE_TYPE_LABEL, LIFECYCLE_LABEL, ZONE_LABEL
+
 REASON_INDENT = 2
 
 Manifest = dict[str, Any]
@@ -74,7 +73,8 @@ def _placements(pods: Sequence[Manifest], nodes: dict[str, Manifest]) -> Table:
     for policy in sorted({pod["spec"]["schedulerName"] for pod in pods}):
         bound = [pod for pod in pods if pod["spec"]["schedulerName"] == policy and pod["spec"].get("nodeName")]
         used = [nodes[pod["spec"]["nodeName"]]["metadata"]["labels"] for pod in bound]
-        columns = (_tally(labels.get(key, "-") for labels in used) for key in (ZONE, INSTANCE_TYPE, LIFECYCLE))
+        keys = (ZONE_LABEL, INSTANCE_TYPE_LABEL, LIFECYCLE_LABEL)
+        columns = (_tally(labels.get(key, "-") for labels in used) for key in keys)
         table.add_row(policy, str(len(bound)), *columns)
     return table
 

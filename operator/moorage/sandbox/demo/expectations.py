@@ -1,10 +1,11 @@
-"""The placements that the examples' READMEs describe, and their comparison with the actual placements. Pure."""
+"""The placements that the examples' READMEs describe, compared with the actual placements. Does no I/O."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from moorage.sandbox.demo.demo_report import INSTANCE_TYPE, LIFECYCLE, ZONE, Manifest, refusal_of
+from moorage.sandbox.demo.demo_report import Manifest, refusal_of
+from moorage.sandbox.simulation.node_groups import INSTANCE_TYPE_LABEL, LIFECYCLE_LABEL, ZONE_LABEL
 
 GPU = "nvidia.com/gpu"
 STAYS_PENDING = frozenset({"colossus-1"})
@@ -21,7 +22,7 @@ class Expectation:
     """Returns whether the statement is true for these nodes, one for each pod."""
 
 
-def _all_labelled(key: str, start: str) -> Callable[[Sequence[Manifest]], bool]:
+def _all_have(key: str, start: str) -> Callable[[Sequence[Manifest]], bool]:
     return lambda nodes: all(_labels(node).get(key, "").startswith(start) for node in nodes)
 
 
@@ -29,15 +30,15 @@ def _names(nodes: Sequence[Manifest]) -> set[str]:
     return {node["metadata"]["name"] for node in nodes}
 
 
-def _evenly_over_zones(nodes: Sequence[Manifest]) -> bool:
-    counts = Counter(_labels(node).get(ZONE) for node in nodes).values()
+def _are_spread_evenly(nodes: Sequence[Manifest]) -> bool:
+    counts = Counter(_labels(node).get(ZONE_LABEL) for node in nodes).values()
     return max(counts) - min(counts) <= 1 and len(counts) > 1
 
 
 EXPECTATIONS = (
-    Expectation("01-spot-first: the pods batch-* run on spot nodes", "batch-", _all_labelled(LIFECYCLE, "SPOT")),
-    Expectation("01-spot-first: the pods ledger-* run on-demand", "ledger-", _all_labelled(LIFECYCLE, "ON_DEMAND")),
-    Expectation("02-zone-spread: the pods web-* are even over the zones", "web-", _evenly_over_zones),
+    Expectation("01-spot-first: the pods batch-* run on spot nodes", "batch-", _all_have(LIFECYCLE_LABEL, "SPOT")),
+    Expectation("01-spot-first: the pods ledger-* run on-demand", "ledger-", _all_have(LIFECYCLE_LABEL, "ON_DEMAND")),
+    Expectation("02-zone-spread: the pods web-* are spread evenly over the zones", "web-", _are_spread_evenly),
     Expectation("03-gpu-pool: the pods train-* share a node", "train-", lambda nodes: len(_names(nodes)) == 1),
     Expectation(
         "03-gpu-pool: the pod prepare-1 runs on a node without GPUs",
@@ -49,7 +50,7 @@ EXPECTATIONS = (
         "05-low-latency: each pod api-* has its own node", "api-", lambda nodes: len(_names(nodes)) == len(nodes)
     ),
     Expectation(
-        "06-instance-types: the pods compute-* run on c5 nodes", "compute-", _all_labelled(INSTANCE_TYPE, "c5")
+        "06-instance-types: the pods compute-* run on c5 nodes", "compute-", _all_have(INSTANCE_TYPE_LABEL, "c5")
     ),
 )
 """All placements that the READMEs of the examples describe."""

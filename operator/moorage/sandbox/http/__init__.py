@@ -1,1 +1,1 @@
-"""HTTP: parses requests, and encodes the answers of `operations`. Only this package knows aiohttp's requests."""
+"""HTTP: parsing of requests, and encoding of the results of `operations`."""

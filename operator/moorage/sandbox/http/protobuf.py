@@ -83,7 +83,7 @@ _UNKNOWN: Message = {1: Field("typeMeta", "message", _TYPE_META), 2: Field("raw"
 
 
 class UnknownMessageError(Exception):
-    """The body is a message of a kind without a table here. Its text is the kind."""
+    """The decoder does not know the message's kind. The exception's text is the kind."""
 
 
 def decode(body: bytes) -> Object:

@@ -1,4 +1,4 @@
-"""Decoding of request bodies: JSON, YAML, and the little protobuf that kubectl sends."""
+"""Decoding of request bodies: JSON, YAML, and kubectl's protobuf."""
 
 from typing import Any
 

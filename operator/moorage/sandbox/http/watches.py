@@ -1,4 +1,4 @@
-"""Watch requests: a stream with one JSON event a line.
+"""Watch requests: a stream with one JSON event per line.
 
 The stream starts with the current objects (without a resourceVersion) or with the changes after it, then follows.
 """
@@ -26,7 +26,7 @@ _INITIAL_EVENTS_END = {"k8s.io/initial-events-end": "true"}
 
 @dataclass(frozen=True, slots=True)
 class WatchOptions:
-    """The options of a watch. `since` 0 means from the current objects on."""
+    """The options of a watch. `since` 0 starts with the current objects."""
 
     form: ResponseFormat
     predicate: Predicate | None

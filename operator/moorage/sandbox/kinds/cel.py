@@ -138,13 +138,13 @@ class _Case:
 
 
 def _declared(schema: Schema) -> str:
-    """Return the CEL type of a value. DYN means several types, or an object, whose fields are checked one by one."""
+    """Return the CEL type of a value: DYN for an object or for several types."""
     kinds = {"string": "STRING", "integer": "INT", "number": "DOUBLE", "boolean": "BOOL", "array": "LIST"}
     return kinds.get(next(iter(schema.types)), "DYN") if len(schema.types) == 1 else "DYN"
 
 
 def _check_fields(rule: str, schema: Schema) -> None:
-    """Raise LookupError for a field that the schema does not name. CEL does not check this, it sees only a map."""
+    """Raise LookupError for an unknown field. CEL does not check fields, because it sees an object as a map."""
     if not schema.properties or schema.keeps_unknown:
         return
     for name in _FIELD.findall(_TEXT.sub("", rule)):
@@ -157,7 +157,7 @@ def _rules(schema: Schema) -> list[Mapping[str, Any]]:
 
 
 def _correlated(item: Any, old: Any, schema: Schema) -> Any:
-    """Return the old version of a list item. Only lists of type map have keys to find it by."""
+    """Return the old version of a list item, or _ABSENT. Only lists of type map identify their items."""
     if not isinstance(old, list) or not isinstance(item, dict) or schema.list_type != "map":
         return _ABSENT
     identity = [item.get(key) for key in schema.list_keys]
@@ -168,5 +168,5 @@ def _correlated(item: Any, old: Any, schema: Schema) -> Any:
 
 
 def _printed_value(case: _Case) -> Any:
-    """Return the value for the message. A message omits objects and lists."""
+    """Return the value for an error message, which omits objects and lists."""
     return OMITTED if isinstance(case.value, dict | list) else case.value

@@ -1,4 +1,4 @@
-"""The checks that kube-apiserver makes on a CustomResourceDefinition.
+"""Validation of CustomResourceDefinitions: the most important of kube-apiserver's checks.
 
 Upstream: apiextensions-apiserver, pkg/apis/apiextensions/validation/validation.go.
 """

@@ -1,4 +1,4 @@
-"""The resources that a CustomResourceDefinition serves, and the defaults and status that the server writes into it."""
+"""The resources that a CustomResourceDefinition serves, and its defaults and status."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The defaults of a new pod, and what admission adds to it: its priority and its tolerations of eviction taints."""
+"""Defaults of absent pod fields, and admission of new pods: the priority and the tolerations of eviction taints."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""The status of a pod: what a new pod starts with, its quality of service, and whether it is ready or has ended."""
+"""Pod status: its initial value, its conditions, and the quality of service class."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ def _amount(quantity: Any) -> int:
 
 
 def with_condition(status: Object, condition: Object) -> Object:
-    """Return the status with `condition` in place of the one of its type. It becomes the last condition."""
+    """Return the status with `condition` appended. It replaces an older condition of its type."""
     others = [item for item in status.get("conditions") or () if item.get("type") != condition["type"]]
     return status | {"conditions": [*others, condition]}
 

@@ -1,4 +1,4 @@
-"""The checks that kube-apiserver makes on a new or changed pod, as far as tests and demos meet them.
+"""Validation of new and changed pods: the most important of kube-apiserver's checks.
 
 Upstream: pkg/apis/core/validation/validation.go.
 """

@@ -6,7 +6,7 @@ from moorage.sandbox.kinds.custom_kinds import CustomKind
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
-# Collections of the store that code outside the table of resources names.
+# Names of store collections that several modules use.
 PODS = "pods."
 NODES = "nodes."
 NAMESPACES = "namespaces."

@@ -1,4 +1,4 @@
-"""Schemas of built-in and custom kinds behind one class, which defaulting, pruning, validation and patches share."""
+"""Schemas of kinds. Defaulting, pruning, validation and patches use the same class for built-in and custom kinds."""
 
 from collections.abc import Mapping
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""Defaulting and pruning by schema: what the API server does to an object before it validates it."""
+"""Defaulting and pruning by schema. The API server does both before it validates an object."""
 
 from typing import Any, TypeAlias
 
@@ -60,11 +60,11 @@ def _prune_fields(value: Object, schema: Schema, unknown: list[str], path: _Path
         elif schema.keeps_unknown:
             kept[name] = item
         else:
-            unknown.append(_text((path, f".{name}")))
+            unknown.append(_path_text((path, f".{name}")))
     return kept
 
 
-def _text(path: _Path) -> str:
+def _path_text(path: _Path) -> str:
     steps = []
     while path is not None:
         path, step = path

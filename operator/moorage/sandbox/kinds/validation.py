@@ -28,7 +28,7 @@ def validate(value: Any, schema: Schema, path: str = "") -> Iterator[FieldError]
     if value is None and (schema.node.get("nullable") or not schema.types):
         return
     if schema.types and not _fits(value, schema):
-        yield _wrong_type(value, schema, path)
+        yield _wrong_type_error(value, schema, path)
         return
     yield from _validate_enum(value, schema, path)
     if isinstance(value, dict):
@@ -59,15 +59,15 @@ def missing_fields(value: Any, schema: Schema, path: str = "") -> Iterator[Field
 
 def type_error(value: Any, schema: Schema, path: str = "") -> FieldError | None:
     """Return the first value of a wrong type, or None. Go cannot decode such an object; null counts as absent."""
-    found = _misfit(value, schema)
+    found = _find_wrong_value(value, schema)
     if found is None:
         return None
     steps = "".join(reversed(found.steps))
-    return _wrong_type(found.value, found.schema, f"{path}{steps}" if path else steps.lstrip("."))
+    return _wrong_type_error(found.value, found.schema, f"{path}{steps}" if path else steps.lstrip("."))
 
 
 @dataclass(slots=True)
-class _Misfit:
+class _WrongValue:
     """A value of a wrong type. `steps` is the path to it, innermost first."""
 
     value: Any
@@ -75,21 +75,21 @@ class _Misfit:
     steps: list[str]
 
 
-def _misfit(value: Any, schema: Schema) -> _Misfit | None:
+def _find_wrong_value(value: Any, schema: Schema) -> _WrongValue | None:
     if value is None:
         return None
     if schema.types and not _fits(value, schema):
-        return _Misfit(value, schema, [])
+        return _WrongValue(value, schema, [])
     if type(value) is dict:
         for name, item in value.items():
             child = schema.field(name)
-            found = None if child is None else _misfit(item, child)
+            found = None if child is None else _find_wrong_value(item, child)
             if found is not None:
                 found.steps.append(f".{name}")
                 return found
     elif type(value) is list and schema.items is not None:
         for index, item in enumerate(value):
-            found = _misfit(item, schema.items)
+            found = _find_wrong_value(item, schema.items)
             if found is not None:
                 found.steps.append(f"[{index}]")
                 return found
@@ -100,7 +100,7 @@ def _fits(value: Any, schema: Schema) -> bool:
     return _NAMES.get(type(value)) in schema.types or any(_CHECKS[name](value) for name in schema.types)
 
 
-def _wrong_type(value: Any, schema: Schema, path: str) -> FieldError:
+def _wrong_type_error(value: Any, schema: Schema, path: str) -> FieldError:
     wanted = ",".join(sorted(schema.types)) if len(schema.types) > 1 else next(iter(schema.types))
     detail = f'{path or "<nil>"} in body must be of type {wanted}: "{_type_name(value)}"'
     return FieldError(path or "<nil>", "FieldValueTypeInvalid", _type_name(value), detail)
@@ -122,10 +122,9 @@ def _validate_object(value: dict[str, Any], schema: Schema, path: str) -> Iterat
     for name in schema.node.get("required") or ():
         if name not in value:
             yield FieldError(_join(path, name), "FieldValueRequired")
-    limit = schema.node.get("maxProperties")
+    limit, least = schema.node.get("maxProperties"), schema.node.get("minProperties")
     if limit is not None and len(value) > limit:
         yield _too_many(path, len(value), limit)
-    least = schema.node.get("minProperties")
     if least is not None and len(value) < least:
         yield _invalid(path, value, f"should have at least {least} properties")
     for name, item in value.items():
@@ -135,10 +134,9 @@ def _validate_object(value: dict[str, Any], schema: Schema, path: str) -> Iterat
 
 
 def _validate_list(value: list[Any], schema: Schema, path: str) -> Iterator[FieldError]:
-    limit = schema.node.get("maxItems")
+    limit, least = schema.node.get("maxItems"), schema.node.get("minItems")
     if limit is not None and len(value) > limit:
         yield _too_many(path, len(value), limit)
-    least = schema.node.get("minItems")
     if least is not None and len(value) < least:
         yield _invalid(path, len(value), f"should have at least {least} items")
     if schema.items is not None:

@@ -1,4 +1,7 @@
-"""Serving of custom kinds: keeps the served resources equal to the CustomResourceDefinitions in the store."""
+"""Serving of custom kinds: updates the served resources when a CustomResourceDefinition changes.
+
+Upstream: apiextensions-apiserver, pkg/controller/establish/establishing_controller.go.
+"""
 
 from dataclasses import dataclass
 
@@ -13,7 +16,7 @@ from moorage.sandbox.storage.store import Record, Store
 
 @dataclass(frozen=True, slots=True)
 class EstablishingController:
-    """Establishes custom kinds in the same write, where kube-apiserver's controller takes a moment."""
+    """Establishes custom kinds in the write of their definition. Upstream's controller does it a moment later."""
 
     store: Store
     resources: ServedResources

@@ -1,4 +1,4 @@
-"""Decoding of a request's body to an object of the stored version, with the field validation that the client wants."""
+"""Decoding of request bodies to objects of the stored version, with field validation."""
 
 from typing import Any
 

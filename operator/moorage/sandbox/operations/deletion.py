@@ -21,7 +21,7 @@ _RETURNS_OBJECT = frozenset({"Pod", "Service", "ServiceAccount", "PersistentVolu
 
 
 def delete(registry: ObjectRegistry, target: Target, options: DeleteOptions) -> Object:
-    """Delete one object. Returns the object if it still exists or its kind says so, else a Status."""
+    """Delete one object. Returns the object if it still exists or is of a kind in _RETURNS_OBJECT, else a Status."""
     record = registry.get(target)
     check_preconditions(target, record, options)
     resource = target.resource
@@ -54,7 +54,7 @@ def check_preconditions(target: Target, record: Record, options: DeleteOptions) 
 
 
 def _failed_precondition(target: Target, why: str) -> StatusError:
-    """Return a 409 that names the kind and no group. Only here, upstream does not name the plural."""
+    """Return a 409 with the kind and without the group. Everywhere else, upstream names the plural."""
     return conflict(target.resource.kind, "", target.name, why)
 
 

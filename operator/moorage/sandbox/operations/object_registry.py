@@ -100,7 +100,7 @@ class ObjectRegistry:
         return self.replace(target, decode_body(self.schemas, target, new, options), old, options), False
 
     def replace(self, target: Target, new: Object, old: Record, options: WriteOptions, *, track: bool = True) -> Record:
-        """Validate and store a new version of an object, if it differs. `track` False: its field owners are set."""
+        """Validate a new version of an object and store it if it differs. `track` False keeps its managedFields."""
         resource = target.resource
         check_update_preconditions(target, new, old)
         keep_system_metadata(new, old.obj)

@@ -20,7 +20,7 @@ from moorage.sandbox.operations.targets import Target
 from moorage.sandbox.storage.store import Record
 
 _VIOLATION = "Cannot evict pod as it would violate the pod's disruption budget."
-_RETRY_SECONDS = 10  # what upstream asks for while the controller has not counted a budget
+_RETRY_SECONDS = 10  # upstream's Retry-After while the controller has not counted the budget
 
 
 def evict(registry: ObjectRegistry, target: Target, body: Any) -> Object:

@@ -1,4 +1,4 @@
-"""What differs between kinds when an object is created or updated. `object_registry.py` does what all share.
+"""The differences between kinds in creations and updates. `object_registry.py` holds the common part.
 
 Upstream: the Strategy types in pkg/registry/*/*/strategy.go.
 """

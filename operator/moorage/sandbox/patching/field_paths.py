@@ -1,4 +1,4 @@
-"""Sets of field paths, which say what parts of an object a manager owns, and their form as metav1.FieldsV1.
+"""Sets of field paths, which name the parts of an object that a manager owns, and their form as metav1.FieldsV1.
 
 A path is a tuple of FieldsV1 keys: `f:name` is a field, `k:{"name":"a"}` the list item with that key, `v:"x"` the item
 of a set. Upstream: structured-merge-diff, fieldpath/.
@@ -125,7 +125,7 @@ def from_fields_v1(node: Object, prefix: Path = ()) -> Iterator[Path]:
 
 
 def _canonical(element: str) -> str:
-    """Return an item's key with its fields sorted, as `item_key` writes it. Clients may write another order."""
+    """Return an item's key with sorted fields, as `item_key` writes it. Clients may use another order."""
     if element[:2] not in {"k:", "v:"}:
         return element
     value = decode(element[2:].encode())

@@ -1,4 +1,4 @@
-"""JSON patches (RFC 6902), applied by the library jsonpatch, with kube-apiserver's refusals."""
+"""JSON patches (RFC 6902). The library jsonpatch applies them; the errors are kube-apiserver's."""
 
 from http import HTTPStatus
 from typing import Any

@@ -12,7 +12,7 @@ APPLY, UPDATE = "Apply", "Update"
 
 @dataclass(frozen=True, slots=True)
 class FieldManager:
-    """The identity of one entry. One name has several entries if it applies and updates, or writes the status too."""
+    """The identity of one entry. A name can have several: for apply and update, and for the status."""
 
     name: str
     operation: str

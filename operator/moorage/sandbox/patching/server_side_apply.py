@@ -121,7 +121,7 @@ def _item_name(element: str) -> str:
 
 
 def _unowned(candidates: frozenset[Path], owners: Owners) -> set[Path]:
-    """Return the candidates for removal that no manager owns, and no manager owns a field below."""
+    """Return the candidates that no manager owns, neither themselves nor a field below them."""
     kept: set[Path] = set()
     for paths in owners.values():
         for path in paths:

@@ -1,4 +1,4 @@
-"""The garbage collector and the namespace controller of kube-controller-manager, as far as deletions need them."""
+"""The parts of kube-controller-manager's garbage collector and namespace controller that deletions need."""
 
 from typing import Self
 

@@ -28,6 +28,9 @@ nodeGroups:
 """
 """A minimal file of node groups, for error messages."""
 
+ZONE_LABEL, REGION_LABEL = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
+INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
+LIFECYCLE_LABEL = "eks.amazonaws.com/capacityType"
 _MIB = 1024**2
 _NODE_NETWORK_MASK = 2**23 - 1  # 10.0.0.0/9
 _CAPACITY_TYPES = {"on-demand": "ON_DEMAND", "spot": "SPOT", "capacity-block": "CAPACITY_BLOCK"}
@@ -84,7 +87,7 @@ class NodeGroup(_Model):
     images: tuple[GroupImage, ...] = ()
 
     def nodes(self) -> Iterator[Object]:
-        """Yield the group's Node objects, one zone after the other."""
+        """Yield the group's Node objects, each in the next zone."""
         for index in range(self.count):
             yield self._node(f"{self.name}-{index}", self.zones[index % len(self.zones)] if self.zones else "")
 
@@ -100,12 +103,12 @@ class NodeGroup(_Model):
     def _labels(self, name: str, zone: str) -> dict[str, str]:
         labels = {
             "kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
-            "node.kubernetes.io/instance-type": self.instance_type, "eks.amazonaws.com/nodegroup": self.name,
+            INSTANCE_TYPE_LABEL: self.instance_type, "eks.amazonaws.com/nodegroup": self.name,
         }  # fmt: skip
         if zone:
-            labels |= {"topology.kubernetes.io/zone": zone, "topology.kubernetes.io/region": zone[:-1]}
+            labels |= {ZONE_LABEL: zone, REGION_LABEL: zone[:-1]}
         if self.lifecycle:
-            labels["eks.amazonaws.com/capacityType"] = _CAPACITY_TYPES[self.lifecycle]
+            labels[LIFECYCLE_LABEL] = _CAPACITY_TYPES[self.lifecycle]
         if self.gpus:
             prefix = self.gpus.resource
             labels |= {f"{prefix}.count": str(self.gpus.count), f"{prefix}.present": "true"}
