@@ -7,16 +7,16 @@ import pytest
 
 from controlplane.launcher import ControlPlane
 from moorage.sandbox.api_server import SandboxServer
-from sandbox.kube_api import KubeApi, connect, until, widget_definition
+from sandbox.api_objects import widget_definition
+from sandbox.kube_api import DEFINITIONS, KubeApi, connect, until
 
-DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 GROUP = "contract.example.dev"
 WIDGETS = f"/apis/{GROUP}/v1/widgets"
 
 
 @pytest.fixture(params=["sandbox", pytest.param("kube-apiserver", marks=pytest.mark.controlplane)])
 async def api(request: pytest.FixtureRequest) -> AsyncIterator[KubeApi]:
-    """Both kinds of API server, with an empty namespace."""
+    """A client of each API server, the sandbox and kube-apiserver, with an empty namespace."""
     namespace = f"test-{uuid.uuid4().hex[:8]}"
     if request.param == "sandbox":
         async with SandboxServer(kubelet=False) as server, connect(server.url, server.token, namespace) as found:
@@ -29,9 +29,9 @@ async def api(request: pytest.FixtureRequest) -> AsyncIterator[KubeApi]:
 
 @pytest.fixture
 async def widgets(api: KubeApi) -> AsyncIterator[str]:
-    """The path of a custom kind's collection, empty. The real server keeps the kind from test to test."""
-    made = await api.create(DEFINITIONS, widget_definition(GROUP))
-    assert made.code in {201, 409}, made.message
+    """The path of an empty collection of a custom kind. kube-apiserver keeps the kind between tests."""
+    created = await api.create(DEFINITIONS, widget_definition(GROUP))
+    assert created.code in {201, 409}, created.message
 
     async def served() -> bool:
         discovered = await api.get(f"/apis/{GROUP}/v1")
@@ -44,13 +44,13 @@ async def widgets(api: KubeApi) -> AsyncIterator[str]:
 
 @pytest.fixture
 async def sandbox() -> AsyncIterator[SandboxServer]:
-    """A sandbox with its simulations and no nodes."""
+    """A sandbox with its controllers and no nodes."""
     async with SandboxServer() as server:
         yield server
 
 
 @pytest.fixture
 async def client(sandbox: SandboxServer) -> AsyncIterator[KubeApi]:
-    """A client of that sandbox, in the default namespace."""
+    """A client of the sandbox, in the default namespace."""
     async with connect(sandbox.url, sandbox.token, "default") as found:
         yield found

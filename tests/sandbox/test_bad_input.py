@@ -1,4 +1,4 @@
-"""Whatever a client sends, it gets an answer: an object, or a Status that says what is wrong."""
+"""Damaged bodies: every write ends with an object or with a Status below 500."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from moorage.sandbox.operations.pod_eviction import evict
 from moorage.sandbox.operations.targets import Target
 from moorage.sandbox.simulation.initial_objects import create_initial_objects
 from moorage.sandbox.storage.store import Record, Store
-from sandbox.kube_api import APPLY, JSON_PATCH, MERGE, STRATEGIC, Object, binding, pod, widget_definition
+from sandbox.api_objects import binding, pod, widget_definition
+from sandbox.kube_api import APPLY, JSON_PATCH, MERGE, STRATEGIC, Object
 
 FEW = settings(max_examples=40, deadline=None)
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
@@ -74,8 +75,8 @@ def cluster() -> ObjectRegistry:
 
 
 @contextmanager
-def emptied(registry: ObjectRegistry, obj: Object) -> Iterator[ObjectRegistry]:
-    """Take away what an example leaves behind."""
+def cleaned(registry: ObjectRegistry, obj: Object) -> Iterator[ObjectRegistry]:
+    """Delete the objects that an example creates."""
     collection = target_of(registry, obj).resource.collection
     before = {key_of(record.obj) for record in registry.store.records(collection)}
     try:
@@ -102,7 +103,7 @@ def paths_in(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
 
 @st.composite
 def damaged(draw: st.DrawFn, obj: Object) -> Object:
-    """Replace or drop some parts of an object."""
+    """Replace or remove some parts of an object."""
     result = copy(obj)
     for path in draw(st.lists(st.sampled_from(list(paths_in(obj))), min_size=1, max_size=3)):
         parent = result
@@ -114,13 +115,13 @@ def damaged(draw: st.DrawFn, obj: Object) -> Object:
             else:
                 del parent[path[-1]]
         except (KeyError, IndexError, TypeError):
-            continue  # an earlier replacement took this part away
+            continue  # an earlier replacement removed this part
     found: Object = result
     return found
 
 
-def refusal(action: Callable[[], object]) -> int:
-    """The code of the Status that an action ends in, 0 if it ends well."""
+def error_code(action: Callable[[], object]) -> int:
+    """Return the code of the StatusError that an action raises, 0 if it raises none."""
     try:
         action()
     except StatusError as error:
@@ -131,13 +132,15 @@ def refusal(action: Callable[[], object]) -> int:
 @pytest.mark.parametrize("obj", OBJECTS, ids=lambda obj: obj["kind"])
 @given(data=st.data())
 @FEW
-def test_damaged_object_is_taken_or_refused(obj: Object, data: st.DataObject) -> None:
+def test_damaged_object_is_created_or_refused(obj: Object, data: st.DataObject) -> None:
     body = data.draw(damaged(obj))
-    with emptied(cluster(), obj) as registry:
-        made: list[Record] = []
-        code = refusal(lambda: made.append(registry.create(target_of(registry, obj), body, WriteOptions(named=True))))
+    with cleaned(cluster(), obj) as registry:
+        created: list[Record] = []
+        code = error_code(
+            lambda: created.append(registry.create(target_of(registry, obj), body, WriteOptions(named=True)))
+        )
         assert code == 0 or 400 <= code < 500
-        for record in made:
+        for record in created:
             resource = target_of(registry, obj).resource
             table = Tables(lambda: NOW).table(resource, [record], {}, "Object")
             assert len(table["rows"][0]["cells"]) == len(table["columnDefinitions"])
@@ -147,13 +150,13 @@ def test_damaged_object_is_taken_or_refused(obj: Object, data: st.DataObject) ->
 @pytest.mark.parametrize("obj", [FULL_POD, WIDGET, NODE], ids=lambda obj: obj["kind"])
 @given(data=st.data())
 @FEW
-def test_damaged_patch_is_taken_or_refused(obj: Object, content_type: str, data: st.DataObject) -> None:
+def test_damaged_patch_is_applied_or_refused(obj: Object, content_type: str, data: st.DataObject) -> None:
     body = data.draw(damaged(obj))
     subresource = data.draw(st.sampled_from(["", "status"]))
-    with emptied(cluster(), obj) as registry:
+    with cleaned(cluster(), obj) as registry:
         registry.create(target_of(registry, obj), obj, WriteOptions())
         target = target_of(registry, obj, name=obj["metadata"]["name"], subresource=subresource)
-        code = refusal(lambda: registry.patch(target, content_type, body, WriteOptions(named=True, force=True)))
+        code = error_code(lambda: registry.patch(target, content_type, body, WriteOptions(named=True, force=True)))
         assert code == 0 or 400 <= code < 500
 
 
@@ -169,22 +172,22 @@ OPERATION = st.fixed_dictionaries(
 
 @given(operations=st.lists(st.one_of(JUNK, OPERATION), max_size=3))
 @FEW
-def test_damaged_json_patch_is_taken_or_refused(operations: list[Any]) -> None:
-    with emptied(cluster(), WIDGET) as registry:
+def test_damaged_json_patch_is_applied_or_refused(operations: list[Any]) -> None:
+    with cleaned(cluster(), WIDGET) as registry:
         registry.create(target_of(registry, WIDGET), WIDGET, WriteOptions())
         target = target_of(registry, WIDGET, name="w")
-        code = refusal(lambda: registry.patch(target, JSON_PATCH, operations, WriteOptions()))
+        code = error_code(lambda: registry.patch(target, JSON_PATCH, operations, WriteOptions()))
         assert code == 0 or 400 <= code < 500
 
 
 @pytest.mark.parametrize("verb", [bind, evict])
 @given(data=st.data())
 @FEW
-def test_damaged_binding_or_eviction_is_done_or_refused(
+def test_damaged_binding_or_eviction_succeeds_or_is_refused(
     verb: Callable[[ObjectRegistry, Target, Any], Object], data: st.DataObject
 ) -> None:
     body = data.draw(st.one_of(JUNK, damaged(binding("p", "n", annotations={"a": "b"}))))
-    with emptied(cluster(), FULL_POD) as registry:
+    with cleaned(cluster(), FULL_POD) as registry:
         registry.create(target_of(registry, FULL_POD), pod("p"), WriteOptions())
-        code = refusal(lambda: verb(registry, target_of(registry, FULL_POD, name="p"), body))
+        code = error_code(lambda: verb(registry, target_of(registry, FULL_POD, name="p"), body))
         assert code == 0 or 400 <= code <= 500

@@ -1,4 +1,4 @@
-"""The demo: what the examples promise is checked, and it leaves nothing behind."""
+"""The demo: it checks the examples' placements, and removes its processes and files."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from moorage.sandbox.demo.demo_report import INSTANCE_TYPE, LIFECYCLE, ZONE
 from moorage.sandbox.demo.expectations import GPU, failed_expectations
+from moorage.sandbox.simulation.node_groups import INSTANCE_TYPE_LABEL, LIFECYCLE_LABEL, ZONE_LABEL
 
 Manifest = dict[str, Any]
 
 
 def node(name: str, zone: str, lifecycle: str = "SPOT", instance_type: str = "c5.large", gpus: int = 0) -> Manifest:
-    labels = {ZONE: zone, LIFECYCLE: lifecycle, INSTANCE_TYPE: instance_type}
+    labels = {ZONE_LABEL: zone, LIFECYCLE_LABEL: lifecycle, INSTANCE_TYPE_LABEL: instance_type}
     return {"metadata": {"name": name, "labels": labels}, "status": {"allocatable": {GPU: str(gpus)} if gpus else {}}}
 
 
@@ -28,7 +28,7 @@ NODES = [
     node("other", "c", instance_type="m5.large"),
     node("gpus", "a", "ON_DEMAND", "g6.large", gpus=4),
 ]
-AS_PROMISED = {
+EXPECTED = {
     "batch-1": "spot",
     "batch-2": "other",
     "ledger-1": "dear",
@@ -54,16 +54,16 @@ def pods(places: dict[str, str]) -> list[Manifest]:
     ]
 
 
-def test_examples_that_keep_their_promises_are_not_mentioned() -> None:
-    assert failed_expectations(pods(AS_PROMISED), NODES) == []
+def test_expected_placements_give_no_failure() -> None:
+    assert failed_expectations(pods(EXPECTED), NODES) == []
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "failure"),
     [
         ({"batch-2": "dear"}, "batch-* run on spot nodes; batch-1 is on spot, batch-2 is on dear"),
         ({"ledger-1": "spot"}, "ledger-* run on-demand; ledger-1 is on spot"),
-        ({"web-2": "spot"}, "web-* are even over the zones"),
+        ({"web-2": "spot"}, "web-* are spread evenly over the zones"),
         ({"train-2": "spot"}, "train-* share a node"),
         ({"prepare-1": "gpus"}, "prepare-1 runs on a node without GPUs"),
         ({"packed-2": "other"}, "packed-* share a node"),
@@ -73,13 +73,13 @@ def test_examples_that_keep_their_promises_are_not_mentioned() -> None:
         ({"api-2": ""}, "api-2 was refused, but its example says that it runs"),
     ],
 )
-def test_a_broken_promise_is_named(changed: dict[str, str], said: str) -> None:
-    [broken] = failed_expectations(pods(AS_PROMISED | changed), NODES)
-    assert said in broken
+def test_wrong_placement_gives_one_failure_that_names_it(changed: dict[str, str], failure: str) -> None:
+    [failed] = failed_expectations(pods(EXPECTED | changed), NODES)
+    assert failure in failed
 
 
 @pytest.mark.slow
-def test_sigterm_takes_down_operator_and_folder(tmp_path: Path) -> None:
+def test_sigterm_ends_the_operator_and_removes_the_folder(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "moorage", "demo", "--keep"]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as process:

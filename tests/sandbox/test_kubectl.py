@@ -1,4 +1,4 @@
-"""kubectl against the sandbox: what a user types, and what comes back."""
+"""kubectl commands against the sandbox, and their output."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import pytest
 
 from moorage.sandbox.api_server import SandboxServer
 from moorage.sandbox.simulation.node_groups import load_node_groups
-from sandbox.kube_api import binding, connect, until, widget_definition
+from sandbox.api_objects import binding, widget_definition
+from sandbox.kube_api import connect, until
 
-LIST_AND_WATCH = 3  # the creation before them included
+LIST_AND_WATCH = 3  # and the creation before them
 KUBECTL = Path(sysconfig.get_path("scripts")) / "kubectl"
 NODES = """
 nodeGroups:
@@ -37,7 +38,7 @@ spec: {weight: %d}
 
 
 class Kubectl:
-    """Runs kubectl in a home of its own."""
+    """Runs kubectl with its own home directory."""
 
     def __init__(self, home: Path, server: SandboxServer) -> None:
         self.server = server
@@ -62,7 +63,7 @@ class Kubectl:
         return await self("apply", "-f", "-", *arguments, stdin=manifest, fails=fails)
 
     async def bind(self, pod: str, node: str) -> None:
-        """Bind a pod as a scheduler does, and wait until it runs."""
+        """Bind a pod, and wait until it runs."""
         async with connect(self.server.url, self.server.token, "default") as api:
             await api.create(f"{api.pods}/{pod}/binding", binding(pod, node))
         await self("wait", "--for=condition=Ready", f"pod/{pod}", "--timeout=10s")
@@ -75,7 +76,7 @@ async def kubectl(tmp_path: Path) -> AsyncIterator[Kubectl]:
         yield Kubectl(tmp_path, server)
 
 
-async def test_apply_creates_configures_and_leaves_alone(kubectl: Kubectl) -> None:
+async def test_apply_reports_created_unchanged_and_configured(kubectl: Kubectl) -> None:
     assert await kubectl.apply(WIDGET % 1) == "widget.example.dev/w created\n"
     assert await kubectl.apply(WIDGET % 1) == "widget.example.dev/w unchanged\n"
     assert await kubectl.apply(WIDGET % 2) == "widget.example.dev/w configured\n"
@@ -90,7 +91,7 @@ async def test_apply_of_a_pod_is_idempotent(kubectl: Kubectl) -> None:
     assert await kubectl("get", "pods", "-l", "app=shop", "-o", "name") == "pod/web\n"
 
 
-async def test_apply_refuses_a_typo_by_its_path(kubectl: Kubectl) -> None:
+async def test_apply_refuses_an_unknown_field_with_its_path(kubectl: Kubectl) -> None:
     refused = await kubectl.apply(WIDGET.replace("weight", "wieght") % 1, fails=True)
     assert 'strict decoding error: unknown field "spec.wieght"' in refused
 
@@ -103,7 +104,7 @@ async def test_apply_shows_why_an_object_is_invalid(kubectl: Kubectl) -> None:
     )
 
 
-async def test_server_side_apply_reports_conflicts_and_takes_over(kubectl: Kubectl) -> None:
+async def test_server_side_apply_reports_conflicts_and_can_force_them(kubectl: Kubectl) -> None:
     assert await kubectl.apply(WIDGET % 1, "--server-side") == "widget.example.dev/w serverside-applied\n"
     refused = await kubectl.apply(WIDGET % 2, "--server-side", "--field-manager=other", fails=True)
     assert 'conflict with "kubectl": .spec.weight' in refused
@@ -111,13 +112,13 @@ async def test_server_side_apply_reports_conflicts_and_takes_over(kubectl: Kubec
     assert await kubectl("get", "wd", "w", "-o", "jsonpath={.spec.weight}") == "2"
 
 
-async def test_pod_moves_from_apply_to_server_side_apply(kubectl: Kubectl) -> None:
+async def test_server_side_apply_takes_over_a_pod_of_client_side_apply(kubectl: Kubectl) -> None:
     await kubectl.apply(POD)
     assert await kubectl.apply(POD, "--server-side") == "pod/web serverside-applied\n"
     assert await kubectl.apply(POD, "--server-side") == "pod/web serverside-applied\n"
 
 
-async def test_get_prints_the_usual_columns(kubectl: Kubectl) -> None:
+async def test_get_prints_the_columns_of_pods_and_nodes(kubectl: Kubectl) -> None:
     await kubectl.apply(POD)
     await kubectl.bind("web", "m5-1")
     lines = (await kubectl("get", "pods", "-o", "wide")).splitlines()
@@ -160,7 +161,7 @@ async def test_describe_shows_a_pods_events(kubectl: Kubectl) -> None:
     assert events[1].split()[1:4] == ["Normal", "Scheduled", "pod/web"]
 
 
-async def test_describe_adds_up_a_nodes_pods(kubectl: Kubectl) -> None:
+async def test_describe_sums_the_requests_of_a_nodes_pods(kubectl: Kubectl) -> None:
     await kubectl.apply(POD)
     await kubectl.bind("web", "m5-1")
     described = await kubectl("describe", "node", "m5-1")
@@ -237,14 +238,14 @@ async def test_watch_prints_changes(kubectl: Kubectl) -> None:
     assert states[-1] == "Running"
 
 
-async def test_namespace_is_emptied_when_it_is_deleted(kubectl: Kubectl) -> None:
+async def test_deletion_of_a_namespace_deletes_its_objects(kubectl: Kubectl) -> None:
     await kubectl.apply("{apiVersion: v1, kind: Namespace, metadata: {name: team}}")
     await kubectl.apply(POD, "--namespace=team")
     assert 'namespace "team" deleted' in await kubectl("delete", "namespace", "team")
     assert await kubectl("get", "pods", "--all-namespaces", "-o", "name") == ""
 
 
-async def test_definition_is_installed_and_removed_with_its_objects(kubectl: Kubectl) -> None:
+async def test_deletion_of_a_definition_deletes_its_objects(kubectl: Kubectl) -> None:
     definition = json.dumps(widget_definition("other.dev"))
     await kubectl.apply(definition)
     await kubectl("wait", "--for=condition=Established", "crd/widgets.other.dev", "--timeout=10s")
@@ -259,14 +260,14 @@ async def test_resources_are_listed_with_their_short_names(kubectl: Kubectl) -> 
     assert ["pods", "po", "v1", "true", "Pod"] in lines
 
 
-async def test_typed_commands_are_understood(kubectl: Kubectl) -> None:
+async def test_commands_that_send_protobuf_succeed(kubectl: Kubectl) -> None:
     assert await kubectl("create", "namespace", "team") == "namespace/team created\n"
     assert await kubectl("auth", "can-i", "create", "pods/binding") == "yes\n"
     await kubectl("create", "configmap", "settings", "--from-literal=a=b", "--namespace=team")
     assert await kubectl("get", "cm", "settings", "-n", "team", "-o", "jsonpath={.data}") == '{"a":"b"}'
 
 
-async def test_drain_evicts_and_obeys_budgets(kubectl: Kubectl) -> None:
+async def test_drain_evicts_pods_and_respects_budgets(kubectl: Kubectl) -> None:
     await kubectl.apply(POD)
     await kubectl.bind("web", "m5-0")
     budget = """
@@ -284,13 +285,13 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
     assert "NotFound" in await kubectl("get", "pod", "web", fails=True)
 
 
-async def test_create_takes_a_list(kubectl: Kubectl) -> None:
+async def test_create_accepts_a_list(kubectl: Kubectl) -> None:
     items = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}} for name in ("a", "b")]
     listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
     assert await kubectl("create", "-f", "-", stdin=listed) == "configmap/a created\nconfigmap/b created\n"
 
 
-async def test_kinds_that_are_not_read_from_protobuf_are_refused_with_the_way_round(kubectl: Kubectl) -> None:
+async def test_unknown_protobuf_kind_is_refused_with_an_alternative_command(kubectl: Kubectl) -> None:
     create = ("create", "deployment", "shop", "--image=nginx")
     assert "--dry-run=client -o yaml | kubectl apply -f -" in await kubectl(*create, fails=True)
     manifest = await kubectl(*create, "--dry-run=client", "-o", "yaml")

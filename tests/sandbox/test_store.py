@@ -5,7 +5,7 @@ import pytest
 from moorage.sandbox.objects import Object
 from moorage.sandbox.storage.store import Change, Compacted, StaleRevision, Store, Watcher
 
-PLACE = "pods."
+COLLECTION = "pods."
 
 
 def obj(name: str, namespace: str = "default", **fields: object) -> Object:
@@ -13,7 +13,7 @@ def obj(name: str, namespace: str = "default", **fields: object) -> Object:
 
 
 class Follower:
-    """A watcher that counts how often it was woken."""
+    """A watcher that counts its wake-ups."""
 
     def __init__(self) -> None:
         self.wakes = 0
@@ -27,108 +27,108 @@ class Follower:
 
 
 def names(store: Store, revision: int | None = None) -> list[str]:
-    records = store.records(PLACE) if revision is None else store.records_at(PLACE, revision)
+    records = store.records(COLLECTION) if revision is None else store.records_at(COLLECTION, revision)
     return [record.obj["metadata"]["name"] for record in records]
 
 
 def test_one_counter_numbers_all_writes() -> None:
     store = Store()
-    first = store.create(PLACE, obj("a"))
+    first = store.create(COLLECTION, obj("a"))
     second = store.create("nodes.", obj("n", namespace=""))
-    third = store.delete(PLACE, ("default", "a"))
+    third = store.delete(COLLECTION, ("default", "a"))
     assert [first.revision, second.revision, third.revision] == [2, 3, 4]
     assert third.obj["metadata"]["resourceVersion"] == "4"
 
 
-def test_taken_key_cannot_be_created() -> None:
+def test_create_of_an_existing_key_fails() -> None:
     store = Store()
-    store.create(PLACE, obj("a"))
+    store.create(COLLECTION, obj("a"))
     with pytest.raises(KeyError):
-        store.create(PLACE, obj("a"))
+        store.create(COLLECTION, obj("a"))
 
 
 def test_update_needs_the_current_version() -> None:
     store = Store()
-    old = store.create(PLACE, obj("a"))
-    store.update(PLACE, obj("a", x=1), old)
+    old = store.create(COLLECTION, obj("a"))
+    store.update(COLLECTION, obj("a", x=1), old)
     with pytest.raises(StaleRevision):
-        store.update(PLACE, obj("a", x=2), old)
+        store.update(COLLECTION, obj("a", x=2), old)
 
 
-def test_deletion_leaves_the_stored_version_as_it_was() -> None:
+def test_deletion_does_not_change_the_previous_version() -> None:
     store = Store()
-    before = store.create(PLACE, obj("a"))
-    store.delete(PLACE, ("default", "a"))
+    before = store.create(COLLECTION, obj("a"))
+    store.delete(COLLECTION, ("default", "a"))
     assert before.obj["metadata"]["resourceVersion"] == "2"
 
 
-def test_lists_are_ordered_and_by_namespace() -> None:
+def test_list_is_ordered_and_can_select_a_namespace() -> None:
     store = Store()
     for name, namespace in (("b", "y"), ("a", "y"), ("c", "x")):
-        store.create(PLACE, obj(name, namespace))
+        store.create(COLLECTION, obj(name, namespace))
     assert names(store) == ["c", "a", "b"]
-    assert [record.obj["metadata"]["name"] for record in store.records(PLACE, "y")] == ["a", "b"]
+    assert [record.obj["metadata"]["name"] for record in store.records(COLLECTION, "y")] == ["a", "b"]
 
 
-def test_past_list_undoes_later_writes() -> None:
+def test_list_of_a_past_revision_ignores_later_writes() -> None:
     store = Store()
-    kept = store.create(PLACE, obj("kept"))
-    store.create(PLACE, obj("gone"))
+    kept = store.create(COLLECTION, obj("kept"))
+    store.create(COLLECTION, obj("gone"))
     moment = store.revision
-    store.update(PLACE, obj("kept", changed=True), kept)
-    store.delete(PLACE, ("default", "gone"))
-    store.create(PLACE, obj("new"))
+    store.update(COLLECTION, obj("kept", changed=True), kept)
+    store.delete(COLLECTION, ("default", "gone"))
+    store.create(COLLECTION, obj("new"))
     assert names(store, moment) == ["gone", "kept"]
-    assert "changed" not in store.records_at(PLACE, moment)[1].obj
+    assert "changed" not in store.records_at(COLLECTION, moment)[1].obj
 
 
-def test_watch_replays_and_follows() -> None:
+def test_watch_replays_past_changes_and_follows_new_ones() -> None:
     store = Store()
-    store.create(PLACE, obj("a"))
+    store.create(COLLECTION, obj("a"))
     moment = store.revision
-    store.create(PLACE, obj("b"))
+    store.create(COLLECTION, obj("b"))
     follower = Follower()
-    store.watch(PLACE, moment, follower.watcher)
-    store.delete(PLACE, ("default", "a"))
+    store.watch(COLLECTION, moment, follower.watcher)
+    store.delete(COLLECTION, ("default", "a"))
     assert follower.seen() == [("ADDED", "b"), ("DELETED", "a")]
     assert follower.wakes == 2
 
 
-def test_watch_sees_only_its_place_and_ends() -> None:
+def test_watch_gets_only_its_collection_until_it_ends() -> None:
     store = Store()
     follower = Follower()
-    store.watch(PLACE, store.revision, follower.watcher)
+    store.watch(COLLECTION, store.revision, follower.watcher)
     store.create("nodes.", obj("n", namespace=""))
-    store.unwatch(PLACE, follower.watcher)
-    store.create(PLACE, obj("a"))
+    store.unwatch(COLLECTION, follower.watcher)
+    store.create(COLLECTION, obj("a"))
     assert follower.seen() == []
 
 
-def test_history_is_bounded_and_says_when_it_is_too_short() -> None:
+def test_history_is_bounded_and_older_watches_raise_compacted() -> None:
     store = Store(history=2)
     moments = []
     for name in "abc":
         moments.append(store.revision)
-        store.create(PLACE, obj(name))
+        store.create(COLLECTION, obj(name))
     with pytest.raises(Compacted, match="too old resource version: 1 "):
-        store.watch(PLACE, moments[0], Follower().watcher)
+        store.watch(COLLECTION, moments[0], Follower().watcher)
     follower = Follower()
-    store.watch(PLACE, moments[1], follower.watcher)
+    store.watch(COLLECTION, moments[1], follower.watcher)
     assert follower.seen() == [("ADDED", "b"), ("ADDED", "c")]
 
 
-def test_compaction_forgets_everything_but_now() -> None:
+def test_compaction_drops_all_past_revisions() -> None:
     store = Store()
-    store.create(PLACE, obj("a"))
+    store.create(COLLECTION, obj("a"))
     before = store.revision
-    store.create(PLACE, obj("b"))
+    store.create(COLLECTION, obj("b"))
     store.compact()
     with pytest.raises(Compacted):
-        store.records_at(PLACE, before)
-    store.watch(PLACE, store.revision, Follower().watcher)
+        store.records_at(COLLECTION, before)
+    store.watch(COLLECTION, store.revision, Follower().watcher)
 
 
-def test_versions_are_encoded_once() -> None:
-    record = Store().create(PLACE, obj("a"))
+def test_version_is_encoded_once() -> None:
+    record = Store().create(COLLECTION, obj("a"))
     assert record.json() is record.json()
     assert isinstance(Change("ADDED", record, None).lines, dict)

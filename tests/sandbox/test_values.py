@@ -1,4 +1,4 @@
-"""Quantities, ages and JSON paths: small values that many outputs are made of."""
+"""Small values of many responses: quantities, ages, JSON paths, events and protobuf messages."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ from moorage.sandbox.kinds.served_resources import ServedResources
         ("100n", "100n"),
     ],
 )
-def test_canonical_quantities(given_as: Any, expected: str) -> None:
+def test_quantity_has_its_canonical_form(given_as: Any, expected: str) -> None:
     assert canonical(given_as) == expected
 
 
 @given(number=st.integers(0, 10**12), suffix=st.sampled_from(["", "m", "k", "M", "Ki", "Mi", "Gi"]))
-def test_canonical_form_means_the_same_and_stays(number: int, suffix: str) -> None:
+def test_canonical_form_keeps_the_value_and_is_stable(number: int, suffix: str) -> None:
     found = canonical(f"{number}{suffix}")
     assert nano_value(found) == nano_value(f"{number}{suffix}")
     assert canonical(found) == found
 
 
 @pytest.mark.parametrize("text", ["", "1 Gi", "x", "--1", "1Kib", "1e", "NaN"])
-def test_what_is_no_quantity_is_refused(text: str) -> None:
+def test_malformed_quantity_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError, match="quantities must match the regular expression"):
         canonical(text)
 
@@ -88,7 +88,7 @@ def test_ages_are_printed_as_kubectl_does(seconds: int, expected: str) -> None:
         (".spec.a.b", []),
     ],
 )
-def test_json_paths(path: str, expected: list[Any]) -> None:
+def test_json_path_finds_values(path: str, expected: list[Any]) -> None:
     items = [{"name": "p", "value": 1}, {"name": "q", "value": 2}]
     assert jsonpath.evaluate({"spec": {"a": 1}, "items": items, "labels": {"a.b/c": "x"}}, path) == expected
 
@@ -113,7 +113,7 @@ def test_damaged_protobuf_is_a_value_error(data: bytes) -> None:
         protobuf.decode(protobuf.MAGIC + data)
     except (ValueError, protobuf.UnknownMessageError):
         return
-    pytest.fail("forty random bytes cannot be an object")
+    pytest.fail("forty random bytes were decoded as an object")
 
 
 def test_all_served_kinds_have_a_schema() -> None:

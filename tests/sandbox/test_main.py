@@ -1,6 +1,6 @@
-"""`moorage sandbox`: its kubeconfig, which is never another's, and how it ends."""
+"""The command `moorage sandbox`: its kubeconfig file, and its end."""
 
-# ruff: noqa: ASYNC240 - small files, and nobody else waits
+# ruff: noqa: ASYNC240 - small files, and no other task waits
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from moorage.sandbox.main import SandboxError, serve
 from moorage.sandbox.simulation.node_groups import load_node_groups
 from sandbox.kube_api import connect, until
 
-OTHERS = "clusters: [{name: production}]\ncurrent-context: production\n"
+OTHER_CLUSTER = "clusters: [{name: production}]\ncurrent-context: production\n"
 NODES = 'nodeGroups: [{name: a, count: 1, instanceType: m5.xlarge, cpu: "4", memory: 16Gi}]\n'
 
 
@@ -33,7 +33,7 @@ def kubeconfig(tmp_path: Path) -> Path:
 
 @asynccontextmanager
 async def serving(kubeconfig: Path, **options: Any) -> AsyncIterator[Callable[[], str]]:
-    """Serve, and stop at the end; what was written to the kubeconfig is what this waits for."""
+    """Serve until the context ends. Yields a function that reads the written kubeconfig."""
     before = kubeconfig.read_text() if kubeconfig.exists() else ""
     task = asyncio.create_task(serve(kubeconfig=kubeconfig, **options))
 
@@ -48,7 +48,7 @@ async def serving(kubeconfig: Path, **options: Any) -> AsyncIterator[Callable[[]
     await asyncio.wait([task])
 
 
-async def test_kubeconfig_leads_to_the_nodes_and_is_private_and_printed(
+async def test_kubeconfig_reaches_the_nodes_and_is_private_and_printed(
     kubeconfig: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with serving(kubeconfig) as read:
@@ -61,33 +61,33 @@ async def test_kubeconfig_leads_to_the_nodes_and_is_private_and_printed(
     assert capsys.readouterr().out.splitlines()[1] == f"export KUBECONFIG={kubeconfig}"
 
 
-async def test_kubeconfig_is_gone_at_the_end(kubeconfig: Path) -> None:
+async def test_kubeconfig_is_removed_at_the_end(kubeconfig: Path) -> None:
     async with serving(kubeconfig):
         assert kubeconfig.exists()
     assert not kubeconfig.exists()
 
 
-async def test_kubeconfig_stays_where_it_became_anothers(kubeconfig: Path) -> None:
+async def test_kubeconfig_with_another_cluster_is_not_removed(kubeconfig: Path) -> None:
     async with serving(kubeconfig):
-        kubeconfig.write_text(OTHERS)
-    assert kubeconfig.read_text() == OTHERS
+        kubeconfig.write_text(OTHER_CLUSTER)
+    assert kubeconfig.read_text() == OTHER_CLUSTER
 
 
-@pytest.mark.parametrize("text", [OTHERS, "no: kubeconfig\n", "{", "[]", "clusters: 1"])
-async def test_anothers_file_is_never_overwritten(kubeconfig: Path, text: str) -> None:
+@pytest.mark.parametrize("text", [OTHER_CLUSTER, "no: kubeconfig\n", "{", "[]", "clusters: 1"])
+async def test_other_file_is_not_overwritten(kubeconfig: Path, text: str) -> None:
     kubeconfig.write_text(text)
     with pytest.raises(SandboxError, match=r"is not a sandbox's kubeconfig; name another file with --kubeconfig"):
         await serve(kubeconfig=kubeconfig)
     assert kubeconfig.read_text() == text
 
 
-async def test_what_a_killed_sandbox_left_behind_is_overwritten(kubeconfig: Path) -> None:
+async def test_kubeconfig_of_a_killed_sandbox_is_overwritten(kubeconfig: Path) -> None:
     kubeconfig.write_text(SandboxServer(port=1).kubeconfig())
     async with serving(kubeconfig) as read:
         assert "http://127.0.0.1:1\n" not in read()
 
 
-async def test_a_port_in_use_is_said_with_the_next_step(kubeconfig: Path) -> None:
+async def test_port_in_use_is_an_error_with_the_next_step(kubeconfig: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -98,7 +98,7 @@ async def test_a_port_in_use_is_said_with_the_next_step(kubeconfig: Path) -> Non
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
-def test_sigterm_ends_it_as_ctrl_c_does(tmp_path: Path, kubeconfig: Path, ending: signal.Signals) -> None:
+def test_sigterm_and_sigint_remove_the_kubeconfig(tmp_path: Path, kubeconfig: Path, ending: signal.Signals) -> None:
     nodes = tmp_path / "nodes.yaml"
     nodes.write_text(NODES)
     command = [sys.executable, "-m", "moorage", "sandbox", f"--kubeconfig={kubeconfig}", f"--nodes={nodes}"]

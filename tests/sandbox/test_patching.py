@@ -1,4 +1,4 @@
-"""Field sets, strategic merge and server-side apply, on schemas small enough to see through."""
+"""Field paths, strategic merge patches and server-side apply, on a small schema."""
 
 from __future__ import annotations
 
@@ -71,25 +71,25 @@ def apply(live: Object, spec: Object, manager: str, *, force: bool = False) -> O
 
 
 @given(spec=specs)
-def test_field_sets_survive_their_written_form(spec: Object) -> None:
+def test_field_paths_survive_a_round_trip_through_fields_v1(spec: Object) -> None:
     paths = owned_fields(obj(spec), SCHEMA, status=None)
     assert frozenset(from_fields_v1(to_fields_v1(paths))) == paths
 
 
 @given(spec=specs)
-def test_what_one_manager_applies_to_nothing_is_what_is_there(spec: Object) -> None:
+def test_apply_to_an_empty_object_gives_the_applied_spec(spec: Object) -> None:
     assert apply(obj({}), spec, "one")["spec"] == spec
 
 
 @given(first=specs, second=specs)
-def test_sole_manager_leaves_nothing_of_what_it_applied_before(first: Object, second: Object) -> None:
+def test_second_apply_of_the_only_manager_replaces_the_first(first: Object, second: Object) -> None:
     live = apply(obj({}, uid="u"), first, "one")
     result = apply(live, second, "one").get("spec", {})
     assert owned_fields(obj(result), SCHEMA, status=None) == owned_fields(obj(second), SCHEMA, status=None)
 
 
 @given(first=specs, second=specs)
-def test_forced_apply_holds_all_that_was_applied(first: Object, second: Object) -> None:
+def test_forced_apply_sets_all_applied_fields(first: Object, second: Object) -> None:
     live = apply(obj({}, uid="u"), first, "one")
     result = apply(live, second, "two", force=True)
     wanted = owned_fields(obj(second), SCHEMA, status=None) - {("f:spec",)}
@@ -100,7 +100,7 @@ def test_forced_apply_holds_all_that_was_applied(first: Object, second: Object) 
 
 
 @given(first=specs, second=specs)
-def test_apply_conflicts_exactly_where_anothers_value_would_change(first: Object, second: Object) -> None:
+def test_apply_conflicts_only_if_another_managers_value_would_change(first: Object, second: Object) -> None:
     live = apply(obj({}, uid="u"), first, "one")
     scalars = any(name in first and name in second and first[name] != second[name] for name in ("a", "b", "whole"))
     labels = any(first.get("labels", {}).get(key, value) != value for key, value in second.get("labels", {}).items())
@@ -119,7 +119,7 @@ def conflicts(live: Object, spec: Object) -> bool:
     return False
 
 
-def test_update_takes_what_it_changed_from_who_owned_it() -> None:
+def test_update_becomes_the_owner_of_the_fields_that_it_changed() -> None:
     live = apply(obj({}, uid="u"), {"a": 1, "b": 1}, "one")
     changed = {**live, "metadata": dict(live["metadata"]), "spec": {**live["spec"], "a": 2}}
     record_update(changed, live, SCHEMA, writer("editor", "Update"))

@@ -22,7 +22,7 @@ nodeGroups:
 """
 
 
-def test_group_makes_its_nodes_in_zones_by_turns() -> None:
+def test_each_node_of_a_group_is_in_the_next_zone() -> None:
     [group] = load_node_groups(GPU_GROUP)
     nodes = list(group.nodes())
     zones = [node["metadata"]["labels"]["topology.kubernetes.io/zone"] for node in nodes]
@@ -30,7 +30,7 @@ def test_group_makes_its_nodes_in_zones_by_turns() -> None:
     assert len({node["metadata"]["name"] for node in nodes}) == 3
 
 
-def test_node_says_what_its_group_says() -> None:
+def test_node_has_the_properties_of_its_group() -> None:
     [group] = load_node_groups(GPU_GROUP)
     node = next(group.nodes())
     labels = node["metadata"]["labels"]
@@ -43,7 +43,7 @@ def test_node_says_what_its_group_says() -> None:
     assert node["status"]["images"] == [{"names": ["app:1"], "sizeBytes": 100}]
 
 
-def test_system_keeps_a_part_of_a_node() -> None:
+def test_system_reserves_a_part_of_a_node() -> None:
     text = 'nodeGroups: \n- {name: a, count: 1, instanceType: m5.xlarge, cpu: "4", memory: 16Gi, pods: 58}'
     [group] = load_node_groups(text)
     status = next(group.nodes())["status"]
@@ -62,7 +62,7 @@ def test_default_cluster_is_mixed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "complaint"),
+    ("text", "message"),
     [
         ("nodeGroups:\n  - {name: a}", "nodeGroups.0.count: Field required"),
         ("nodeGroups: []\ngroups: []", "groups: Extra inputs are not permitted"),
@@ -71,12 +71,12 @@ def test_default_cluster_is_mixed() -> None:
         (GPU_GROUP.replace("spot", "cheap"), "nodeGroups.0.lifecycle"),
     ],
 )
-def test_faulty_file_is_refused_by_its_path(text: str, complaint: str) -> None:
-    with pytest.raises(NodeGroupsError, match=complaint):
+def test_invalid_file_is_refused_with_the_path_of_the_field(text: str, message: str) -> None:
+    with pytest.raises(NodeGroupsError, match=message):
         load_node_groups(text)
 
 
-def test_a_fault_names_the_file_and_shows_the_format(tmp_path: Path) -> None:
+def test_error_names_the_file_and_shows_an_example(tmp_path: Path) -> None:
     file = tmp_path / "nodes.yaml"
     file.write_text("nodeGroups: [{name: a}]")
     with pytest.raises(NodeGroupsError) as refused:
@@ -86,7 +86,7 @@ def test_a_fault_names_the_file_and_shows_the_format(tmp_path: Path) -> None:
     assert [group.count for group in load_node_groups(EXAMPLE)] == [6]
 
 
-def test_groups_come_from_a_file_too(tmp_path: Path) -> None:
+def test_groups_are_read_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "nodes.yaml"
     file.write_text(GPU_GROUP)
     assert load_node_groups(str(file)) == load_node_groups(file) == load_node_groups(GPU_GROUP)

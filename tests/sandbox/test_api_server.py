@@ -1,4 +1,4 @@
-"""The sandbox as a server: start and stop, being away, tokens, and what several watchers cost."""
+"""The server: start, stop, pauses, tokens, bookmarks and shared encodings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from moorage.sandbox.api_server import SandboxServer
-from sandbox.kube_api import KubeApi, pod, until
+from sandbox.api_objects import pod
+from sandbox.kube_api import KubeApi, until
 
 
 async def test_wrong_token_is_unauthorized(sandbox: SandboxServer) -> None:
@@ -19,7 +20,7 @@ async def test_wrong_token_is_unauthorized(sandbox: SandboxServer) -> None:
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz", "/version"])
-async def test_health_and_version_are_open(sandbox: SandboxServer, path: str) -> None:
+async def test_health_and_version_need_no_token(sandbox: SandboxServer, path: str) -> None:
     async with aiohttp.ClientSession() as session, session.get(sandbox.url + path) as answer:
         assert answer.status == 200
 
@@ -31,9 +32,7 @@ async def test_kubeconfig_names_server_and_token(sandbox: SandboxServer) -> None
     assert sandbox.url.startswith("http://127.0.0.1:")
 
 
-async def test_paused_server_is_unreachable_and_comes_back_with_its_state(
-    sandbox: SandboxServer, client: KubeApi
-) -> None:
+async def test_paused_server_is_unreachable_and_keeps_its_objects(sandbox: SandboxServer, client: KubeApi) -> None:
     await client.create(client.pods, pod("p"))
     url = sandbox.url
     await sandbox.pause()
@@ -51,7 +50,7 @@ async def test_pause_drops_open_watches(sandbox: SandboxServer, client: KubeApi)
             await sandbox.pause()
 
 
-async def test_stop_ends_with_watches_open(client: KubeApi, sandbox: SandboxServer) -> None:
+async def test_stop_ends_open_watches(client: KubeApi, sandbox: SandboxServer) -> None:
     watching = asyncio.create_task(client.watch(client.pods, 1, timeoutSeconds="30"))
 
     async def watched() -> bool:
@@ -71,17 +70,17 @@ async def test_requests_are_recorded_with_their_status(sandbox: SandboxServer, c
 
 async def test_watchers_share_one_encoding(sandbox: SandboxServer, client: KubeApi) -> None:
     since = (await client.get(client.pods)).revision
-    made = await client.create(client.pods, pod("p"))
+    created = await client.create(client.pods, pod("p"))
     first, second = await asyncio.gather(
         *(client.watch(client.pods, 1, resourceVersion=since) for _ in range(2)),
     )
-    assert first == second == [("ADDED", made.body)]
+    assert first == second == [("ADDED", created.body)]
     record = sandbox.store.get("pods.", ("default", "p"))
     assert record is not None
     assert record.encodings.keys() == {""}
 
 
-async def test_quiet_watch_is_kept_alive_with_bookmarks(
+async def test_quiet_watch_gets_bookmarks(
     sandbox: SandboxServer, client: KubeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("moorage.sandbox.http.watches.BOOKMARK_SECONDS", 0.05)

@@ -1,4 +1,4 @@
-"""Each fault, as a client meets it."""
+"""The effect of each injected fault on a client."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import pytest
 
 from moorage.sandbox.api_server import SandboxServer
 from moorage.sandbox.injected_faults import Delay, End, Expire, Fail, Garbage, Reset, Stall
-from sandbox.kube_api import KubeApi, binding, pod
+from sandbox.api_objects import binding, pod
+from sandbox.kube_api import KubeApi
 
 SHORT_SECONDS = 0.2
 
 
-async def test_failure_strikes_as_often_as_told(sandbox: SandboxServer, client: KubeApi) -> None:
+async def test_failure_affects_the_given_number_of_requests(sandbox: SandboxServer, client: KubeApi) -> None:
     sandbox.faults.add(Fail(429, retry_after_seconds=3), verb="list", path="/pods", times=2)
     answers = [await client.get(client.pods) for _ in range(3)]
     assert [answer.code for answer in answers] == [429, 429, 200]
@@ -23,7 +24,7 @@ async def test_failure_strikes_as_often_as_told(sandbox: SandboxServer, client: 
     assert answers[0].body["reason"] == "TooManyRequests"
 
 
-async def test_fault_strikes_only_its_verb_and_path(sandbox: SandboxServer, client: KubeApi) -> None:
+async def test_fault_affects_only_its_verb_and_path(sandbox: SandboxServer, client: KubeApi) -> None:
     sandbox.faults.add(Fail(500), verb="create", path="/binding$", times=None)
     assert (await client.create(client.pods, pod("p"))).code == 201
     assert (await client.create(f"{client.pods}/p/binding", binding("p", "n"))).code == 500
@@ -31,7 +32,7 @@ async def test_fault_strikes_only_its_verb_and_path(sandbox: SandboxServer, clie
     assert (await client.create(f"{client.pods}/p/binding", binding("p", "n"))).code == 201
 
 
-async def test_reset_before_handling_does_nothing(sandbox: SandboxServer, client: KubeApi) -> None:
+async def test_reset_before_handling_has_no_effect_on_objects(sandbox: SandboxServer, client: KubeApi) -> None:
     sandbox.faults.add(Reset(), verb="create")
     with pytest.raises(aiohttp.ClientConnectionError):
         await client.create(client.pods, pod("p"))
@@ -39,21 +40,21 @@ async def test_reset_before_handling_does_nothing(sandbox: SandboxServer, client
     assert ("POST", client.pods, 0) in sandbox.requests
 
 
-async def test_reset_after_handling_loses_only_the_answer(sandbox: SandboxServer, client: KubeApi) -> None:
+async def test_reset_after_handling_loses_only_the_response(sandbox: SandboxServer, client: KubeApi) -> None:
     sandbox.faults.add(Reset(handled=True), verb="create")
     with pytest.raises(aiohttp.ClientConnectionError):
         await client.create(client.pods, pod("p"))
     assert await client.names(client.pods) == ["p"]
 
 
-async def test_delay_comes_before_the_answer(sandbox: SandboxServer, client: KubeApi) -> None:
+async def test_delay_postpones_the_response(sandbox: SandboxServer, client: KubeApi) -> None:
     sandbox.faults.add(Delay(SHORT_SECONDS), verb="list")
     start = time.monotonic()
     await client.names(client.pods)
     assert time.monotonic() - start >= SHORT_SECONDS
 
 
-async def test_expired_watch_says_410_in_its_stream(sandbox: SandboxServer, client: KubeApi) -> None:
+async def test_expired_watch_sends_410_in_its_stream(sandbox: SandboxServer, client: KubeApi) -> None:
     sandbox.faults.add(Expire(), verb="watch")
     [(kind, status)] = await client.watch(client.pods, 1)
     assert (kind, status["code"], status["reason"]) == ("ERROR", 410, "Expired")
@@ -64,7 +65,7 @@ async def test_expired_list_is_gone(sandbox: SandboxServer, client: KubeApi) -> 
     assert (await client.get(client.pods)).code == 410
 
 
-async def test_watch_from_before_the_history_is_expired(sandbox: SandboxServer, client: KubeApi) -> None:
+async def test_watch_from_a_compacted_revision_is_expired(sandbox: SandboxServer, client: KubeApi) -> None:
     await client.create(client.pods, pod("p"))
     sandbox.store.compact()
     [(kind, status)] = await client.watch(client.pods, 1, resourceVersion="2")
@@ -84,7 +85,7 @@ async def test_stalled_watch_is_silent_until_the_fault_is_removed(sandbox: Sandb
     assert kind == "ADDED"
 
 
-async def test_ended_watch_can_be_taken_up_again(sandbox: SandboxServer, client: KubeApi) -> None:
+async def test_watch_can_continue_after_an_injected_end(sandbox: SandboxServer, client: KubeApi) -> None:
     sandbox.faults.add(End(), verb="watch")
     since = (await client.get(client.pods)).revision
     assert await client.watch(client.pods, 1, resourceVersion=since, timeoutSeconds="10") == []
@@ -98,7 +99,7 @@ async def test_watch_can_break_in_the_middle_of_an_event(sandbox: SandboxServer,
         await client.watch(client.pods, 1, timeoutSeconds="10")
 
 
-async def test_garbage_is_no_json(sandbox: SandboxServer, client: KubeApi) -> None:
+async def test_garbage_is_not_json(sandbox: SandboxServer, client: KubeApi) -> None:
     sandbox.faults.add(Garbage(), verb="list")
     answer = await client.get(client.pods)
     assert (answer.code, answer.body) == (200, "<html>502 Bad Gateway</html>")

@@ -1,4 +1,4 @@
-"""The simulated rest of the cluster: kubelet, disruption budgets, collectors."""
+"""The simulated rest of the cluster: kubelet, disruption controller and garbage collector."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 from moorage.sandbox.api_server import SandboxServer
 from moorage.sandbox.simulation.node_groups import load_node_groups
 from moorage.sandbox.simulation.pod_requests import pod_requests
-from sandbox.kube_api import KubeApi, Object, binding, connect, pod, until
+from sandbox.api_objects import binding, pod
+from sandbox.kube_api import KubeApi, Object, connect, until
 
 NODES = """
 nodeGroups:
@@ -27,7 +28,7 @@ async def api() -> AsyncIterator[KubeApi]:
 
 
 async def run(api: KubeApi, name: str, **spec: object) -> Object:
-    """Create and bind a pod; return it once it left Pending."""
+    """Create and bind a pod, and return it as soon as it is not Pending."""
     await api.create(api.pods, pod(name, **spec))
     await api.create(f"{api.pods}/{name}/binding", binding(name, "small-0"))
 
@@ -50,7 +51,7 @@ async def test_bound_pod_runs_with_an_address(api: KubeApi) -> None:
     assert status["containerStatuses"][0]["state"].keys() == {"running"}
 
 
-async def test_pod_that_does_not_fit_is_refused_with_the_resource(api: KubeApi) -> None:
+async def test_pod_that_does_not_fit_fails_with_the_lacking_resource(api: KubeApi) -> None:
     await run(api, "p", resources={"requests": {"cpu": "1500m"}})
     status = (await run(api, "q", resources={"requests": {"cpu": "500m"}}))["status"]
     assert (status["phase"], status["reason"]) == ("Failed", "OutOfcpu")
@@ -59,18 +60,18 @@ async def test_pod_that_does_not_fit_is_refused_with_the_resource(api: KubeApi) 
     )
 
 
-async def test_extended_resource_that_the_node_does_not_report_is_not_the_kubelets_business(api: KubeApi) -> None:
+async def test_kubelet_ignores_an_extended_resource_that_the_node_does_not_report(api: KubeApi) -> None:
     licensed = {"requests": {"example.com/licence": "1"}, "limits": {"example.com/licence": "1"}}
     assert (await run(api, "p", resources=licensed))["status"]["phase"] == "Running"
 
 
-async def test_full_node_is_out_of_pods(api: KubeApi) -> None:
+async def test_pod_on_a_full_node_fails_with_out_of_pods(api: KubeApi) -> None:
     for name in ("p", "q"):
         await run(api, name)
     assert (await run(api, "r"))["status"]["reason"] == "OutOfpods"
 
 
-async def test_room_comes_back_when_a_pod_is_deleted(api: KubeApi) -> None:
+async def test_deleted_pod_frees_its_requests(api: KubeApi) -> None:
     await run(api, "p", resources={"requests": {"cpu": "1900m"}})
     await api.delete(f"{api.pods}/p")
 
@@ -81,7 +82,7 @@ async def test_room_comes_back_when_a_pod_is_deleted(api: KubeApi) -> None:
     assert (await run(api, "q", resources={"requests": {"cpu": "1900m"}}))["status"]["phase"] == "Running"
 
 
-async def test_budget_counts_its_pods(api: KubeApi) -> None:
+async def test_status_of_a_budget_counts_its_pods(api: KubeApi) -> None:
     budgets = f"/apis/policy/v1/namespaces/{api.namespace}/poddisruptionbudgets"
     spec = {"minAvailable": "50%", "selector": {"matchLabels": {"app": "web"}}}
     await api.create(budgets, {"metadata": {"name": "b"}, "spec": spec})
@@ -96,7 +97,7 @@ async def test_budget_counts_its_pods(api: KubeApi) -> None:
     assert (status["disruptionsAllowed"], status["desiredHealthy"], status["expectedPods"]) == (1, 1, 2)
 
 
-async def test_dependents_of_a_deleted_owner_go(api: KubeApi) -> None:
+async def test_dependents_of_a_deleted_owner_are_deleted(api: KubeApi) -> None:
     sets = f"/apis/apps/v1/namespaces/{api.namespace}/replicasets"
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     body = {"metadata": {"name": "rs"}, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template}}
