@@ -94,7 +94,7 @@ def test_second_assumption_is_reverted_to_what_was_observed() -> None:
 def test_objects_that_are_gone_are_left_alone() -> None:
     storage = Storage()
     storage.assumed.assume("p", [BIND])
-    storage.assumed.lose("PersistentVolume", "pv")
+    storage.assumed.remove("PersistentVolume", "pv")
 
     storage.assumed.revert("p")
     storage.assumed.assume("p", [BIND])

@@ -212,7 +212,7 @@ def test_a_pod_is_taken_off_as_it_was_placed_even_if_it_changed_since() -> None:
 
 def test_a_pod_is_not_placed_twice() -> None:
     columns = columns_of([node("n0"), node("n1")], [pod("p", node="n0")])
-    with pytest.raises(ValueError, match="pod default/p is placed already"):
+    with pytest.raises(ValueError, match="pod default/p is already placed on node n0"):
         columns.add_pod(pod("p"), "n1")
     assert Snapshot(columns).pod_count.tolist() == [1, 0]
 

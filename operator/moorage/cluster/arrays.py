@@ -1,15 +1,16 @@
-"""Names for the arrays that plugins and columns exchange."""
+"""Types of the arrays that columns and plugins exchange."""
 
 import numpy as np
 import numpy.typing as npt
 
 BoolArray = npt.NDArray[np.bool_]
-"""One flag a node of the view."""
+"""One flag for each node of a view."""
 
 IntArray = npt.NDArray[np.int64]
-"""One whole number a node of the view, or positions of nodes."""
+"""One integer for each node of a view, or positions of nodes."""
 
 IdArray = npt.NDArray[np.int32]
-"""One interned id a node of the view; ABSENT where the node has no value."""
+"""One id for each node of a view; ABSENT if the node has no value."""
 
 ABSENT = -1
+"""The id of a missing value. As an index it selects the last entry, so a table by id ends with that entry."""

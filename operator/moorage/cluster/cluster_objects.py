@@ -1,4 +1,4 @@
-"""Objects that are neither nodes nor pods: namespaces, and what plugins look up by key."""
+"""Objects other than nodes and pods: namespaces, and objects that plugins look up by key."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class ClusterObjects:
-    """Digested objects by kind and key (`namespace/name`, or `name` where the kind has no namespace)."""
+    """Objects by kind and key: `namespace/name`, or `name` if the kind has no namespace."""
 
     def __init__(self, generations: Generations) -> None:
         self._generations = generations
         self._by_kind: dict[str, dict[str, Any]] = {}
-        self._changes: dict[str, int] = {}
+        self._generation_by_kind: dict[str, int] = {}
         self.namespaces: dict[str, Labels] = {}
-        """Labels by namespace."""
+        """Labels by namespace name."""
 
     def set(self, kind: str, key: str, value: object) -> None:
-        """Add an object, or its new version; one that means the same as before (say, a new status) is no change."""
+        """Add or replace an object; a version that decodes to an equal object does not change the generation."""
         objects = self._by_kind.setdefault(kind, {})
         if objects.get(key) != value:
             objects[key] = value
-            self._changed(kind)
+            self._count_change(kind)
 
     def remove(self, kind: str, key: str) -> None:
-        """Drop an object, if it is there."""
+        """Remove an object if it exists."""
         if self._by_kind.get(kind, {}).pop(key, None) is not None:
-            self._changed(kind)
+            self._count_change(kind)
 
     def set_namespace(self, name: str, labels: Labels) -> None:
-        """Add a namespace, or its new labels."""
+        """Add a namespace or replace its labels."""
         if self.namespaces.get(name) != labels:
             self.namespaces[name] = labels
             self._generations.namespaces += 1
 
     def remove_namespace(self, name: str) -> None:
-        """Drop a namespace, if it is there."""
+        """Remove a namespace if it exists."""
         if self.namespaces.pop(name, None) is not None:
             self._generations.namespaces += 1
 
@@ -51,9 +51,9 @@ class ClusterObjects:
         return self._by_kind.get(kind, _NONE)
 
     def generation_of(self, *kinds: str) -> tuple[int, ...]:
-        """Return how often objects of each of these kinds changed."""
-        return tuple(self._changes.get(kind, 0) for kind in kinds)
+        """Return a generation for each of these kinds."""
+        return tuple(self._generation_by_kind.get(kind, 0) for kind in kinds)
 
-    def _changed(self, kind: str) -> None:
-        self._changes[kind] = self._changes.get(kind, 0) + 1
+    def _count_change(self, kind: str) -> None:
+        self._generation_by_kind[kind] = self._generation_by_kind.get(kind, 0) + 1
         self._generations.objects += 1

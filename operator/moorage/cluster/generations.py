@@ -1,4 +1,4 @@
-"""Counters that say whether something changed since it was last looked at."""
+"""Counters by which readers detect changes of the cluster."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Generations:
-    """One counter a subject; only ever counted up, and only by the columns."""
+    """One counter for each subject; only the columns increment them, and they never decrease."""
 
     nodes: int = 0
-    """The set of nodes; labels, taints, cordons, allocatable amounts and features of any node."""
+    """The set of nodes, and labels, taints, cordons, allocatable amounts and features of each node."""
     pods: int = 0
-    """Pods placed on nodes, and taken off."""
+    """Pods placed on nodes or removed from them."""
     images: int = 0
     """Images on nodes."""
     namespaces: int = 0
     """Namespaces and their labels."""
     objects: int = 0
-    """Any other object that plugins look up."""
+    """All other objects that plugins look up."""

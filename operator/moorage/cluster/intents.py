@@ -1,7 +1,7 @@
-"""What a cycle wants written before the binding: Reserve plugins return intents, the runtime carries them out.
+"""Intents: writes to the API server that Reserve plugins request and the runtime executes before the binding.
 
-An intent is a value. It names the object and what it was when the decision was made, so that whoever carries it out can
-tell that somebody else has changed it since.
+An intent is a value. It holds the resourceVersion that the decision was based on, so that the runtime detects an object
+that has changed since.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class BindVolume:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectNode:
-    """Set the annotation `volume.kubernetes.io/selected-node` on a claim, so that its volume is provisioned there."""
+    """Set the annotation `volume.kubernetes.io/selected-node` of a claim, so that its volume is provisioned there."""
 
     claim_namespace: str
     claim_name: str

@@ -1,4 +1,4 @@
-"""What was computed for a pod shape and need not be computed again until something that it depends on changes."""
+"""A cache of values that are computed for pod shapes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_MAX_ENTRIES = 2048  # some 200 templates that are being scheduled; an entry is mostly an array over all nodes
+_MAX_ENTRIES = 2048  # enough for about 200 pod templates; most entries are an array over all nodes
 
 
 class Memo:
-    """Remembers one value a subject and shape, with the generation that it was computed at; least recently used go."""
+    """One value for each subject and shape, valid for one generation; drops the least recently used values."""
 
     def __init__(self, max_entries: int = _MAX_ENTRIES) -> None:
         self._max_entries = max_entries
         self._entries: OrderedDict[tuple[Hashable, PodShape], tuple[Hashable, Any]] = OrderedDict()
 
     def get(self, subject: Hashable, shape: PodShape, generation: Hashable, compute: Callable[[], T]) -> T:
-        """Return the remembered value if it is of this generation, else compute and remember it."""
+        """Return the cached value if its generation is equal, else compute and cache it."""
         key = (subject, shape)
         entry = self._entries.get(key)
         if entry is not None and entry[0] == generation:

@@ -1,7 +1,6 @@
-"""The cluster as columns over nodes: the writing side, which only the engine's cache holds.
+"""The writable columns over nodes, which only the engine's cache holds.
 
-Whoever writes sees to it that no cycle runs meanwhile, that pods are added to nodes that are known, and that a pod that
-has run to its end is not added at all.
+The cache must not write during a scheduling cycle, add a pod to an unknown node, or add a pod that has ended.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ T = TypeVar("T")
 
 
 class NodeColumns:
-    """Nodes, the pods placed on them, and every column that follows from both.
+    """Nodes, the pods placed on them, and all columns that depend on both.
 
-    The parts are read by `moorage.cluster.snapshot`; objects are written through theirs.
+    `moorage.cluster.snapshot` reads the attributes. The cache writes other objects to `objects`.
     """
 
     def __init__(self) -> None:
@@ -47,7 +46,7 @@ class NodeColumns:
         self.resources = ResourceColumns(self.slots)
         self.priorities = PriorityColumn(self.slots)
         self.labels = LabelColumns(self.slots, self.nodes)
-        self.unschedulable = self.slots.flags()
+        self.unschedulable = self.slots.add_flags()
         self.taints: VocabularyColumn[tuple[Taint, ...]] = VocabularyColumn(self.slots)
         self.features: VocabularyColumn[frozenset[str]] = VocabularyColumn(self.slots)
         self.images = ImageColumns(self.slot_of, self.generations)
@@ -57,13 +56,13 @@ class NodeColumns:
         self.objects = ClusterObjects(self.generations)
         self.volume_users = VolumeUsers()
         self.attachable_volumes = AttachableVolumes(self.slots, self.slot_of, self.objects.of_kind)
-        self.pod_generations = self.slots.integers()
-        """What `generations.pods` was when pods were last placed on each node, or taken off."""
+        self.pod_generations = self.slots.add_integers()
+        """The value of `generations.pods` at the last change of each node's pods."""
         self._pods: list[dict[str, Pod]] = []
         self._placed: dict[str, tuple[Pod, str]] = {}
 
     def set_node(self, node: Node) -> None:
-        """Add a node, or its new version."""
+        """Add a node or replace it by a new version."""
         slot = self.slot_of.get(node.name)
         if slot is None:
             self._add_node(node)
@@ -74,11 +73,11 @@ class NodeColumns:
         if scheduling_properties_differ(old, node):
             self.order.update(old, node)
             self.labels.replace(slot, old.labels, node.labels)
-            self._write(slot, node)
-            self._nodes_changed()
+            self._write_columns(slot, node)
+            self._count_node_change()
 
     def remove_node(self, name: str) -> Collection[Pod]:
-        """Remove a node and the pods on it; return those pods, for the case that the node comes back."""
+        """Remove a node and its pods; return the pods, which the cache needs if the node comes back."""
         slot = self.slot_of[name]
         node = self.nodes[slot]
         pods = tuple(self._pods[slot].values())
@@ -87,22 +86,22 @@ class NodeColumns:
         self.images.replace(name, node.images, ())
         self.order.remove(node)
         last = self.slots.remove(slot)
-        _take_place(self.nodes, slot, last)
-        _take_place(self.names, slot, last)
-        _take_place(self._pods, slot, last)
+        _replace_by_last(self.nodes, slot, last)
+        _replace_by_last(self.names, slot, last)
+        _replace_by_last(self._pods, slot, last)
         del self.slot_of[name]
         if slot != last:
             self.slot_of[self.names[slot]] = slot
-        self._nodes_changed()
+        self._count_node_change()
         return pods
 
     def add_pod(self, pod: Pod, node_name: str) -> None:
-        """Place a pod on a node; a pod that is placed already raises ValueError."""
+        """Place a pod on a node; raise ValueError if the pod is already placed."""
         if pod.uid in self._placed:
-            raise ValueError(f"pod {pod.key} is placed already")
+            raise ValueError(f"pod {pod.key} is already placed on node {self._placed[pod.uid][1]}")
         slot = self.slot_of[node_name]
         self._placed[pod.uid] = (pod, node_name)
-        self._pods_change(slot)
+        self._count_pod_change(slot)
         self._pods[slot][pod.uid] = pod
         self.resources.add(pod, slot)
         self.priorities.add(pod, slot, self._pods[slot].values())
@@ -114,11 +113,11 @@ class NodeColumns:
             self.attachable_volumes.add(pod, node_name)
 
     def remove_pod(self, pod: Pod) -> None:
-        """Take a pod off its node, as it was when it was placed; only the uid of `pod` counts."""
+        """Remove the placed version of a pod from its node; the method reads only the uid of `pod`."""
         placed, node_name = self._placed.pop(pod.uid)
         slot = self.slot_of[node_name]
         del self._pods[slot][placed.uid]
-        self._pods_change(slot)
+        self._count_pod_change(slot)
         self.resources.remove(placed, slot)
         self.priorities.remove(placed, slot, self._pods[slot].values())
         self.placed.remove(placed, node_name)
@@ -129,7 +128,7 @@ class NodeColumns:
             self.attachable_volumes.remove(placed, node_name)
 
     def pods_on(self, slot: int) -> Collection[Pod]:
-        """Return the pods placed on a node."""
+        """Return the pods placed on the node of a slot."""
         return self._pods[slot].values()
 
     def _add_node(self, node: Node) -> None:
@@ -141,26 +140,26 @@ class NodeColumns:
         self.images.replace(node.name, (), node.images)
         self.order.add(node)
         self.labels.replace(slot, {}, node.labels)
-        self._write(slot, node)
-        self._nodes_changed()
+        self._write_columns(slot, node)
+        self._count_node_change()
 
-    def _pods_change(self, slot: int) -> None:
+    def _count_pod_change(self, slot: int) -> None:
         self.generations.pods += 1
         self.pod_generations.data[slot] = self.generations.pods
 
-    def _write(self, slot: int, node: Node) -> None:
+    def _write_columns(self, slot: int, node: Node) -> None:
         self.resources.set_allocatable(slot, node.allocatable)
         self.unschedulable.data[slot] = node.unschedulable
         self.taints.set(slot, node.taints)
         self.features.set(slot, node.declared_features)
 
-    def _nodes_changed(self) -> None:
+    def _count_node_change(self) -> None:
         self.generations.nodes += 1
         self.labels.compact()
         self.taints.compact()
         self.features.compact()
 
 
-def _take_place(rows: list[T], slot: int, last: int) -> None:
+def _replace_by_last(rows: list[T], slot: int, last: int) -> None:
     rows[slot] = rows[last]
     rows.pop()

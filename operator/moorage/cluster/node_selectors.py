@@ -1,7 +1,7 @@
-"""Node selectors over all nodes at once.
+"""Matches node selectors against all nodes of a view at once.
 
-A requirement is evaluated once for each value that its label has anywhere, and the answers are gathered by the nodes'
-value ids. Upstream: component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go.
+A requirement is evaluated once for each value of its label in the cluster; the nodes' value ids select the answers.
+Upstream: `component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from moorage.model.selectors import NodeSelector, NodeSelectorTerm, Requirement
 
 METADATA_NAME = "metadata.name"
-"""The only field that matchFields knows."""
+"""The only field that matchFields can select."""
 
 
 def matches_pod_affinity(shape: PodShape, nodes: Snapshot) -> BoolArray:
-    """Which nodes meet the nodeSelector and the required node affinity of pods of the shape."""
+    """Return which nodes meet the nodeSelector and the required node affinity of the shape."""
     matching = np.ones(nodes.size, dtype=np.bool_)
     for key, value in (shape.node_selector or {}).items():
         matching &= label_equals(key, value, nodes)
@@ -33,7 +33,7 @@ def matches_pod_affinity(shape: PodShape, nodes: Snapshot) -> BoolArray:
 
 
 def node_meets_pod_affinity(shape: PodShape, node: Node) -> bool:
-    """Whether one node, which need not be in a snapshot, meets the shape's nodeSelector and required node affinity."""
+    """Return whether a node, in a snapshot or not, meets the shape's nodeSelector and required node affinity."""
     if any(node.labels.get(key) != value for key, value in (shape.node_selector or {}).items()):
         return False
     required = shape.node_affinity and shape.node_affinity.required
@@ -41,7 +41,7 @@ def node_meets_pod_affinity(shape: PodShape, node: Node) -> bool:
 
 
 def matches_selector(selector: NodeSelector, nodes: Snapshot) -> BoolArray:
-    """Which nodes meet one of the selector's terms; terms that cannot be read or state nothing match no node."""
+    """Return which nodes meet one of the selector's terms; an invalid or empty term matches no node."""
     matching = np.zeros(nodes.size, dtype=np.bool_)
     for term in selector.terms:
         matching |= matches_term(term, nodes)
@@ -49,7 +49,7 @@ def matches_selector(selector: NodeSelector, nodes: Snapshot) -> BoolArray:
 
 
 def matches_term(term: NodeSelectorTerm, nodes: Snapshot) -> BoolArray:
-    """Which nodes meet all requirements of a term."""
+    """Return which nodes meet all requirements of a term."""
     if term.error or term.is_empty:
         return np.zeros(nodes.size, dtype=np.bool_)
     matching = np.ones(nodes.size, dtype=np.bool_)
@@ -61,21 +61,21 @@ def matches_term(term: NodeSelectorTerm, nodes: Snapshot) -> BoolArray:
 
 
 def matches_requirement(requirement: Requirement, nodes: Snapshot) -> BoolArray:
-    """Which nodes' labels meet a requirement."""
+    """Return which nodes have labels that meet a requirement."""
     column = nodes.label(requirement.key)
     answers = [requirement.matches({requirement.key: value}) for value in column.values]
-    # The last answer is for nodes without the label: their id, ABSENT, indexes from the end.
+    # The last answer is for nodes without the label: their id is ABSENT, which selects the last entry.
     return np.array([*answers, requirement.matches({})], dtype=np.bool_)[column.ids]
 
 
 def label_equals(key: str, value: str, nodes: Snapshot) -> BoolArray:
-    """Which nodes carry a label with exactly this value."""
+    """Return which nodes have the label with exactly this value."""
     column = nodes.label(key)
     return np.array([*(known == value for known in column.values), False], dtype=np.bool_)[column.ids]
 
 
 def node_matches(selector: NodeSelector, node: Node) -> bool:
-    """Whether one node meets one of the selector's terms."""
+    """Return whether a node meets one of the selector's terms."""
     return any(_node_meets(term, node) for term in selector.terms)
 
 
@@ -89,7 +89,7 @@ def _node_meets(term: NodeSelectorTerm, node: Node) -> bool:
 
 
 def _matches_field(requirement: Requirement, nodes: Snapshot) -> BoolArray:
-    """Which nodes' fields meet a requirement; by API validation it names one node, and only In and NotIn exist."""
+    """Return which nodes meet a requirement on fields; API validation allows one node name with In or NotIn."""
     if requirement.key != METADATA_NAME:
         return np.full(nodes.size, requirement.matches({}), dtype=np.bool_)
     excluded = requirement.operator == "NotIn"

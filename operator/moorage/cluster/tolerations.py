@@ -1,6 +1,7 @@
-"""Which taints a pod tolerates.
+"""Decides whether tolerations tolerate taints.
 
-Upstream: staging/src/k8s.io/api/core/v1/toleration.go, ToleratesTaint; component-helpers/scheduling/corev1/helpers.go.
+Upstream: `staging/src/k8s.io/api/core/v1/toleration.go`, ToleratesTaint;
+`component-helpers/scheduling/corev1/helpers.go`.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ if TYPE_CHECKING:
     from moorage.model.pods.pod import Toleration
 
 COMPARISON_OPERATORS = "TaintTolerationComparisonOperators"
-"""The feature gate of the operators Gt and Lt; alpha, and off, in 1.36."""
+"""The feature gate of the operators Gt and Lt; alpha and off by default in Kubernetes 1.36."""
 
 DO_NOT_SCHEDULE_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
-"""Effects that keep a pod off a node."""
+"""Effects that keep a pod away from a node."""
 
 
 def untolerated(tolerations: Iterable[Toleration], taints: Iterable[Taint], *, comparisons: bool = False) -> bool:
-    """Whether one of the taints keeps a pod with these tolerations off the node."""
+    """Return whether a taint keeps a pod with these tolerations away from the node."""
     return any(
         taint.effect in DO_NOT_SCHEDULE_EFFECTS and not tolerated(tolerations, taint, comparisons=comparisons)
         for taint in taints
@@ -30,12 +31,12 @@ def untolerated(tolerations: Iterable[Toleration], taints: Iterable[Taint], *, c
 
 
 def tolerated(tolerations: Iterable[Toleration], taint: Taint, *, comparisons: bool = False) -> bool:
-    """Whether one of the tolerations tolerates the taint."""
+    """Return whether one of the tolerations tolerates the taint."""
     return any(tolerates(toleration, taint, comparisons=comparisons) for toleration in tolerations)
 
 
 def tolerates(toleration: Toleration, taint: Taint, *, comparisons: bool = False) -> bool:
-    """Whether the toleration tolerates the taint; `comparisons` says whether Gt and Lt are operators at all."""
+    """Return whether the toleration tolerates the taint; `comparisons` enables the operators Gt and Lt."""
     if toleration.effect not in {"", taint.effect} or toleration.key not in {"", taint.key}:
         return False
     match toleration.operator:
@@ -50,7 +51,7 @@ def tolerates(toleration: Toleration, taint: Taint, *, comparisons: bool = False
 
 
 def _compares(toleration: Toleration, taint: Taint) -> bool:
-    """Compare the taint's value with the toleration's; what is no plain number tolerates nothing."""
+    """Return whether Gt or Lt holds between two integers; False if a value is not a canonical integer."""
     bound, value = _canonical_int64(toleration.value), _canonical_int64(taint.value)
     if bound is None or value is None:
         return False
@@ -58,6 +59,6 @@ def _compares(toleration: Toleration, taint: Taint) -> bool:
 
 
 def _canonical_int64(text: str) -> int | None:
-    """Read a decimal int64 that is written without a plus sign or leading zeros, or None."""
+    """Parse a decimal int64; return None for other text, a plus sign or leading zeros."""
     number = parse_int64(text)
     return number if str(number) == text else None

@@ -1,7 +1,7 @@
-"""Columns: arrays with one entry a node slot, which grow and shrink together.
+"""Columns: arrays with one entry for each node slot, which grow and shrink together.
 
-Slots are dense: 0 up to the number of nodes. When a node goes, the last slot's entries move into its place, so every
-column is contiguous at all times and what is read is a slice of what is written, never a copy.
+Slots are dense, from 0 up to the number of nodes. When a node is removed, the entries of the last slot move to its
+slot. Every column therefore stays contiguous, and readers get a slice of the written array, not a copy.
 """
 
 from __future__ import annotations
@@ -11,15 +11,17 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from moorage.cluster.arrays import ABSENT
+
 DType = TypeVar("DType", bound=np.generic)
 
-_FIRST_CAPACITY = 16  # enough for a laptop's cluster; doubled whenever it is used up
+_FIRST_CAPACITY = 16  # enough for a small cluster; doubled when it is used up
 
 
 class Column(Generic[DType]):
-    """One array over all slots, filled with `empty` where nothing was written.
+    """An array over all slots; unwritten entries have the value `empty`.
 
-    Write to `data[slot]`; read `view`, which is read-only and ends at the last node.
+    Writers set `data[slot]`. Readers use `view`, which is read-only and ends at the last node.
     """
 
     __slots__ = ("_slots", "_view", "data", "empty")
@@ -32,51 +34,51 @@ class Column(Generic[DType]):
 
     @property
     def view(self) -> npt.NDArray[DType]:
-        """The live entries of all nodes, not to be written."""
+        """The live, read-only entries of all nodes."""
         if self._view is None:
             self._view = self.data[: self._slots.size]
             self._view.flags.writeable = False
         return self._view
 
     def grow(self, capacity: int) -> None:
-        """Make room for more slots."""
+        """Reallocate the array with more slots."""
         grown = np.full(capacity, self.empty, dtype=self.data.dtype)
         grown[: len(self.data)] = self.data
         self.data = grown
         self._view = None
 
-    def resized(self) -> None:
-        """Take note that the number of nodes is another."""
+    def reset_view(self) -> None:
+        """Build a new view on the next read, because the number of nodes has changed."""
         self._view = None
 
-    def take_place(self, slot: int, last: int) -> None:
-        """Move the entry of the last slot to `slot`, and empty the last one."""
+    def replace_by_last(self, slot: int, last: int) -> None:
+        """Move the entry of the slot `last` to `slot` and clear the slot `last`."""
         self.data[slot] = self.data[last]
         self.data[last] = self.empty
 
 
 class Slots:
-    """How many slots there are, and the columns that hang on them."""
+    """The number of slots, and all columns over them."""
 
     def __init__(self) -> None:
         self.size = 0
         self.capacity = _FIRST_CAPACITY
         self._columns: set[Column[np.generic]] = set()
 
-    def integers(self) -> Column[np.int64]:
-        """Add a column of counts or amounts, zero so far."""
+    def add_integers(self) -> Column[np.int64]:
+        """Add a column of integers, initially 0."""
         return self._add(Column(self, np.int64, 0))
 
-    def flags(self) -> Column[np.bool_]:
-        """Add a column of flags, all false so far."""
+    def add_flags(self) -> Column[np.bool_]:
+        """Add a column of flags, initially False."""
         return self._add(Column(self, np.bool_, 0))
 
-    def ids(self) -> Column[np.int32]:
-        """Add a column of ids, all ABSENT so far."""
-        return self._add(Column(self, np.int32, -1))
+    def add_ids(self) -> Column[np.int32]:
+        """Add a column of ids, initially ABSENT."""
+        return self._add(Column(self, np.int32, ABSENT))
 
     def discard(self, column: Column[DType]) -> None:
-        """Drop a column that nobody reads any more."""
+        """Remove a column that has no more readers."""
         self._columns.discard(column)
 
     def append(self) -> int:
@@ -89,15 +91,15 @@ class Slots:
                 column.grow(self.capacity)
         else:
             for column in self._columns:
-                column.resized()
+                column.reset_view()
         return slot
 
     def remove(self, slot: int) -> int:
-        """Remove a slot; the last one takes its place. Return which slot that was."""
+        """Remove a slot, move the last slot's entries there, and return the former number of the last slot."""
         self.size -= 1
         for column in self._columns:
-            column.take_place(slot, self.size)
-            column.resized()
+            column.replace_by_last(slot, self.size)
+            column.reset_view()
         return self.size
 
     def _add(self, column: Column[DType]) -> Column[DType]:

@@ -1,4 +1,4 @@
-"""Which images are on which nodes."""
+"""Columns of the container images on nodes."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ Images = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class ImageColumn:
-    """One image by one of its names."""
+    """The nodes that have an image, by one of its names."""
 
     present: BoolArray
-    """The nodes of the view that have it."""
+    """Which nodes of the view have the image."""
     size_bytes: int
-    """Its size as the first node said that had it (as in kube-scheduler, for all nodes)."""
+    """The size that the first node with the image reported; as in kube-scheduler, it counts for all nodes."""
     node_count: int
-    """How many nodes of the cluster have it."""
+    """How many nodes of the cluster have the image."""
 
 
 class _Image:
-    """An image name: its size, who has it, and the flags by node once somebody asked."""
+    """An image name: its size, the nodes that have it, and the flags by node after the first read."""
 
     __slots__ = ("generation", "nodes", "present", "size_bytes")
 
@@ -41,7 +41,7 @@ class _Image:
 
 
 class ImageColumns:
-    """All image names on all nodes. Flags are made on demand: most images are never asked for."""
+    """All image names on all nodes; flags are built on demand, because no pod uses most of the images."""
 
     def __init__(self, slot_of: Mapping[str, int], generations: Generations) -> None:
         self._slot_of = slot_of
@@ -49,7 +49,7 @@ class ImageColumns:
         self._images: dict[str, _Image] = {}
 
     def replace(self, node_name: str, old: Images, new: Images) -> None:
-        """Take note of what a node had and has."""
+        """Replace the old images of a node by the new ones."""
         if old == new:
             return
         for name, _ in old:
@@ -64,7 +64,7 @@ class ImageColumns:
         self._generations.images += 1
 
     def column(self, name: str) -> ImageColumn | None:
-        """Return an image's column, None where no node has it."""
+        """Return the column of an image, None if no node has it."""
         image = self._images.get(name)
         if image is None:
             return None

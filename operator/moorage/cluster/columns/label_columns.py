@@ -1,8 +1,8 @@
-"""Labels of nodes as columns, made for those keys that somebody asks for."""
+"""Columns of node labels, built when a plugin first reads a label."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from moorage.cluster.columns.vocabulary import LabelColumn, VocabularyColumn
@@ -10,23 +10,22 @@ from moorage.cluster.columns.vocabulary import LabelColumn, VocabularyColumn
 if TYPE_CHECKING:
     from moorage.cluster.columns.column import Slots
     from moorage.model.node import Node
-
-Labels = Mapping[str, str]
+    from moorage.model.selectors import Labels
 
 
 class LabelColumns:
-    """One column a label key that was asked for and that some node has or had."""
+    """One column for each label key that plugins have read and that a node has or had."""
 
     def __init__(self, slots: Slots, nodes: Sequence[Node]) -> None:
         self._slots = slots
         self._nodes = nodes
         self._columns: dict[str, VocabularyColumn[str]] = {}
-        self._unlabelled = slots.ids()
+        self._unlabelled = slots.add_ids()
         self._unknown: set[str] = set()
-        """Keys that were asked for and that no node has."""
+        """Keys that plugins have read and that no node has."""
 
     def replace(self, slot: int, old: Labels, new: Labels) -> None:
-        """Write a node's labels, `old` being what it had."""
+        """Replace the old labels of a node by the new ones."""
         if old == new:
             return
         self._unknown.clear()
@@ -35,20 +34,20 @@ class LabelColumns:
                 column.set(slot, new.get(key))
 
     def compact(self) -> None:
-        """Forget values that no node has any more."""
+        """Drop values that no node has any more."""
         for column in self._columns.values():
             column.compact()
 
     def column(self, key: str) -> LabelColumn:
-        """Return the column of a key."""
+        """Return the column of a label key."""
         column = self._columns.get(key)
         if column is None:
-            column = self._make(key)
+            column = self._build(key)
             if column is None:
                 return LabelColumn(self._unlabelled.view, ())
         return LabelColumn(column.ids, column.values)
 
-    def _make(self, key: str) -> VocabularyColumn[str] | None:
+    def _build(self, key: str) -> VocabularyColumn[str] | None:
         if key in self._unknown:
             return None
         values = [node.labels.get(key) for node in self._nodes]

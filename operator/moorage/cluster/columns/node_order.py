@@ -1,4 +1,4 @@
-"""The order in which nodes are looked at: zone by zone in turn, so that a sample holds nodes of all zones.
+"""The order in which the engine visits nodes: zones take turns, so that a sample has nodes of all zones.
 
 Upstream: `pkg/scheduler/backend/cache/node_tree.go`.
 """
@@ -22,7 +22,7 @@ _ZONE_LABELS = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.i
 
 
 class NodeOrder:
-    """Zones, and the nodes of each, in the order in which they came."""
+    """The nodes of each zone, in the order in which they were added."""
 
     def __init__(self, slot_of: Mapping[str, int]) -> None:
         self._slot_of = slot_of
@@ -30,18 +30,18 @@ class NodeOrder:
         self._order: IntArray | None = None
 
     def add(self, node: Node) -> None:
-        """Put a new node at the end of its zone."""
+        """Add a node at the end of its zone."""
         self._zones.setdefault(_zone(node), {})[node.name] = None
         self._order = None
 
     def update(self, old: Node, new: Node) -> None:
-        """Move a node whose zone changed."""
+        """Move a node to the end of its new zone if its zone has changed."""
         if _zone(old) != _zone(new):
             self.remove(old)
             self.add(new)
 
     def remove(self, node: Node) -> None:
-        """Take a node out."""
+        """Remove a node."""
         zone = _zone(node)
         del self._zones[zone][node.name]
         if not self._zones[zone]:
@@ -50,10 +50,10 @@ class NodeOrder:
 
     @property
     def slots(self) -> IntArray:
-        """The slots of all nodes, in turn."""
+        """Slots of all nodes in the order of visits."""
         if self._order is None:
-            turns = chain.from_iterable(zip_longest(*self._zones.values()))
-            self._order = np.array([self._slot_of[name] for name in turns if name is not None], dtype=np.int64)
+            names = chain.from_iterable(zip_longest(*self._zones.values()))
+            self._order = np.array([self._slot_of[name] for name in names if name is not None], dtype=np.int64)
         return self._order
 
 

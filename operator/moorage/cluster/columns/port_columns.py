@@ -1,4 +1,4 @@
-"""Which host ports are in use on which nodes."""
+"""Columns of the host ports in use on nodes."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ if TYPE_CHECKING:
     from moorage.cluster.columns.column import Column, Slots
     from moorage.model.pods.pod import HostPort
 
-ANY_IP = "0.0.0.0"  # noqa: S104 - the API's word for all addresses of the node
+ANY_IP = "0.0.0.0"  # noqa: S104 - in the API, all addresses of the node
 
 
 def conflicts(one: HostPort, other: HostPort) -> bool:
-    """Whether two pods with these ports cannot share a node."""
+    """Return whether pods with these ports cannot share a node."""
     same = one.port == other.port and one.protocol == other.protocol
     return same and (one.ip == other.ip or ANY_IP in {one.ip, other.ip})
 
 
 class PortColumns:
-    """Users of each host port, by node."""
+    """The number of pods that use each host port, by node."""
 
     def __init__(self, slots: Slots) -> None:
         self._slots = slots
-        self._unused = slots.flags()
+        self._unused = slots.add_flags()
         self._users: dict[tuple[str, int], dict[str, Column[np.int64]]] = {}
 
     def add(self, port: HostPort, slot: int) -> None:
-        """Count a user in."""
+        """Count a pod that uses the port."""
         by_ip = self._users.setdefault((port.protocol, port.port), {})
         column = by_ip.get(port.ip)
         if column is None:
-            column = by_ip[port.ip] = self._slots.integers()
+            column = by_ip[port.ip] = self._slots.add_integers()
         column.data[slot] += 1
 
     def remove(self, port: HostPort, slot: int) -> None:
-        """Count a user out."""
+        """Stop counting a pod that uses the port."""
         by_ip = self._users[port.protocol, port.port]
         column = by_ip[port.ip]
         column.data[slot] -= 1
@@ -48,7 +48,7 @@ class PortColumns:
                 del self._users[port.protocol, port.port]
 
     def in_use(self, port: HostPort) -> BoolArray:
-        """Return the nodes on which a pod cannot have the port: taken on the same address, or on all, or for all."""
+        """Return the nodes on which the port is taken; a port on all addresses conflicts with one on any address."""
         by_ip = self._users.get((port.protocol, port.port), {})
         taken = [column.view > 0 for ip, column in by_ip.items() if ANY_IP in {port.ip, ip} or ip == port.ip]
         if not taken:

@@ -1,4 +1,4 @@
-"""The lowest priority on each node: preemption looks only at nodes that have somebody to evict."""
+"""The column of the lowest pod priority on each node, by which preemption finds nodes with possible victims."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
 
 
 class PriorityColumn:
-    """Follows pods as they come and go."""
+    """The lowest priority of the pods on each node."""
 
     def __init__(self, slots: Slots) -> None:
-        self._lowest = slots.integers()
+        self._lowest = slots.add_integers()
 
     def add(self, pod: Pod, slot: int, pods: Collection[Pod]) -> None:
-        """Take note of a pod; `pods` are all on the node, the new one included."""
+        """Update the slot for a new pod; `pods` are all pods on the node, including the new one."""
         if len(pods) == 1 or pod.priority < self._lowest.data[slot]:
             self._lowest.data[slot] = pod.priority
 
     def remove(self, pod: Pod, slot: int, pods: Collection[Pod]) -> None:
-        """Take note that a pod has left the others alone."""
+        """Update the slot for a removed pod; `pods` are the remaining pods on the node."""
         if pods and pod.priority == self._lowest.data[slot]:
             self._lowest.data[slot] = min(other.priority for other in pods)
 
     @property
     def lowest(self) -> IntArray:
-        """The lowest priority of the pods on each node; without meaning where a node has none."""
+        """The lowest priority of the pods on each node; undefined for a node without pods."""
         return self._lowest.view

@@ -1,4 +1,4 @@
-"""What nodes offer of each resource, and what placed pods take of it."""
+"""Columns of allocatable and requested amounts of resources."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ if TYPE_CHECKING:
     from moorage.model.pods.pod import Pod
 
 _DEFAULTED = frozenset({CPU, MEMORY})
-"""Resources that scoring assumes a default of; of all others non-zero requests are the requests."""
+"""Resources for which scoring assumes default requests; the non-zero requests of others are the requests."""
 
 
 class ResourceColumns:
-    """One column a resource of allocatable, requested and non-zero requested amounts."""
+    """For each resource a column of allocatable, of requested and of non-zero requested amounts."""
 
     def __init__(self, slots: Slots) -> None:
         self._slots = slots
         self._allocatable: dict[str, Column[np.int64]] = {}
         self._requested: dict[str, Column[np.int64]] = {}
-        self._non_zero = {name: slots.integers() for name in _DEFAULTED}
-        self._nothing = slots.integers()
-        self._pods = slots.integers()
+        self._non_zero = {name: slots.add_integers() for name in _DEFAULTED}
+        self._nothing = slots.add_integers()
+        self._pods = slots.add_integers()
 
     def set_allocatable(self, slot: int, resources: Resources) -> None:
-        """Write all that a node offers."""
+        """Replace the allocatable amounts of a node."""
         for column in self._allocatable.values():
             column.data[slot] = 0
         for name, amount in resources.amounts:
             self._column(self._allocatable, name).data[slot] = amount
 
     def add(self, pod: Pod, slot: int) -> None:
-        """Add what a pod takes."""
+        """Add the requests of a pod."""
         self._pods.data[slot] += 1
         for name, amount in pod.requests.amounts:
             self._column(self._requested, name).data[slot] += amount
@@ -45,7 +45,7 @@ class ResourceColumns:
                 self._non_zero[name].data[slot] += amount
 
     def remove(self, pod: Pod, slot: int) -> None:
-        """Take off what a pod took when it was added."""
+        """Subtract the requests of a pod that was added."""
         self._pods.data[slot] -= 1
         for name, amount in pod.requests.amounts:
             self._requested[name].data[slot] -= amount
@@ -54,29 +54,29 @@ class ResourceColumns:
                 self._non_zero[name].data[slot] -= amount
 
     def allocatable(self, name: str) -> IntArray:
-        """Return what nodes offer."""
+        """Return the allocatable amounts of a resource."""
         return self._allocatable.get(name, self._nothing).view
 
     def requested(self, name: str) -> IntArray:
-        """Return what placed pods take."""
+        """Return the amounts of a resource that placed pods request."""
         return self._requested.get(name, self._nothing).view
 
     def non_zero_requested(self, name: str) -> IntArray:
-        """Return what placed pods take for scoring."""
+        """Return the amounts that placed pods request for scoring, with defaults."""
         return self._non_zero[name].view if name in _DEFAULTED else self.requested(name)
 
     @property
     def allowed_pods(self) -> IntArray:
-        """How many pods nodes take."""
+        """The allocatable number of pods."""
         return self.allocatable(PODS)
 
     @property
     def pod_count(self) -> IntArray:
-        """How many pods nodes have."""
+        """How many pods are placed on each node."""
         return self._pods.view
 
     def _column(self, columns: dict[str, Column[np.int64]], name: str) -> Column[np.int64]:
         column = columns.get(name)
         if column is None:
-            column = columns[name] = self._slots.integers()
+            column = columns[name] = self._slots.add_integers()
         return column

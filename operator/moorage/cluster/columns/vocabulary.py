@@ -1,4 +1,4 @@
-"""Columns of values that repeat from node to node, kept as small ids: label values, taints, features."""
+"""Columns of values that many nodes share (label values, taints, features), stored as small ids."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ if TYPE_CHECKING:
 
 V = TypeVar("V", bound=Hashable)
 
-_SPARE_VALUES = 64  # values that no node has any more are cleared out once they outnumber the nodes by this
+_SPARE_VALUES = 64  # compact once there are this many values more than two for each node
 
 
 class LabelColumn(Struct, frozen=True):
-    """One label: an id a node (ABSENT without the label) and the values that the ids stand for."""
+    """The ids of a label's values by node, ABSENT for a node without the label, and the values by id."""
 
     ids: IdArray
     values: Sequence[str]
 
 
 class ClassColumn(Struct, Generic[V], frozen=True):
-    """One property: an id a node and the different values that it takes."""
+    """The ids of a property's values by node, and the distinct values (classes) by id."""
 
     ids: IdArray
     classes: Sequence[V]
 
 
 class VocabularyColumn(Generic[V]):
-    """The writing side: interns values and keeps the ids."""
+    """The writable column: interns values and stores their ids."""
 
     def __init__(self, slots: Slots) -> None:
         self._slots = slots
-        self._column = slots.ids()
+        self._column = slots.add_ids()
         self._index: dict[V, int] = {}
         self.values: list[V] = []
         """The values by id."""
@@ -49,11 +49,11 @@ class VocabularyColumn(Generic[V]):
         return self._column.view
 
     def set(self, slot: int, value: V | None) -> None:
-        """Write the value of a slot, None for none."""
+        """Set the value of a slot; None means that the node has none."""
         self._column.data[slot] = ABSENT if value is None else self._id(value)
 
     def fill(self, values: Sequence[V | None]) -> None:
-        """Write the values of all slots."""
+        """Set the values of all slots."""
         for value in dict.fromkeys(values):
             if value is not None:
                 self._index.setdefault(value, len(self._index))
@@ -62,20 +62,23 @@ class VocabularyColumn(Generic[V]):
         self.values = list(index)
 
     def compact(self) -> None:
-        """Forget values that no node has any more, once there are many; ids change then, as the nodes have."""
+        """Drop values that no node has any more, if there are many.
+
+        This renumbers the ids. Readers notice, because `generations.nodes` changes too.
+        """
         if len(self.values) <= 2 * self._slots.size + _SPARE_VALUES:
             return
         ids = self._column.view
         kept = [int(each) for each in np.unique(ids) if each != ABSENT]
         renumbered = np.full(len(self.values) + 1, ABSENT, dtype=np.int32)
         renumbered[kept] = np.arange(len(kept), dtype=np.int32)
-        self._column.data[: len(ids)] = renumbered[ids]  # ABSENT reads the spare last entry, which is ABSENT
+        self._column.data[: len(ids)] = renumbered[ids]  # ABSENT selects the last entry, which is ABSENT
         self.values = [self.values[each] for each in kept]
         self._index = {value: position for position, value in enumerate(self.values)}
 
     def _id(self, value: V) -> int:
-        known = self._index.get(value)
-        if known is None:
-            known = self._index[value] = len(self._index)
+        number = self._index.get(value)
+        if number is None:
+            number = self._index[value] = len(self._index)
             self.values.append(value)
-        return known
+        return number

@@ -1,1 +1,1 @@
-"""Terms by which placed pods are counted, and the counts for each node."""
+"""Terms that match placed pods, and the number of matching pods on each node."""

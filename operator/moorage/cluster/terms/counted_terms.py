@@ -1,4 +1,8 @@
-"""Terms by which placed pods are counted: what the incoming pod asks of them, and what they carry themselves."""
+"""Terms that match placed pods.
+
+A counted term counts the placed pods that an incoming pod's constraints select. A carried term is an affinity term of
+the placed pods themselves, which selects incoming pods.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +23,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """Pods of some namespaces (None: of all) that a selector matches (None: matches nothing) and that one owner has."""
+    """Selects pods by namespace, labels and controller."""
 
     namespaces: frozenset[str] | None
+    """None selects all namespaces."""
     selector: LabelSelector | None
+    """None matches nothing."""
     owner_uid: str = ""
-    """Uid of the controlling owner; empty for any."""
+    """Uid of the controller; empty selects pods of any controller."""
 
     def matches(self, shape: PodShape) -> bool:
-        """Whether pods of this shape meet the clause."""
+        """Return whether pods of this shape meet the clause."""
         if self.selector is None or (self.namespaces is not None and shape.namespace not in self.namespaces):
             return False
         if self.owner_uid and (shape.owner is None or shape.owner.uid != self.owner_uid):
@@ -37,31 +43,31 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class CountedTerm:
-    """Which placed pods are counted: those that meet all clauses."""
+    """Counts the placed pods that meet all clauses."""
 
     clauses: tuple[Clause, ...]
     counts_terminating: bool
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Hash once: a term is looked up in every cycle of its pods."""
+        """Compute the hash once, because every cycle of the term's pods looks the term up."""
         object.__setattr__(self, "_hash", hash((self.clauses, self.counts_terminating)))
 
     def __hash__(self) -> int:
-        """Equal terms share one column."""
+        """Return the hash of the fields; equal terms share one column."""
         return self._hash
 
     def matches_shape(self, shape: PodShape) -> bool:
-        """Whether pods of this shape meet all clauses."""
+        """Return whether pods of this shape meet all clauses."""
         return all(clause.matches(shape) for clause in self.clauses)
 
     def matches(self, pod: Pod) -> bool:
-        """Whether the pod is counted."""
+        """Return whether the term counts the pod."""
         return (self.counts_terminating or not pod.terminating) and self.matches_shape(pod.shape)
 
 
 class CarriedKind(Enum):
-    """The four lists of terms that a pod may carry."""
+    """The four lists of affinity terms in a pod."""
 
     REQUIRED_AFFINITY = "RequiredAffinity"
     REQUIRED_ANTI_AFFINITY = "RequiredAntiAffinity"
@@ -71,14 +77,14 @@ class CarriedKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CarriedTerm:
-    """A term as pods carry it; `weight` is 0 for a required one."""
+    """An affinity term of a placed pod; `weight` is 0 for a required term."""
 
     kind: CarriedKind
     term: AffinityTerm
     weight: int = 0
 
     def matches(self, shape: PodShape, namespaces: Mapping[str, Labels]) -> bool:
-        """Whether the term speaks of pods of this shape."""
+        """Return whether the term matches pods of this shape."""
         if self.term.selector is None or not self.term.selector.matches(shape.labels):
             return False
         if shape.namespace in self.term.namespaces:
@@ -88,7 +94,7 @@ class CarriedTerm:
 
 
 class Carried(Struct, frozen=True):
-    """A term that placed pods carry, and how many carry it on each node of the view."""
+    """A carried term, and how many placed pods carry it on each node of the view."""
 
     term: AffinityTerm
     weight: int
@@ -96,7 +102,7 @@ class Carried(Struct, frozen=True):
 
 
 def carried_by(shape: PodShape) -> tuple[CarriedTerm, ...]:
-    """List the terms that pods of this shape carry; one that is stated twice is there twice."""
+    """Return the terms that pods of this shape carry, including duplicates."""
     affinity = shape.pod_affinity
     if affinity.is_empty:
         return ()

@@ -1,6 +1,6 @@
-"""How many placed pods match a term, or carry one, on each node: kept up to date as pods come and go.
+"""Counts for each node how many placed pods match or carry each term, updated with every added or removed pod.
 
-Placed pods are grouped by shape. Whether a shape matches a term is found out once; after that a pod that comes or goes
+Placed pods are grouped by shape. Each pair of a shape and a term is matched once. After that, adding or removing a pod
 costs one addition for each term that its shape matches or carries.
 """
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from moorage.model.pods.pod import Pod, PodShape
     from moorage.model.selectors import Labels
 
-_MAX_COUNTED_TERMS = 1024  # terms beyond it, least recently asked for, are dropped and counted anew when asked for
+_MAX_COUNTED_TERMS = 1024  # beyond this the least recently read term is dropped; the next read counts it again
 
 
 class _PlacedShape:
-    """One shape that placed pods have, where they are, and the columns that they count in."""
+    """A shape of placed pods, the number of its pods by node, and the columns that count them."""
 
     __slots__ = ("carried", "counted", "nodes", "shape", "terminating")
 
@@ -35,13 +35,13 @@ class _PlacedShape:
         self.shape = shape
         self.nodes: dict[str, int] = {}
         self.terminating: dict[str, int] = {}
-        """How many of the pods in `nodes` are being deleted."""
+        """How many of the pods in `nodes` are terminating."""
         self.counted: list[_CountedColumn] = []
         self.carried: list[_CarriedColumn] = []
 
 
 class _CountedColumn:
-    """A term that was asked for, its counts, and the placed shapes that match it."""
+    """A counted term, its counts by node, and the placed shapes that match it."""
 
     __slots__ = ("column", "shapes", "term")
 
@@ -52,7 +52,7 @@ class _CountedColumn:
 
 
 class _CarriedColumn:
-    """A term that placed pods carry, and how many of the placed shapes do."""
+    """A carried term, its counts by node, and the number of placed shapes that carry it."""
 
     __slots__ = ("column", "shapes", "term")
 
@@ -63,7 +63,7 @@ class _CarriedColumn:
 
 
 class PlacedShapes:
-    """The shapes of placed pods, and all counts over them."""
+    """The shapes of placed pods, and all counts of their pods."""
 
     def __init__(self, slots: Slots, slot_of: Mapping[str, int], max_counted_terms: int = _MAX_COUNTED_TERMS) -> None:
         self._slots = slots
@@ -80,25 +80,25 @@ class PlacedShapes:
         self._matching = Memo()
 
     def add(self, pod: Pod, node_name: str) -> None:
-        """Count a pod in on its node."""
-        placed = self._placed.get(pod.shape) or self._place(pod.shape)
+        """Count a pod on its node."""
+        placed = self._placed.get(pod.shape) or self._add_shape(pod.shape)
         placed.nodes[node_name] = placed.nodes.get(node_name, 0) + 1
         if pod.terminating:
             placed.terminating[node_name] = placed.terminating.get(node_name, 0) + 1
         self._count(placed, pod, self._slot_of[node_name], 1)
 
     def remove(self, pod: Pod, node_name: str) -> None:
-        """Count a pod out that was counted in as it is."""
+        """Stop counting a pod; `pod` must be the version that was added."""
         placed = self._placed[pod.shape]
-        _take_one(placed.nodes, node_name)
+        _decrement(placed.nodes, node_name)
         if pod.terminating:
-            _take_one(placed.terminating, node_name)
+            _decrement(placed.terminating, node_name)
         self._count(placed, pod, self._slot_of[node_name], -1)
         if not placed.nodes:
-            self._displace(placed)
+            self._remove_shape(placed)
 
     def counted(self, term: CountedTerm) -> IntArray:
-        """Return how many placed pods match the term, by node; kept as long as it is asked for."""
+        """Return how many placed pods match the term on each node; keep the counts for later reads."""
         counted = self._counted.get(term)
         if counted is None:
             counted = self._count_term(term)
@@ -108,7 +108,7 @@ class PlacedShapes:
     def carried(
         self, kind: CarriedKind, shape: PodShape, namespaces: Mapping[str, Labels], generation: int
     ) -> Sequence[Carried]:
-        """Return the carried terms that match a pod of this shape; `generation` is the namespaces'."""
+        """Return the carried terms that match pods of this shape; `generation` is that of the namespaces."""
         index = self._carried_index[kind]
         if not index:
             return ()
@@ -128,20 +128,20 @@ class PlacedShapes:
         for carried in placed.carried:
             carried.column.data[slot] += sign
 
-    def _place(self, shape: PodShape) -> _PlacedShape:
-        """Take in the first pod of a shape: find the terms that it matches and those that it carries."""
+    def _add_shape(self, shape: PodShape) -> _PlacedShape:
+        """Add a shape with the terms that it matches and the terms that it carries."""
         placed = self._placed[shape] = _PlacedShape(shape)
         for counted in self._counted_index.candidates(shape):
             if counted.term.matches_shape(shape):
-                _join(placed, counted)
+                _link(placed, counted)
         for term in carried_by(shape):
             carried = self._carried.get(term) or self._carry_term(term)
             carried.shapes += 1
             placed.carried.append(carried)
         return placed
 
-    def _displace(self, placed: _PlacedShape) -> None:
-        """Forget a shape whose last pod is gone."""
+    def _remove_shape(self, placed: _PlacedShape) -> None:
+        """Remove a shape without pods, and the carried terms that only this shape has."""
         del self._placed[placed.shape]
         for counted in placed.counted:
             counted.shapes.pop(placed, None)
@@ -151,12 +151,12 @@ class PlacedShapes:
                 self._drop_carried(carried)
 
     def _count_term(self, term: CountedTerm) -> _CountedColumn:
-        """Count a term that was not asked for lately, over all placed shapes."""
-        counted = self._counted[term] = _CountedColumn(term, self._slots.integers())
-        self._counted_index.add(counted, *_filing(term))
+        """Add a counted term and count the pods of all placed shapes."""
+        counted = self._counted[term] = _CountedColumn(term, self._slots.add_integers())
+        self._counted_index.add(counted, *_index_key(term))
         for placed in self._placed.values():
             if term.matches_shape(placed.shape):
-                _join(placed, counted)
+                _link(placed, counted)
                 self._count_nodes(placed, counted)
         if len(self._counted) > self._max_counted_terms:
             self._drop_counted(self._counted.popitem(last=False)[1])
@@ -171,41 +171,41 @@ class PlacedShapes:
                 data[self._slot_of[node_name]] -= pods
 
     def _drop_counted(self, counted: _CountedColumn) -> None:
-        self._counted_index.discard(counted, *_filing(counted.term))
+        self._counted_index.discard(counted, *_index_key(counted.term))
         for placed in counted.shapes:
             placed.counted.remove(counted)
         self._slots.discard(counted.column)
 
     def _carry_term(self, term: CarriedTerm) -> _CarriedColumn:
-        carried = self._carried[term] = _CarriedColumn(term, self._slots.integers())
-        self._carried_index[term.kind].add(carried, _namespaces(term), term.term.selector)
+        carried = self._carried[term] = _CarriedColumn(term, self._slots.add_integers())
+        self._carried_index[term.kind].add(carried, _index_namespaces(term), term.term.selector)
         self._carried_generation += 1
         return carried
 
     def _drop_carried(self, carried: _CarriedColumn) -> None:
         term = carried.term
         del self._carried[term]
-        self._carried_index[term.kind].discard(carried, _namespaces(term), term.term.selector)
+        self._carried_index[term.kind].discard(carried, _index_namespaces(term), term.term.selector)
         self._carried_generation += 1
         self._slots.discard(carried.column)
 
 
-def _join(placed: _PlacedShape, counted: _CountedColumn) -> None:
+def _link(placed: _PlacedShape, counted: _CountedColumn) -> None:
     placed.counted.append(counted)
     counted.shapes[placed] = None
 
 
-def _filing(term: CountedTerm) -> tuple[frozenset[str] | None, LabelSelector | None]:
-    """Return where to file a term: by its first clause, as a matching shape meets all of them."""
+def _index_key(term: CountedTerm) -> tuple[frozenset[str] | None, LabelSelector | None]:
+    """Return namespaces and selector of the first clause; a matching shape meets all clauses, so also this one."""
     return (term.clauses[0].namespaces, term.clauses[0].selector) if term.clauses else (None, LabelSelector())
 
 
-def _namespaces(term: CarriedTerm) -> frozenset[str] | None:
-    """Return the namespaces to file a term under: any, where a selector picks them by labels that may change."""
+def _index_namespaces(term: CarriedTerm) -> frozenset[str] | None:
+    """Return the namespaces of a term; None for all if a selector picks them, because labels of namespaces change."""
     return term.term.namespaces if term.term.namespace_selector is None else None
 
 
-def _take_one(counts: dict[str, int], node_name: str) -> None:
+def _decrement(counts: dict[str, int], node_name: str) -> None:
     counts[node_name] -= 1
     if not counts[node_name]:
         del counts[node_name]

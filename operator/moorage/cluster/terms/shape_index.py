@@ -1,7 +1,8 @@
-"""Finds the terms that may match a pod shape without trying them all.
+"""An index that finds the terms that may match a pod shape, without matching all terms.
 
-A term is filed under each of its namespaces and the values of one of its equality requirements; a shape can only match
-terms filed under its namespace (or any) and one of its labels (or none). What is found still has to be matched.
+The key of a term is one of its namespaces, or None for all, and one value of its narrowest In requirement, or None if
+it has no such requirement. A shape can only match terms with its own namespace or None, and with one of its labels or
+None. The caller must still match the candidates.
 """
 
 from __future__ import annotations
@@ -16,44 +17,44 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _Label = tuple[str, str] | None
-_Place = tuple[str | None, _Label]
+_Key = tuple[str | None, _Label]
 
-_MAX_NAMESPACES = 16  # a term of more namespaces is filed under "any"
+_MAX_NAMESPACES = 16  # a term with more namespaces has the key of all namespaces
 
 
 class ShapeIndex(Generic[T]):
-    """Terms by where a matching shape must be."""
+    """Terms by the namespace and the label of the shapes that they may match."""
 
     def __init__(self) -> None:
-        self._files: dict[_Place, dict[T, None]] = {}
+        self._terms: dict[_Key, dict[T, None]] = {}
 
     def __bool__(self) -> bool:
-        """Whether any term is filed."""
-        return bool(self._files)
+        """Return whether the index has terms."""
+        return bool(self._terms)
 
     def add(self, term: T, namespaces: Collection[str] | None, selector: LabelSelector | None) -> None:
-        """File a term; without a selector it matches nothing, and is not filed."""
-        for place in _places(namespaces, selector):
-            self._files.setdefault(place, {})[term] = None
+        """Add a term; ignore a term without a selector, because it matches nothing."""
+        for key in _keys(namespaces, selector):
+            self._terms.setdefault(key, {})[term] = None
 
     def discard(self, term: T, namespaces: Collection[str] | None, selector: LabelSelector | None) -> None:
-        """Take a term out; it must be described as it was when it was added."""
-        for place in _places(namespaces, selector):
-            file = self._files.get(place)
-            if file is not None:
-                file.pop(term, None)
-                if not file:
-                    del self._files[place]
+        """Remove a term; namespaces and selector must be those that it was added with."""
+        for key in _keys(namespaces, selector):
+            terms = self._terms.get(key)
+            if terms is not None:
+                terms.pop(term, None)
+                if not terms:
+                    del self._terms[key]
 
     def candidates(self, shape: PodShape) -> Iterator[T]:
         """Yield the terms that may match the shape, each once."""
         labels: list[_Label] = [None, *shape.labels.items()]
         for namespace in (None, shape.namespace):
             for label in labels:
-                yield from self._files.get((namespace, label), ())
+                yield from self._terms.get((namespace, label), ())
 
 
-def _places(namespaces: Collection[str] | None, selector: LabelSelector | None) -> list[_Place]:
+def _keys(namespaces: Collection[str] | None, selector: LabelSelector | None) -> list[_Key]:
     if selector is None:
         return []
     spaces: list[str | None] = [None] if namespaces is None or len(namespaces) > _MAX_NAMESPACES else [*namespaces]

@@ -1,1 +1,1 @@
-"""Volumes that placed and assumed pods use."""
+"""Volumes and claims of placed and assumed pods."""

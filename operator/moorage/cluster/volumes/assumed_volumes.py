@@ -1,9 +1,9 @@
-"""Volumes and claims as Reserve has decided about them, until the API server tells of it itself.
+"""Assumed volumes and claims: the results of Reserve that the watch has not delivered yet.
 
-What Reserve decides takes time to be written, and longer to come back by the watch. Meanwhile the next pods must see
-it: a volume that is promised to a claim is not promised to another, a claim that waits for its volume on a node keeps
-its other pods on that node. So the objects are changed in place; a newer version from the watch replaces an assumed
-one, the version that the assumption was made from does not.
+The runtime writes an intent after the cycle, and the watch delivers the written object later. The next cycles must see
+the result earlier: no second claim may get the same volume, and other pods of a claim must go to the claim's selected
+node. Therefore assumed versions replace the objects in `ClusterObjects`. A newer version from the watch replaces an
+assumed version; the version that the assumption started from does not.
 
 Upstream: `pkg/scheduler/framework/plugins/volumebinding/passive_assume_cache.go`.
 """
@@ -26,21 +26,21 @@ CLAIM = "PersistentVolumeClaim"
 
 @dataclass(frozen=True, slots=True)
 class _Assumption:
-    """The pod for which an object was changed, and what the watch knows of it."""
+    """The pod that an object was assumed for, and the last version from the watch."""
 
     pod_uid: str
     observed: PersistentVolume | PersistentVolumeClaim
 
 
 class AssumedVolumes:
-    """Writes volumes and claims into the cluster's objects, assumed or observed."""
+    """Writes assumed and observed versions of volumes and claims to the cluster's objects."""
 
     def __init__(self, objects: ClusterObjects) -> None:
         self._objects = objects
         self._assumed: dict[tuple[str, str], _Assumption] = {}
 
     def assume(self, pod_uid: str, intents: Iterable[object]) -> None:
-        """Change the objects as the intents will; those that are gone, and other intents, are left alone."""
+        """Apply a pod's intents to the objects; ignore intents of other types and objects that do not exist."""
         for intent in intents:
             if isinstance(intent, BindVolume):
                 self._bind(pod_uid, intent)
@@ -48,13 +48,13 @@ class AssumedVolumes:
                 self._select(pod_uid, intent)
 
     def revert(self, pod_uid: str) -> None:
-        """Put back what was assumed for a pod and is not overtaken by the watch."""
-        mine = [place for place, assumption in self._assumed.items() if assumption.pod_uid == pod_uid]
-        for kind, key in mine:
+        """Restore the observed versions of the objects that are still assumed for a pod."""
+        keys = [key for key, assumption in self._assumed.items() if assumption.pod_uid == pod_uid]
+        for kind, key in keys:
             self._objects.set(kind, key, self._assumed.pop((kind, key)).observed)
 
     def observe(self, kind: str, key: str, value: object) -> None:
-        """Take in an object from the watch."""
+        """Set an object to the version from the watch, unless the assumed version started from that version."""
         assumption = self._assumed.get((kind, key))
         if assumption is not None:
             if getattr(value, "resource_version", "") == assumption.observed.resource_version:
@@ -62,15 +62,15 @@ class AssumedVolumes:
             del self._assumed[kind, key]
         self._objects.set(kind, key, value)
 
-    def lose(self, kind: str, key: str) -> None:
-        """Drop an object that the watch says is gone."""
+    def remove(self, kind: str, key: str) -> None:
+        """Remove an object that was deleted."""
         self._assumed.pop((kind, key), None)
         self._objects.remove(kind, key)
 
     def _bind(self, pod_uid: str, intent: BindVolume) -> None:
         volume: PersistentVolume | None = self._objects.of_kind(VOLUME).get(intent.volume_name)
         if volume is not None:
-            self._remember(pod_uid, (VOLUME, volume.name), volume)
+            self._record(pod_uid, (VOLUME, volume.name), volume)
             reference = ClaimRef(intent.claim_namespace, intent.claim_name, intent.claim_uid)
             self._objects.set(VOLUME, volume.name, replace(volume, claim_ref=reference))
 
@@ -78,11 +78,11 @@ class AssumedVolumes:
         key = f"{intent.claim_namespace}/{intent.claim_name}"
         claim: PersistentVolumeClaim | None = self._objects.of_kind(CLAIM).get(key)
         if claim is not None:
-            self._remember(pod_uid, (CLAIM, key), claim)
+            self._record(pod_uid, (CLAIM, key), claim)
             self._objects.set(CLAIM, key, replace(claim, selected_node=intent.node_name))
 
-    def _remember(
-        self, pod_uid: str, place: tuple[str, str], current: PersistentVolume | PersistentVolumeClaim
+    def _record(
+        self, pod_uid: str, kind_and_key: tuple[str, str], current: PersistentVolume | PersistentVolumeClaim
     ) -> None:
-        earlier = self._assumed.get(place)
-        self._assumed[place] = _Assumption(pod_uid, earlier.observed if earlier else current)
+        earlier = self._assumed.get(kind_and_key)
+        self._assumed[kind_and_key] = _Assumption(pod_uid, earlier.observed if earlier else current)

@@ -1,8 +1,9 @@
-"""How many volumes each CSI driver has to keep attached to each node.
+"""Counts for each node how many volumes of each CSI driver are attached or used by its pods.
 
-A volume is resolved from the pod's claim, over the claim's volume or, while it is not bound, its storage class. Hence
-the counts depend on storage objects as much as on pods: claims are resolved anew when an object has changed since they
-were last asked for, and only then; between, a pod that comes or goes costs one addition a volume.
+A pod's claim resolves to a volume key through the bound PersistentVolume or, before binding, through the StorageClass.
+The counts therefore depend on storage objects as well as on pods. A read resolves the claims again only if storage
+objects or nodes have changed since the last read. Otherwise a pod that is added or removed costs one addition for each
+of its volumes.
 
 Upstream: `pkg/scheduler/framework/plugins/nodevolumelimits/csi.go`.
 """
@@ -37,14 +38,14 @@ if TYPE_CHECKING:
     from moorage.model.pods.pod_volume import PodVolume
 
 Objects = Callable[[str], Mapping[str, Any]]
-"""The objects of a kind by key (`namespace/name`, or the name where there is no namespace)."""
+"""A function that returns the objects of a kind by key: `namespace/name`, or `name` without a namespace."""
 
 UNLIMITED = int(np.iinfo(np.int64).max)
-"""The limit of a node that states none."""
+"""The limit of a node whose CSINode has no limit for the driver."""
 
 
 class VolumeKey(NamedTuple):
-    """A volume as its CSI driver knows it."""
+    """The identity of a volume for its CSI driver."""
 
     driver: str
     handle: str
@@ -54,10 +55,10 @@ _Source = str | VolumeKey
 
 
 class AttachableVolumes:
-    """Volumes in use by node. Written by the columns only.
+    """Attachable volumes by node; only the columns write to it.
 
-    What a pod mounts is kept by its source: a claim's key, or the volume itself for a disk. Sources are resolved to
-    volumes once somebody asks, and again whenever storage objects or nodes have changed.
+    A pod's volume has a source: the key of a claim, or the volume key of an in-tree disk. The first read resolves the
+    sources to volume keys; a read after a change of storage objects or nodes resolves them again.
     """
 
     def __init__(self, slots: Slots, slot_of: Mapping[str, int], objects: Objects) -> None:
@@ -66,44 +67,44 @@ class AttachableVolumes:
         self._objects = objects
         self._generation: Hashable | None = None
         self._sources: dict[_Source, Counter[str]] = {}
-        """How many pods of each node mount a source."""
+        """How many pods on each node use a source."""
         self._volumes: dict[_Source, VolumeKey | None] = {}
-        """What the sources were when they were last resolved."""
+        """The result of the last resolution of each source."""
         self._users: dict[VolumeKey, Counter[str]] = {}
-        """How many sources of each node stand for a volume."""
+        """How many sources on each node resolve to a volume."""
         self._attached: dict[str, set[VolumeKey]] = {}
         self._columns: dict[str, Column[np.int64]] = {}
         self._limits: dict[str, IntArray] = {}
 
     def add(self, pod: Pod, node_name: str) -> None:
-        """Count a placed pod's volumes in."""
+        """Count the volumes of a placed pod."""
         for source in set(_sources(pod)):
             nodes = self._sources.setdefault(source, Counter())
             nodes[node_name] += 1
             if nodes[node_name] == 1 and self._generation is not None:
                 if source not in self._volumes:
                     self._volumes[source] = _resolve(source, self._objects)
-                self._use(self._volumes[source], node_name, 1)
+                self._count_source(self._volumes[source], node_name, 1)
 
     def remove(self, pod: Pod, node_name: str) -> None:
-        """Count the volumes of a pod out that was added."""
+        """Stop counting the volumes of a pod that was added."""
         for source in set(_sources(pod)):
             nodes = self._sources[source]
             nodes[node_name] -= 1
             if not nodes[node_name]:
                 del nodes[node_name]
-                self._use(self._volumes.get(source), node_name, -1)
+                self._count_source(self._volumes.get(source), node_name, -1)
             if not nodes:
                 del self._sources[source]
                 self._volumes.pop(source, None)
 
     def counts(self, driver: str, generation: Hashable) -> IntArray:
-        """Return how many of a driver's volumes each node has, in use by its pods or attached otherwise."""
+        """Return how many volumes of a driver are attached to each node or used by its pods."""
         self._refresh(generation)
         return self._column(driver).view
 
     def limits(self, driver: str, generation: Hashable) -> IntArray:
-        """Return how many of a driver's volumes each node takes, UNLIMITED where its CSINode does not say."""
+        """Return how many volumes of a driver each node can attach, UNLIMITED if its CSINode has no limit."""
         self._refresh(generation)
         if driver not in self._limits:
             limits = np.full(self._slots.size, UNLIMITED, np.int64)
@@ -116,45 +117,45 @@ class AttachableVolumes:
         return self._limits[driver]
 
     def in_use(self, key: VolumeKey, generation: Hashable) -> BoolArray:
-        """Return the nodes whose pods use the volume."""
+        """Return the nodes on which a pod uses the volume."""
         self._refresh(generation)
         using = np.zeros(self._slots.size, np.bool_)
         using[[self._slot_of[node_name] for node_name in self._users.get(key, ())]] = True
         return using
 
     def count_for(self, pods: Iterable[Pod], node_name: str, driver: str, generation: Hashable) -> int:
-        """Return what `counts` would say of a node if these were its pods."""
+        """Return the count of a node as if `pods` were the pods on it."""
         self._refresh(generation)
         keys = {key for pod in pods for key in attachable_volumes(pod, self._objects)}
         return sum(key.driver == driver for key in keys | self._attached.get(node_name, set()))
 
     def _refresh(self, generation: Hashable) -> None:
-        """Take in what has changed since somebody last asked."""
+        """Update limits, attachments and resolved sources if the generation has changed since the last read."""
         if generation == self._generation:
             return
         self._generation = generation
         self._limits = {}
         self._refresh_attachments()
         for source, nodes in self._sources.items():
-            before, now = self._volumes.get(source), _resolve(source, self._objects)
-            self._volumes[source] = now
-            if before != now:
+            before, after = self._volumes.get(source), _resolve(source, self._objects)
+            self._volumes[source] = after
+            if before != after:
                 for node_name in nodes:
-                    self._use(before, node_name, -1)
-                    self._use(now, node_name, 1)
+                    self._count_source(before, node_name, -1)
+                    self._count_source(after, node_name, 1)
 
     def _refresh_attachments(self) -> None:
         before, self._attached = self._attached, {}
         for key, node_name in self._attachments():
             self._attached.setdefault(node_name, set()).add(key)
         for node_name in before.keys() | self._attached.keys():
-            was, now = before.get(node_name, set()), self._attached.get(node_name, set())
-            for key in was ^ now:
+            earlier, attached = before.get(node_name, set()), self._attached.get(node_name, set())
+            for key in earlier ^ attached:
                 if node_name in self._slot_of and node_name not in self._users.get(key, ()):
-                    self._change(key, node_name, 1 if key in now else -1)
+                    self._change_count(key, node_name, 1 if key in attached else -1)
 
-    def _use(self, key: VolumeKey | None, node_name: str, change: int) -> None:
-        """Count one source more or less that stands for a volume on a node."""
+    def _count_source(self, key: VolumeKey | None, node_name: str, change: int) -> None:
+        """Add `change` (1 or -1) to the number of sources on a node that resolve to a volume."""
         if key is None:
             return
         nodes = self._users.setdefault(key, Counter())
@@ -165,18 +166,18 @@ class AttachableVolumes:
             if not nodes:
                 del self._users[key]
         if (first or last) and key not in self._attached.get(node_name, ()):
-            self._change(key, node_name, change)
+            self._change_count(key, node_name, change)
 
-    def _change(self, key: VolumeKey, node_name: str, change: int) -> None:
+    def _change_count(self, key: VolumeKey, node_name: str, change: int) -> None:
         self._column(key.driver).data[self._slot_of[node_name]] += change
 
     def _column(self, driver: str) -> Column[np.int64]:
         if driver not in self._columns:
-            self._columns[driver] = self._slots.integers()
+            self._columns[driver] = self._slots.add_integers()
         return self._columns[driver]
 
     def _attachments(self) -> Iterator[tuple[VolumeKey, str]]:
-        """Yield the volumes that are attached to known nodes; in-tree volumes do not count here."""
+        """Yield the attached volumes of known nodes, except in-tree volumes."""
         volumes = self._objects("PersistentVolume")
         attachment: VolumeAttachment
         for attachment in self._objects("VolumeAttachment").values():
@@ -188,12 +189,12 @@ class AttachableVolumes:
 
 
 def is_attachable(volume: PodVolume) -> bool:
-    """Whether a volume may have to be attached by a CSI driver: claims, and in-tree disks that have moved to one."""
+    """Return whether a CSI driver may have to attach the volume: a claim, or an in-tree disk migrated to CSI."""
     return volume.is_claim or (volume.disk is not None and volume.disk[0] in {"aws", "gce"})
 
 
 def attachable_volumes(pod: Pod, objects: Objects) -> Iterator[VolumeKey]:
-    """Yield the pod's volumes as far as a CSI driver is known to serve them."""
+    """Yield keys of the pod's volumes whose CSI driver is known."""
     for source in _sources(pod):
         key = _resolve(source, objects)
         if key is not None:
@@ -201,7 +202,7 @@ def attachable_volumes(pod: Pod, objects: Objects) -> Iterator[VolumeKey]:
 
 
 def _sources(pod: Pod) -> Iterator[_Source]:
-    """Yield the keys of the pod's claims, and the disks that CSI drivers serve."""
+    """Yield the keys of the pod's claims and of its in-tree disks that have migrated to CSI."""
     for volume in pod.shape.volumes:
         if volume.is_claim:
             yield f"{pod.namespace}/{volume.claim_of(pod.name)}"
@@ -221,14 +222,14 @@ def _resolve(source: _Source, objects: Objects) -> VolumeKey | None:
         return None
     volume: PersistentVolume | None = objects("PersistentVolume").get(claim.volume_name)
     if volume is None:
-        return _volume_to_come(claim, objects)
+        return _unprovisioned_volume(claim, objects)
     if not volume.csi_driver or not volume.csi_handle:
         return None
     return VolumeKey(volume.csi_driver, volume.csi_handle)
 
 
-def _volume_to_come(claim: PersistentVolumeClaim, objects: Objects) -> VolumeKey | None:
-    """Return a name of our own for a volume that its class is about to make."""
+def _unprovisioned_volume(claim: PersistentVolumeClaim, objects: Objects) -> VolumeKey | None:
+    """Return a key made from the claim for a volume that the claim's class is going to provision."""
     storage_class: StorageClass | None = objects("StorageClass").get(claim.class_name)
     if storage_class is None or not storage_class.provisioner:
         return None

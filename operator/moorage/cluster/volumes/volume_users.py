@@ -1,4 +1,4 @@
-"""Which placed pods use which claims and legacy disks."""
+"""Placed pods by the claims and legacy disks that they use."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ if TYPE_CHECKING:
     from moorage.model.pods.pod import Pod
 
 Disk = tuple[str, ...]
-"""Identity of a legacy disk, see `PodVolume.disk`."""
+"""The identity of a legacy disk, see `PodVolume.disk`."""
 
 
 class VolumeUsers:
-    """Placed pods by the claims (`namespace/name`) and by the disks that they name. Written by the columns only."""
+    """Placed pods by claim (`namespace/name`) and by legacy disk; only the columns write to it."""
 
     def __init__(self) -> None:
         self._claims: dict[str, dict[str, Pod]] = {}
         self._disks: dict[Disk, dict[str, dict[str, Pod]]] = {}
 
     def add(self, pod: Pod, node_name: str) -> None:
-        """Take note of a pod that is placed on a node."""
+        """Add a pod that is placed on a node."""
         for key in claim_keys(pod):
             self._claims.setdefault(key, {})[pod.uid] = pod
         for disk in _disks(pod):
             self._disks.setdefault(disk, {}).setdefault(node_name, {})[pod.uid] = pod
 
     def remove(self, pod: Pod, node_name: str) -> None:
-        """Forget a pod that was added."""
+        """Remove a pod that was added."""
         for key in claim_keys(pod):
             users = self._claims.get(key, {})
             users.pop(pod.uid, None)
@@ -43,16 +43,16 @@ class VolumeUsers:
                 self._disks.pop(disk, None)
 
     def claim_users(self, claim_key: str) -> Collection[Pod]:
-        """Return the placed pods that name a claim."""
+        """Return the placed pods that use a claim."""
         return self._claims.get(claim_key, {}).values()
 
     def disk_users(self, disk: Disk) -> Mapping[str, Collection[Pod]]:
-        """Return the placed pods that mount a disk, by node."""
+        """Return the placed pods that mount a disk, by node name."""
         return {node_name: users.values() for node_name, users in self._disks.get(disk, {}).items()}
 
 
 def claim_keys(pod: Pod) -> Iterator[str]:
-    """Yield the claims that the pod names itself; those of its ephemeral volumes are nobody else's."""
+    """Yield keys of the pod's claims without those of ephemeral volumes, which other pods cannot use."""
     for volume in pod.shape.volumes:
         if volume.claim_name:
             yield f"{pod.namespace}/{volume.claim_name}"

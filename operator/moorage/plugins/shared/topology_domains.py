@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from moorage.cluster.arrays import ABSENT
-from moorage.cluster.terms.domains import sum_by_domain
+from moorage.cluster.terms.domain_sums import sum_by_domain
 
 if TYPE_CHECKING:
     from moorage.cluster.arrays import BoolArray, IdArray, IntArray

@@ -1,4 +1,4 @@
-"""Sums over topology domains: nodes that share a label's value."""
+"""Sums over topology domains. A domain is the set of nodes that share a value of a label."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from moorage.cluster.arrays import ABSENT, IdArray, IntArray
 
 
 def sum_by_domain(ids: IdArray, counts: IntArray, size: int) -> IntArray:
-    """Sum counts of nodes by domain; nodes in no domain are left out. The result has `size` entries."""
+    """Return the sum of counts for each domain id below `size`; nodes with the id ABSENT do not count."""
     if len(ids) and ids.min() == ABSENT:
         inside = ids != ABSENT
         ids, counts = ids[inside], counts[inside]
     sums = np.bincount(ids, weights=counts, minlength=size)
-    return sums.astype(np.int64)  # sums of counts stay far below 2**53, where doubles are exact
+    return sums.astype(np.int64)  # exact: doubles represent integers up to 2**53, and pod counts are far smaller

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moorage.cluster.terms.domains import sum_by_domain
+from moorage.cluster.terms.domain_sums import sum_by_domain
 
 
 @given(nodes=st.lists(st.tuples(st.integers(-1, 4), st.integers(-100, 10**12))))
