@@ -4,7 +4,7 @@ from builders import node, pod, snapshot_of
 from engine.doubles import NameFilter, NameScore, Narrower, OtherFilter, OtherNarrower, profile
 from moorage.engine.cycle.fit_error import FitError
 from moorage.engine.cycle.fit_error_message import fit_error_message, histogram
-from moorage.engine.cycle.scheduling_cycle import Attempt, ScheduleResult, run_cycle
+from moorage.engine.cycle.scheduling_cycle import CycleInput, ScheduleResult, run_cycle
 from moorage.framework.profile import Profile
 from moorage.framework.status import Code, unresolvable, unschedulable
 from moorage.model.pods.pod import Pod
@@ -16,7 +16,7 @@ NODES = snapshot_of([node("n1"), node("n2"), node("n3")])
 
 def result_of(chosen_profile: Profile, each: Pod | None = None, **fields: Any) -> Any:
     return run_cycle(
-        Attempt(profile=chosen_profile, pod=each or pod(), snapshot=NODES, seed=1, cycle=1, explain=True, **fields)
+        CycleInput(profile=chosen_profile, pod=each or pod(), snapshot=NODES, seed=1, cycle=1, explain=True, **fields)
     )
 
 
@@ -43,7 +43,7 @@ def test_node_counts_for_the_first_plugin_that_rejects_it() -> None:
         "n2": ("OtherFilter", U),
         "n3": ("OtherFilter", UU),
     }
-    assert [NODES.names[position] for position in refusal.hopeful()] == ["n1", "n2"]
+    assert [NODES.names[position] for position in refusal.potential_nodes()] == ["n1", "n2"]
     assert fit_error_message(diagnosis) == "0/3 nodes are available: 1 first, 2 second."
 
 
@@ -64,7 +64,7 @@ def test_prefilter_that_rejects_speaks_for_all_nodes() -> None:
     diagnosis = refusal.diagnose(explain=True)
     assert fit_error_message(diagnosis) == "0/3 nodes are available: no such claim."
     assert {status.reasons for status in diagnosis.node_statuses.values()} == {("no such claim",)}
-    assert refusal.hopeful().size == 0
+    assert refusal.potential_nodes().size == 0
 
 
 def test_prefilter_that_may_be_helped_leaves_hope_for_every_node_and_lets_the_others_speak() -> None:
@@ -72,7 +72,7 @@ def test_prefilter_that_may_be_helped_leaves_hope_for_every_node_and_lets_the_ot
         profile(pre_filter=(Narrower(answer=unschedulable("in use")), OtherNarrower(answer=unschedulable("also"))))
     )
     assert refusal.diagnose().pre_filter.reasons == ("also",)
-    assert refusal.hopeful().size == 3
+    assert refusal.potential_nodes().size == 3
 
 
 def test_nodes_outside_a_prefilters_choice_name_it() -> None:
@@ -83,7 +83,7 @@ def test_nodes_outside_a_prefilters_choice_name_it() -> None:
     assert diagnosis.reasons == {"node(s) didn't satisfy plugin(s) [Narrower]": 2, "node(s) had the wrong name": 1}
     assert diagnosis.unschedulable_plugins == {"Narrower", "NameFilter"}
     assert diagnosis.node_statuses["n1"].code is UU
-    assert [NODES.names[position] for position in refusal.hopeful()] == ["n2"]
+    assert [NODES.names[position] for position in refusal.potential_nodes()] == ["n2"]
 
 
 def test_choices_of_two_prefilters_are_intersected() -> None:
@@ -143,7 +143,7 @@ def test_nominated_node_outside_the_choice_gives_its_own_reason() -> None:
         "node(s) had the wrong name": 2,
         "node(s) didn't satisfy plugin(s) [Narrower]": 1,
     }
-    assert [NODES.names[position] for position in refusal.hopeful()] == ["n2"]
+    assert [NODES.names[position] for position in refusal.potential_nodes()] == ["n2"]
 
 
 def test_reasons_are_sorted_as_strings() -> None:

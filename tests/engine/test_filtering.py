@@ -75,7 +75,7 @@ def test_rejection_by_nominated_pods_has_the_plugin_and_its_reason() -> None:
     assert {name: (s.plugin, s.reasons) for name, s in refusal.statuses().items()} == {
         "n1": ("NodeResourcesFit", ("Insufficient cpu",))
     }
-    assert [snapshot.names[position] for position in refusal.hopeful()] == ["n1"]
+    assert [snapshot.names[position] for position in refusal.potential_nodes()] == ["n1"]
 
 
 def test_nominations_to_unknown_nodes_do_no_harm() -> None:

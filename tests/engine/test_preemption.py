@@ -11,9 +11,10 @@ from engine.doubles import NameFilter, Narrower, profile
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.candidate import Candidate
 from moorage.engine.cycle.fit_error import FitError
-from moorage.engine.cycle.scheduling_cycle import Attempt, run_cycle
+from moorage.engine.cycle.scheduling_cycle import CycleInput, run_cycle
+from moorage.engine.preemption.candidate_ranking import best_candidates, importance
+from moorage.engine.preemption.disruption_budgets import split_by_budgets
 from moorage.engine.preemption.post_filter import PostFilterResult, run_post_filter
-from moorage.engine.preemption.victim_search import best_candidates, importance, split_by_budgets
 from moorage.framework.extension_points import PostFilterPlugin, PreFilterPlugin, PreFilterResult
 from moorage.framework.profile import Profile
 from moorage.framework.status import SKIP, Code, Status, unresolvable, unschedulable
@@ -47,7 +48,7 @@ def preempt(
 ) -> PostFilterResult:
     snapshot = snapshot_of(nodes, pods, objects={"PodDisruptionBudget": budgets})
     used = by or fit_profile()
-    refusal = run_cycle(Attempt(profile=used, pod=each, snapshot=snapshot, seed=1, cycle=1))
+    refusal = run_cycle(CycleInput(profile=used, pod=each, snapshot=snapshot, seed=1, cycle=1))
     assert isinstance(refusal, FitError)
     post = run_post_filter(used, refusal, chance=0)
     assert post is not None
@@ -243,7 +244,7 @@ def test_a_node_where_a_budget_would_be_broken_is_no_candidate_of_a_strict_profi
     post = preempt(pod("p", cpu="2", priority=9), [node("n1", cpu="2")], running, [budget(0)], strict_profile())
     assert (post.nominated_node_name, post.victims) == ("", ())
     assert post.message == ("preemption: 0/1 nodes are available: 1 Preemption would violate a PodDisruptionBudget.")
-    assert post.rejectors == {"DefaultPreemption"}
+    assert post.unschedulable_plugins == {"DefaultPreemption"}
 
 
 def test_a_strict_profile_turns_to_the_node_where_no_budget_is_broken() -> None:
@@ -251,7 +252,7 @@ def test_a_strict_profile_turns_to_the_node_where_no_budget_is_broken() -> None:
     nodes = [node("n1", cpu="1"), node("n2", cpu="1")]
     post = preempt(pod("p", cpu="1", priority=9), nodes, running, [budget(0)], strict_profile())
     assert (post.nominated_node_name, victim_names(post)) == ("n2", ["dear"])
-    assert post.rejectors == frozenset()
+    assert post.unschedulable_plugins == frozenset()
 
 
 def test_a_strict_profile_counts_only_the_pods_that_go_against_a_budget() -> None:

@@ -1,4 +1,4 @@
-"""The scheduler against a small API server that delays events, refuses bindings and deletes what it likes."""
+"""The scheduler with a small API server that delays events, loses bindings, and changes and deletes objects."""
 
 from dataclasses import dataclass, field
 
@@ -20,26 +20,26 @@ from moorage.model.pods.pod import Pod
 REGISTRY = Registry.discover()
 NODE_NAMES = ("n1", "n2", "n3")
 LONG = 10_000.0
-"""Longer than every backoff and every wait for an event."""
+"""Seconds; longer than every backoff and than every pod stays unschedulable without an event."""
 
 
 @dataclass
 class ApiServer:
-    """What is true; `news` are events that the scheduler has not been told of yet."""
+    """The objects, and the events that the scheduler has not received yet."""
 
     nodes: dict[str, int] = field(default_factory=dict)
     pods: dict[str, Pod] = field(default_factory=dict)
-    news: list[ClusterEvent] = field(default_factory=list)
+    undelivered: list[ClusterEvent] = field(default_factory=list)
 
     def bind(self, assumed: Pod) -> str | None:
-        """Bind a pod, or say why not."""
+        """Bind a pod, or return the error."""
         current = self.pods.get(assumed.uid)
         if current is None:
             return "404"
         if current.node_name:
             return "409"
         self.pods[assumed.uid] = replace(current, node_name=assumed.node_name)
-        self.news.append(updated("Pod", current, self.pods[assumed.uid]))
+        self.undelivered.append(updated("Pod", current, self.pods[assumed.uid]))
         return None
 
 
@@ -58,23 +58,23 @@ class SchedulerMachine(RuleBasedStateMachine):
     def start_nodes(self, cpus: list[int]) -> None:
         for name, cpu in zip(NODE_NAMES, cpus, strict=False):
             self.set_node(name, cpu)
-        self.tell_all()
+        self.deliver_all()
 
-    # -- what happens in the cluster --------------------------------------------------------------------------------
+    # -- changes in the cluster -------------------------------------------------------------------------------------
 
     @rule(name=st.sampled_from(NODE_NAMES), cpu=st.integers(1, 4))
     def set_node(self, name: str, cpu: int) -> None:
         is_new = name not in self.api.nodes
         self.api.nodes[name] = cpu
         new = node(name, cpu=str(cpu))
-        self.api.news.append(added("Node", new) if is_new else updated("Node", node(name, cpu="99"), new))
+        self.api.undelivered.append(added("Node", new) if is_new else updated("Node", node(name, cpu="99"), new))
 
     @precondition(lambda self: self.api.nodes)
     @rule(data=st.data())
     def delete_node(self, data: st.DataObject) -> None:
         name = data.draw(st.sampled_from(sorted(self.api.nodes)))
         del self.api.nodes[name]
-        self.api.news.append(deleted("Node", node(name)))
+        self.api.undelivered.append(deleted("Node", node(name)))
 
     @rule(cpus=st.lists(st.integers(1, 3), min_size=1, max_size=3))
     def create_pods(self, cpus: list[int]) -> None:
@@ -82,13 +82,23 @@ class SchedulerMachine(RuleBasedStateMachine):
             new = pod(f"p{self.next_name}", cpu=str(cpu))
             self.next_name += 1
             self.api.pods[new.uid] = new
-            self.api.news.append(added("Pod", new))
+            self.api.undelivered.append(added("Pod", new))
+
+    @precondition(lambda self: any(not each.node_name for each in self.api.pods.values()))
+    @rule(data=st.data())
+    def label_pod(self, data: st.DataObject) -> None:
+        waiting = sorted(uid for uid, each in self.api.pods.items() if not each.node_name)
+        old = self.api.pods[data.draw(st.sampled_from(waiting))]
+        version = str(int(old.labels.get("version", "0")) + 1)
+        new = pod(old.name, cpu=f"{old.requests.get('cpu')}m", labels={"version": version})
+        self.api.pods[new.uid] = new
+        self.api.undelivered.append(updated("Pod", old, new))
 
     @precondition(lambda self: self.api.pods)
     @rule(data=st.data())
     def delete_pod(self, data: st.DataObject) -> None:
         uid = data.draw(st.sampled_from(sorted(self.api.pods)))
-        self.api.news.append(deleted("Pod", self.api.pods.pop(uid)))
+        self.api.undelivered.append(deleted("Pod", self.api.pods.pop(uid)))
 
     @precondition(lambda self: self.next_name > 0)
     @rule()
@@ -97,17 +107,17 @@ class SchedulerMachine(RuleBasedStateMachine):
         message = ProfileChanged(self.profile) if self.is_profile_live else ProfileRemoved(SCHEDULER)
         self.scheduler.apply(message, self.now)
 
-    # -- what reaches the scheduler, and what it does ---------------------------------------------------------------
+    # -- the scheduler and its inputs -------------------------------------------------------------------------------
 
-    @precondition(lambda self: self.api.news)
+    @precondition(lambda self: self.api.undelivered)
     @rule()
-    def tell_one(self) -> None:
-        self.scheduler.apply(self.api.news.pop(0), self.now)
+    def deliver_one(self) -> None:
+        self.scheduler.apply(self.api.undelivered.pop(0), self.now)
 
     @rule()
-    def tell_all(self) -> None:
-        while self.api.news:
-            self.scheduler.apply(self.api.news.pop(0), self.now)
+    def deliver_all(self) -> None:
+        while self.api.undelivered:
+            self.scheduler.apply(self.api.undelivered.pop(0), self.now)
 
     @rule(seconds=st.sampled_from([0.1, 1.5, 30.0, 400.0]))
     def advance(self, seconds: float) -> None:
@@ -118,6 +128,8 @@ class SchedulerMachine(RuleBasedStateMachine):
     def schedule(self) -> None:
         outcome = self.scheduler.schedule_one(self.now)
         assert not isinstance(outcome, SchedulingFailed), outcome
+        if outcome is not None and not self.api.undelivered:
+            assert outcome.pod.labels == self.api.pods[outcome.pod.uid].labels, "an old version is tried"
         if isinstance(outcome, Bind):
             assert outcome.pod.uid not in self.binding, "bound twice"
             self.binding[outcome.pod.uid] = outcome
@@ -125,29 +137,28 @@ class SchedulerMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.binding)
     @rule(data=st.data(), is_reached=st.booleans(), is_answered=st.booleans())
     def finish_binding(self, data: st.DataObject, *, is_reached: bool, is_answered: bool) -> None:
-        """End a binding: the request, or only its answer, may be lost."""
+        """Finish a binding; the request or its answer may be lost."""
         bind = self.binding.pop(data.draw(st.sampled_from(sorted(self.binding))))
         error = self.api.bind(bind.pod) if is_reached else None
         if not is_reached or not is_answered:
             error = error or "the connection was reset"
         self.scheduler.apply(BindingFinished(bind.pod, bind.node_name, error), self.now)
 
-    # -- what always holds ------------------------------------------------------------------------------------------
+    # -- invariants -------------------------------------------------------------------------------------------------
 
     @invariant()
-    def no_pod_is_lost_or_kept(self) -> None:
-        """Every waiting pod that the scheduler was told of is somewhere, and no other."""
-        if self.api.news:
+    def pending_pods_are_the_pods_without_a_node(self) -> None:
+        if self.api.undelivered:
             return
         waiting = {uid for uid, each in self.api.pods.items() if not each.node_name}
         counts = self.scheduler.pending_pods_by_profile().get(SCHEDULER, {})
-        assert sum(counts.values()) >= len(waiting)
-        in_flight_and_gone = sum(uid not in waiting for uid in self.binding)
-        assert sum(counts.values()) <= len(waiting) + in_flight_and_gone
+        assert sum(counts.values()) == len(waiting)
+        assert counts.get("binding", 0) == len(waiting & self.binding.keys())
+        assert counts.get("inFlight", 0) == 0
 
     @invariant()
-    def nodes_hold_what_was_put_on_them(self) -> None:
-        if self.api.news:
+    def requests_on_nodes_are_those_of_their_pods(self) -> None:
+        if self.api.undelivered:
             return
         expected = dict.fromkeys(self.api.nodes, 0)
         placed = {uid: each for uid, each in self.api.pods.items() if each.node_name}
@@ -159,11 +170,11 @@ class SchedulerMachine(RuleBasedStateMachine):
         assert dict(zip(snapshot.names, snapshot.requested("cpu").tolist(), strict=True)) == expected
 
     def teardown(self) -> None:
-        """Let everything come to rest: then no pod waits that would fit somewhere."""
+        """Deliver everything and schedule until nothing changes; then no pending pod fits on a node."""
         if not self.is_profile_live:
             self.swap_profile()
         for _ in range(3):
-            self.tell_all()
+            self.deliver_all()
             for bind in list(self.binding.values()):
                 self.scheduler.apply(BindingFinished(bind.pod, bind.node_name, self.api.bind(bind.pod)), self.now)
             self.binding.clear()

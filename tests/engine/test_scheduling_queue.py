@@ -42,10 +42,10 @@ def names(queue: SchedulingQueue, now: float) -> list[str]:
     return found
 
 
-def place_of(queue: SchedulingQueue, each: Pod) -> QueueType:
+def queue_type_of(queue: SchedulingQueue, each: Pod) -> QueueType:
     queued = queue.find(each.uid)
     assert queued is not None
-    return queued.place
+    return queued.queue
 
 
 def test_higher_priority_comes_first_and_equals_in_the_order_of_their_arrival() -> None:
@@ -60,7 +60,7 @@ def test_rejected_pod_waits_for_an_event_that_its_rejecter_is_interested_in() ->
     queue = queue_of(waiting)
     queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
     queue.move_on_event(SERVICE_ADDED, 20.0)
-    assert place_of(queue, waiting) is QueueType.UNSCHEDULABLE
+    assert queue_type_of(queue, waiting) is QueueType.UNSCHEDULABLE
     assert queue.pop(20.0) is None
     queue.move_on_event(NODE_ADDED, 20.0)
     assert names(queue, 20.0) == ["a"]
@@ -71,10 +71,10 @@ def test_a_pod_whose_event_will_not_come_is_tried_again_after_its_backoff() -> N
     queue = queue_of(waiting)
     queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
     queue.retry(waiting.uid, 0.1)
-    assert place_of(queue, waiting) is QueueType.BACKOFF
+    assert queue_type_of(queue, waiting) is QueueType.BACKOFF
     queue.add(other, 0.2)
     queue.retry(other.uid, 0.3)
-    assert place_of(queue, other) is QueueType.ACTIVE
+    assert queue_type_of(queue, other) is QueueType.ACTIVE
 
 
 def test_event_during_the_attempt_is_not_lost() -> None:
@@ -82,7 +82,7 @@ def test_event_during_the_attempt_is_not_lost() -> None:
     queued = popped(queue, 0.0)
     queue.move_on_event(NODE_ADDED, 0.1)
     queue.reject(queued, NODES, NOBODY, 0.2)
-    assert queued.place is QueueType.BACKOFF
+    assert queued.queue is QueueType.BACKOFF
 
 
 def test_event_before_the_attempt_does_not_count() -> None:
@@ -91,9 +91,9 @@ def test_event_before_the_attempt_does_not_count() -> None:
     queue.move_on_event(NODE_ADDED, 0.1)
     second = popped(queue, 0.2)
     queue.reject(second, NODES, NOBODY, 0.3)
-    assert second.place is QueueType.UNSCHEDULABLE
+    assert second.queue is QueueType.UNSCHEDULABLE
     queue.reject(first, NODES, NOBODY, 0.3)
-    assert first.place is QueueType.BACKOFF
+    assert first.queue is QueueType.BACKOFF
 
 
 def test_woken_pod_waits_for_the_end_of_its_backoff_while_others_are_active() -> None:
@@ -157,17 +157,17 @@ def test_pending_plugin_wakes_without_backoff() -> None:
     queue = queue_of(waiting)
     queue.reject(popped(queue, 0.0), NODES, NODES, 0.0)
     queue.move_on_event(NODE_ADDED, 0.1)
-    assert place_of(queue, waiting) is QueueType.ACTIVE
+    assert queue_type_of(queue, waiting) is QueueType.ACTIVE
 
 
 def test_pod_that_waits_for_too_long_is_tried_without_an_event() -> None:
     waiting = pod("a")
     queue = queue_of(waiting)
     queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
-    queue.flush_leftovers(MAX_IN_UNSCHEDULABLE_SECONDS)
-    assert place_of(queue, waiting) is QueueType.UNSCHEDULABLE
-    queue.flush_leftovers(MAX_IN_UNSCHEDULABLE_SECONDS + 0.1)
-    assert place_of(queue, waiting) is QueueType.ACTIVE
+    queue.flush_unschedulable_leftover(MAX_IN_UNSCHEDULABLE_SECONDS)
+    assert queue_type_of(queue, waiting) is QueueType.UNSCHEDULABLE
+    queue.flush_unschedulable_leftover(MAX_IN_UNSCHEDULABLE_SECONDS + 0.1)
+    assert queue_type_of(queue, waiting) is QueueType.ACTIVE
 
 
 def test_gated_pod_is_not_tried_until_its_gate_opens() -> None:
@@ -175,8 +175,8 @@ def test_gated_pod_is_not_tried_until_its_gate_opens() -> None:
     queue = queue_of(gated)
     assert queue.pop(0.0) is None
     queue.move_on_event(NODE_ADDED, 1.0)
-    queue.flush_leftovers(MAX_IN_UNSCHEDULABLE_SECONDS * 2)
-    assert place_of(queue, gated) is QueueType.GATED
+    queue.flush_unschedulable_leftover(MAX_IN_UNSCHEDULABLE_SECONDS * 2)
+    assert queue_type_of(queue, gated) is QueueType.GATED
     queue.update(updated("Pod", gated, pod("a")), 700.0)
     queued = popped(queue, 700.0)
     assert queued.pod.name == "a"
@@ -188,7 +188,7 @@ def test_update_of_a_waiting_pod_keeps_its_place_and_brings_the_new_version() ->
     queue = queue_of(old)
     queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
     queue.update(updated("Pod", old, new), 1.0)
-    assert place_of(queue, new) is QueueType.UNSCHEDULABLE
+    assert queue_type_of(queue, new) is QueueType.UNSCHEDULABLE
     queue.move_on_event(NODE_ADDED, 1.0)
     assert popped(queue, 1.0).pod is new
 
@@ -211,7 +211,7 @@ def test_deleted_pod_is_gone_wherever_it_waits() -> None:
         queue.delete(each.uid)
     queue.move_on_event(NODE_ADDED, 100.0)
     assert queue.pop(100.0) is None
-    assert len(queue) == 0
+    assert not any(queue.counts().values())
 
 
 def test_counts_name_every_place() -> None:
@@ -256,8 +256,8 @@ def test_a_pod_that_waited_long_for_an_event_has_not_been_ready_for_long() -> No
     queue = queue_of(waiting)
     queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
     queue.move_on_event(NODE_ADDED, 200.0)
-    assert place_of(queue, waiting) is QueueType.ACTIVE
-    assert queue.ready_since_before(200.0) == []
+    assert queue_type_of(queue, waiting) is QueueType.ACTIVE
+    assert queue.active_since_before(200.0) == []
     newer = pod("a", labels={"v": "2"})
     queue.update(updated("Pod", waiting, newer), 300.0)
-    assert [each.pod for each in queue.ready_since_before(201.0)] == [newer]
+    assert [each.pod for each in queue.active_since_before(201.0)] == [newer]

@@ -1,4 +1,4 @@
-"""The queue against a slow one: a list of records that is searched anew each time."""
+"""The queue against a slow model: a list of records that each operation searches from the start."""
 
 from dataclasses import dataclass, field
 from math import floor
@@ -15,7 +15,7 @@ from moorage.framework.cluster_events import ClusterEvent, added
 
 EVENTS = {"Node": added("Node", node("n1")), "Service": added("Service", object())}
 WAKES = {"NameFilter": "Node", "OtherFilter": "Service"}
-REJECTORS = st.sets(st.sampled_from(sorted(WAKES)), min_size=1).map(frozenset)
+PLUGINS = st.sets(st.sampled_from(sorted(WAKES)), min_size=1).map(frozenset)
 
 
 @dataclass
@@ -23,11 +23,12 @@ class Record:
     uid: str
     priority: int
     queued_at: float
-    place: str = "active"
+    queue: str = "active"
     rejections: int = 0
     errors: int = 0
-    rejectors: frozenset[str] = frozenset()
-    missed: list[str] = field(default_factory=list)
+    plugins: frozenset[str] = frozenset()
+    events: list[str] = field(default_factory=list)
+    """The kinds of the events since the pod was popped."""
 
     def expiry(self) -> int:
         count = self.errors or self.rejections
@@ -46,7 +47,8 @@ class QueueMachine(RuleBasedStateMachine):
         )
         self.queue = SchedulingQueue({SCHEDULER: profile(filter=filters)})
         self.records: dict[str, Record] = {}
-        self.trying: dict[str, QueuedPodInfo] = {}
+        self.in_flight: dict[str, QueuedPodInfo] = {}
+        self.binding: dict[str, QueuedPodInfo] = {}
         self.now = 0.0
         self.next_name = 0
 
@@ -64,10 +66,10 @@ class QueueMachine(RuleBasedStateMachine):
     @rule()
     def pop(self) -> None:
         for record in self.records.values():
-            if record.place == "backoff" and record.expiry() < floor(self.now):
-                record.place = "active"
-        active = [record for record in self.records.values() if record.place == "active"]
-        early = [r for r in self.records.values() if r.place == "backoff" and r.rejectors]
+            if record.queue == "backoff" and record.expiry() < floor(self.now):
+                record.queue = "active"
+        active = [record for record in self.records.values() if record.queue == "active"]
+        early = [r for r in self.records.values() if r.queue == "backoff" and r.plugins]
         queued = self.queue.pop(self.now)
         if not active and not early:
             assert queued is None
@@ -80,47 +82,54 @@ class QueueMachine(RuleBasedStateMachine):
         else:
             assert chosen in early
             assert (chosen.expiry(), *chosen.key()) == min((r.expiry(), *r.key()) for r in early)
-        chosen.place = "trying"
-        chosen.missed = []
-        self.trying[queued.pod.uid] = queued
+        chosen.queue = "in flight"
+        chosen.events = []
+        self.in_flight[queued.pod.uid] = queued
 
-    @precondition(lambda self: self.trying)
-    @rule(data=st.data(), rejectors=REJECTORS)
-    def reject(self, data: st.DataObject, rejectors: frozenset[str]) -> None:
+    @precondition(lambda self: self.in_flight)
+    @rule(data=st.data(), plugins=PLUGINS)
+    def reject(self, data: st.DataObject, plugins: frozenset[str]) -> None:
         queued, record = self._choose(data)
         record.rejections += 1
         record.errors = 0
-        record.rejectors = rejectors
+        record.plugins = plugins
         record.queued_at = self.now
-        record.place = "parked"
-        self.queue.reject(queued, rejectors, frozenset(), self.now)
-        if any(WAKES[name] in record.missed for name in rejectors):
-            self._wake(record)
+        record.queue = "unschedulable"
+        self.queue.reject(queued, plugins, frozenset(), self.now)
+        if any(WAKES[name] in record.events for name in plugins):
+            self._requeue(record)
 
-    @precondition(lambda self: self.trying)
+    @precondition(lambda self: self.in_flight)
     @rule(data=st.data())
     def fail(self, data: st.DataObject) -> None:
-        queued, record = self._choose(data)
-        record.errors += 1
-        record.rejectors = frozenset()
-        record.queued_at = self.now
-        record.place = "backoff"
-        self.queue.fail(queued, self.now)
+        self._fail(*self._choose(data))
 
-    @precondition(lambda self: self.trying)
+    @precondition(lambda self: self.in_flight)
     @rule(data=st.data())
-    def bound(self, data: st.DataObject) -> None:
+    def start_binding(self, data: st.DataObject) -> None:
         queued, record = self._choose(data)
-        del self.records[record.uid]
-        self.queue.done(queued.pod.uid)
+        record.queue = "binding"
+        self.binding[record.uid] = queued
+        self.queue.done(record.uid)
+
+    @precondition(lambda self: self.binding)
+    @rule(data=st.data(), has_failed=st.booleans())
+    def finish_binding(self, data: st.DataObject, *, has_failed: bool) -> None:
+        uid = data.draw(st.sampled_from(sorted(self.binding)))
+        queued = self.binding.pop(uid)
+        if has_failed:
+            self._fail(queued, self.records[uid])
+        else:
+            del self.records[uid]
 
     @precondition(lambda self: self.records)
     @rule(data=st.data())
     def delete(self, data: st.DataObject) -> None:
         uid = data.draw(st.sampled_from(sorted(self.records)))
         del self.records[uid]
+        self.binding.pop(uid, None)
         self.queue.delete(uid)
-        if self.trying.pop(uid, None) is not None:
+        if self.in_flight.pop(uid, None) is not None:
             self.queue.done(uid)
 
     @rule(kind=st.sampled_from(sorted(EVENTS)))
@@ -128,34 +137,46 @@ class QueueMachine(RuleBasedStateMachine):
         event: ClusterEvent = EVENTS[kind]
         self.queue.move_on_event(event, self.now)
         for record in self.records.values():
-            if record.place == "trying":
-                record.missed.append(kind)
-            elif record.place == "parked" and any(WAKES[name] == kind for name in record.rejectors):
-                self._wake(record)
+            if record.queue == "in flight":
+                record.events.append(kind)
+            elif record.queue == "unschedulable" and any(WAKES[name] == kind for name in record.plugins):
+                self._requeue(record)
 
     @rule()
     def flush(self) -> None:
         self.now += MAX_IN_UNSCHEDULABLE_SECONDS / 2
-        self.queue.flush_leftovers(self.now)
+        self.queue.flush_unschedulable_leftover(self.now)
         for record in self.records.values():
-            if record.place == "parked" and self.now - record.queued_at > MAX_IN_UNSCHEDULABLE_SECONDS:
-                record.place = "active"
+            if record.queue == "unschedulable" and self.now - record.queued_at > MAX_IN_UNSCHEDULABLE_SECONDS:
+                record.queue = "active"
 
     @invariant()
-    def every_pod_is_in_one_place(self) -> None:
+    def every_pod_without_a_binding_is_in_one_queue(self) -> None:
         counts = self.queue.counts()
-        assert sum(counts.values()) == len(self.queue) == len(self.records)
-        places = [record.place for record in self.records.values()]
-        assert counts["unschedulable"] == places.count("parked")
-        assert counts["inFlight"] == places.count("trying")
-        assert counts["active"] + counts["backoff"] == places.count("active") + places.count("backoff")
+        queues = [record.queue for record in self.records.values()]
+        assert sum(counts.values()) == len(self.records) - queues.count("binding")
+        assert counts["unschedulable"] == queues.count("unschedulable")
+        assert counts["inFlight"] == queues.count("in flight")
+        assert counts["active"] + counts["backoff"] == queues.count("active") + queues.count("backoff")
+
+    @invariant()
+    def the_queue_keeps_the_events_since_the_oldest_pod_in_flight_was_popped(self) -> None:
+        kept = max((len(self.records[uid].events) for uid in self.in_flight), default=0)
+        assert len(self.queue._in_flight._events) == kept
 
     def _choose(self, data: st.DataObject) -> tuple[QueuedPodInfo, Record]:
-        uid = data.draw(st.sampled_from(sorted(self.trying)))
-        return self.trying.pop(uid), self.records[uid]
+        uid = data.draw(st.sampled_from(sorted(self.in_flight)))
+        return self.in_flight.pop(uid), self.records[uid]
 
-    def _wake(self, record: Record) -> None:
-        record.place = "backoff" if record.expiry() >= floor(self.now) else "active"
+    def _fail(self, queued: QueuedPodInfo, record: Record) -> None:
+        record.errors += 1
+        record.plugins = frozenset()
+        record.queued_at = self.now
+        record.queue = "backoff"
+        self.queue.fail(queued, self.now)
+
+    def _requeue(self, record: Record) -> None:
+        record.queue = "backoff" if record.expiry() >= floor(self.now) else "active"
 
 
 TestQueue = QueueMachine.TestCase

@@ -6,7 +6,7 @@ from builders import node, pod, snapshot_of
 from moorage.api.plugin_config import Plugins
 from moorage.engine.cycle.decision import CycleError
 from moorage.engine.cycle.fit_error import FitError
-from moorage.engine.cycle.scheduling_cycle import Attempt, ScheduleResult, run_cycle
+from moorage.engine.cycle.scheduling_cycle import CycleInput, ScheduleResult, run_cycle
 from moorage.framework.profile import ProfileSpec
 from moorage.framework.registry import Registry
 
@@ -17,7 +17,9 @@ def choose(plugins: dict[str, object], *, unschedulable: bool = False) -> object
     """Let a pod choose between two nodes, both closed by an earlier plugin if `unschedulable`."""
     spec = ProfileSpec(scheduler_name="default-scheduler", plugins=Plugins.model_validate(plugins))
     nodes = snapshot_of([node("n1", unschedulable=unschedulable), node("n2", unschedulable=unschedulable)])
-    return run_cycle(Attempt(profile=REGISTRY.build_profile(spec), pod=pod(cpu="1"), snapshot=nodes, seed=1, cycle=1))
+    return run_cycle(
+        CycleInput(profile=REGISTRY.build_profile(spec), pod=pod(cpu="1"), snapshot=nodes, seed=1, cycle=1)
+    )
 
 
 def disabled(point: str, name: str) -> dict[str, object]:

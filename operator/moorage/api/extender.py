@@ -4,6 +4,7 @@ Upstream: staging/src/k8s.io/kube-scheduler/config/v1/types.go, pkg/scheduler/ex
 point: HTTPS without a CA must say `insecure: true`, where kube-scheduler silently stops verifying certificates.
 """
 
+from collections.abc import Set as AbstractSet
 from typing import Annotated
 
 from pydantic import Field
@@ -166,6 +167,15 @@ class Extender(ApiModel):
     def http_timeout_seconds(self) -> float:
         """The timeout of one call, never 0."""
         return parse_duration(self.http_timeout) or parse_duration(DEFAULT_HTTP_TIMEOUT)
+
+    def is_interested(self, resource_names: AbstractSet[str]) -> bool:
+        """Return whether the extender is asked about a pod whose containers request or limit these resources.
+
+        An extender without managed resources is asked about every pod. Upstream: IsInterested in
+        pkg/scheduler/extender.go.
+        """
+        managed = self.managed_resources
+        return not managed or any(resource.name in resource_names for resource in managed)
 
 
 def is_extended_resource(name: str) -> bool:

@@ -1,14 +1,16 @@
-"""From an informer's event to the cache, the queue, and the pods that it wakes.
+"""The handlers of cluster events: they write to the cache and the queue, and requeue the pods that an event may help.
 
 Upstream: pkg/scheduler/eventhandlers.go.
 """
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from moorage.engine.binding_pods import BindingPods
 from moorage.engine.cache import Cache
 from moorage.engine.held_pods import HeldPods, Hold
+from moorage.engine.outcomes import HoldReason
 from moorage.engine.queue.queued_pod_info import QueueType
 from moorage.engine.queue.scheduling_queue import SchedulingQueue
 from moorage.framework.cluster_events import Action, ClusterEvent, added, deleted, updated
@@ -20,130 +22,145 @@ NODE = "Node"
 POD = "Pod"
 
 
+@dataclass(frozen=True, slots=True)
 class EventHandlers:
-    """Takes in what happens in the cluster. What it knows of a pod itself counts more than an event's old version."""
+    """Handles events and changes of profiles. Trusts the cache and the queue more than an event's old version."""
 
-    def __init__(self, cache: Cache, queue: SchedulingQueue, profiles: Mapping[str, Profile]) -> None:
-        """Write to `cache` and `queue`; `profiles` is a live mapping."""
-        self._cache = cache
-        self._queue = queue
-        self._profiles = profiles
-        self.held = HeldPods()
+    profiles: dict[str, Profile]
+    """The live profiles by schedulerName."""
+    cache: Cache
+    queue: SchedulingQueue
+    binding: BindingPods
+    held: HeldPods
 
-    def apply(self, event: ClusterEvent, now: float) -> None:
-        """Take in an event."""
+    def handle(self, event: ClusterEvent, now: float) -> None:
+        """Write an event's object to the cache or the queue, and requeue the pods that the event may help."""
         if event.kind == POD:
-            self._pod(event, now)
+            self._handle_pod(event, now)
         elif event.kind == NODE:
-            self._node(event, now)
+            self._handle_node(event, now)
         else:
-            self._cache.set_object(event)
-            self._queue.move_on_event(event, now)
+            self.cache.set_object(event)
+            self.queue.move_on_event(event, now)
 
-    def start_profile(self, scheduler_name: str, now: float) -> None:
-        """Take the pods of a profile that is new, has changed or goes on into the queue, and try them at once."""
-        self._queue.retry_profile(scheduler_name, now)
-        for pod in self.held.release(scheduler_name):
+    def set_profile(self, profile: Profile, now: float) -> None:
+        """Add or replace a profile, and try its pods at once; hold them if it is paused."""
+        name = profile.name
+        self.profiles[name] = profile
+        if profile.settings.paused:
+            self._hold_profile(name, Hold(HoldReason.PAUSED))
+            return
+        self.queue.retry_profile(name, now)
+        for pod in self.held.release(name):
             self._enqueue(pod, now)
 
-    def stop_profile(self, scheduler_name: str, cause: Hold) -> None:
-        """Hold the pods of a profile that is paused, refused or gone."""
-        self.held.explain(scheduler_name, cause)
-        for pod in self._queue.withdraw_profile(scheduler_name):
-            self.hold(pod)
+    def remove_profile(self, scheduler_name: str, hold: Hold) -> None:
+        """Remove a profile if it is live, and hold the pods of its schedulerName."""
+        self.profiles.pop(scheduler_name, None)
+        self._hold_profile(scheduler_name, hold)
 
     def is_live(self, scheduler_name: str) -> bool:
-        """Whether pods of this name are tried."""
-        profile = self._profiles.get(scheduler_name)
+        """Return whether the pods of a schedulerName are scheduled: it has a profile, and that is not paused."""
+        profile = self.profiles.get(scheduler_name)
         return profile is not None and not profile.settings.paused
 
     def hold(self, pod: Pod) -> None:
-        """Keep a pod that nobody tries."""
-        self._cache.nominator.remove(pod.uid)
-        self.held.hold(pod)
+        """Hold a pod that is not in the queue."""
+        self.cache.nominator.remove(pod.uid)
+        self.held.add(pod)
 
-    def _node(self, event: ClusterEvent, now: float) -> None:
+    def _hold_profile(self, scheduler_name: str, hold: Hold) -> None:
+        self.held.set_hold(scheduler_name, hold)
+        for pod in self.queue.remove_profile(scheduler_name):
+            self.hold(pod)
+
+    def _handle_node(self, event: ClusterEvent, now: float) -> None:
         if event.action is Action.DELETE:
-            self._cache.remove_node(event.old.name)
-            self._queue.move_on_event(event, now)
+            self.cache.remove_node(event.old.name)
+            self.queue.move_on_event(event, now)
             return
-        self._cache.set_node(event.new)
+        self.cache.set_node(event.new)
         if event.old is None or scheduling_properties_differ(event.old, event.new):
-            self._queue.move_on_event(event, now)
+            self.queue.move_on_event(event, now)
 
-    def _pod(self, event: ClusterEvent, now: float) -> None:
+    def _handle_pod(self, event: ClusterEvent, now: float) -> None:
         pod: Pod = event.old if event.action is Action.DELETE else event.new
         if event.action is Action.DELETE or pod.is_terminal:
-            self._pod_gone(pod, now)
+            self._remove_pod(pod, now)
         elif pod.node_name:
-            self._pod_with_node(pod, now)
+            self._set_pod_with_node(pod, now)
         else:
-            self._waiting_pod(event, pod, now)
+            self._set_pod_without_node(event, pod, now)
 
-    def _pod_gone(self, pod: Pod, now: float) -> None:
-        had_room = self._cache.remove_pod(pod.uid)
-        nominated = self._cache.nominator.node_of(pod.uid)
-        self._leave(pod)
-        if had_room is not None or nominated:
-            self._queue.move_on_event(deleted(POD, had_room or pod), now)
+    def _remove_pod(self, pod: Pod, now: float) -> None:
+        removed = self.cache.remove_pod(pod.uid)
+        was_nominated = self.cache.nominator.node_of(pod.uid) != ""
+        self._dequeue(pod)
+        if removed is not None or was_nominated:
+            self.queue.move_on_event(deleted(POD, removed or pod), now)
 
-    def _pod_with_node(self, pod: Pod, now: float) -> None:
-        known = self._cache.find(pod.uid)
-        was_assumed = self._cache.is_assumed(pod.uid)
-        if not known or was_assumed:
-            self._leave(pod)
-        self._cache.set_pod(pod)
+    def _set_pod_with_node(self, pod: Pod, now: float) -> None:
+        known = self.cache.find(pod.uid)
+        was_assumed = self.cache.is_assumed(pod.uid)
         if known is None or was_assumed:
-            self._queue.move_on_event(added(POD, pod), now)
-        elif _pod_differs(known, pod):
-            self._queue.move_on_event(updated(POD, known, pod), now)
+            self._dequeue(pod)
+        self.cache.set_pod(pod)
+        if known is None or was_assumed:
+            self.queue.move_on_event(added(POD, pod), now)
+        elif _requests_or_shape_differ(known, pod):
+            self.queue.move_on_event(updated(POD, known, pod), now)
 
-    def _waiting_pod(self, event: ClusterEvent, pod: Pod, now: float) -> None:
-        if self._cache.find(pod.uid) is not None:
-            self._assumed_pod(pod, now)
+    def _set_pod_without_node(self, event: ClusterEvent, pod: Pod, now: float) -> None:
+        if self.cache.find(pod.uid) is not None:
+            self._update_assumed_pod(pod, now)
             return
-        queued = self._queue.find(pod.uid)
+        queued = self.queue.find(pod.uid)
         if queued is not None:
             pod = self._with_nomination(event, pod)
-            self._cache.nominator.nominate(pod, pod.nominated_node_name)
-            self._queue.update(updated(POD, queued.pod, pod), now)
+            self.cache.nominator.nominate(pod, pod.nominated_node_name)
+            self.queue.update(updated(POD, queued.pod, pod), now)
         elif pod.terminating:
-            self._terminating_pod(pod)
+            self._keep_nomination_until_deleted(pod)
         elif self.is_live(pod.scheduler_name):
             self._enqueue(pod, now)
         else:
             self.hold(pod)
 
-    def _assumed_pod(self, pod: Pod, now: float) -> None:
-        """Ignore news of a pod that is being bound, unless it is being deleted."""
-        if pod.terminating and self._cache.forget(pod.uid):
-            self._queue.delete(pod.uid)
-            self._queue.move_on_event(deleted(POD, pod), now)
+    def _update_assumed_pod(self, pod: Pod, now: float) -> None:
+        """Keep the new version for the case that the binding fails; free the room of a pod that is being deleted."""
+        self.binding.update(pod)
+        if pod.terminating and self.cache.forget(pod.uid):
+            self.binding.remove(pod.uid)
+            self.queue.move_on_event(deleted(POD, pod), now)
 
-    def _terminating_pod(self, pod: Pod) -> None:
-        """Try a pod that is being deleted no more; the room that was made for it is its own until it is gone."""
-        self.held.drop(pod)
+    def _keep_nomination_until_deleted(self, pod: Pod) -> None:
+        """Keep the room that was made for a pod which is being deleted; the pod itself is not tried again."""
+        self.held.discard(pod)
         if self.is_live(pod.scheduler_name):
-            self._cache.nominator.nominate(pod, pod.nominated_node_name)
+            self.cache.nominator.nominate(pod, pod.nominated_node_name)
 
     def _enqueue(self, pod: Pod, now: float) -> None:
-        """Take a pod into the queue. One that is held back there claims no room yet."""
-        if self._queue.add(pod, now) is not QueueType.GATED:
-            self._cache.nominator.nominate(pod, pod.nominated_node_name)
+        """Add a pod to the queue, and take over its nomination unless the pod is gated."""
+        if self.queue.add(pod, now) is not QueueType.GATED:
+            self.cache.nominator.nominate(pod, pod.nominated_node_name)
 
-    def _leave(self, pod: Pod) -> None:
-        """Let a pod no longer wait."""
-        self._queue.delete(pod.uid)
-        self._cache.nominator.remove(pod.uid)
-        self.held.drop(pod)
+    def _dequeue(self, pod: Pod) -> None:
+        """Remove a pod from everywhere but the cache."""
+        self.queue.delete(pod.uid)
+        self.binding.remove(pod.uid)
+        self.cache.nominator.remove(pod.uid)
+        self.held.discard(pod)
 
     def _with_nomination(self, event: ClusterEvent, pod: Pod) -> Pod:
-        """Keep a nomination that the API server has not seen yet: as long as neither version states one."""
-        before = event.old.nominated_node_name if event.old else ""
-        kept = "" if pod.nominated_node_name or before else self._cache.nominator.node_of(pod.uid)
+        """Return the pod with the nomination that the API server has not stored yet.
+
+        Neither version of the event has a nomination then (upstream: UpdateNominatedPod in nominator.go).
+        """
+        old = event.old.nominated_node_name if event.old else ""
+        kept = "" if pod.nominated_node_name or old else self.cache.nominator.node_of(pod.uid)
         return replace(pod, nominated_node_name=kept) if kept else pod
 
 
-def _pod_differs(old: Pod, new: Pod) -> bool:
-    """Whether labels or requests have changed: nothing else about a placed pod makes room for another."""
+def _requests_or_shape_differ(old: Pod, new: Pod) -> bool:
+    """Return whether the update of a pod with a node may help another pod: requests or the shape (labels) differ."""
     return old.shape is not new.shape or old.requests != new.requests

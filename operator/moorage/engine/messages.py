@@ -1,4 +1,4 @@
-"""What the scheduler is told besides the cluster's events: profiles, finished bindings, extenders' answers."""
+"""The messages to the scheduler besides cluster events: profiles, finished bindings, answers of extenders."""
 
 from collections.abc import Mapping
 
@@ -11,19 +11,19 @@ from moorage.model.pods.pod import Pod
 
 
 class ProfileChanged(Struct, frozen=True):
-    """A profile is new, or replaces the live one of its name; its waiting pods are tried again at once."""
+    """A profile is new, or replaces the live profile with its name; its pods are tried again at once."""
 
     profile: Profile
 
 
 class ProfileRemoved(Struct, frozen=True):
-    """Nobody schedules the pods of this name any more; they wait."""
+    """A profile is gone; the pods of its schedulerName are held."""
 
     scheduler_name: str
 
 
 class ProfileRefused(Struct, frozen=True):
-    """A policy has this schedulerName, but none that could ever be live; the name's pods wait."""
+    """A policy with this schedulerName is invalid, and no valid version of it was ever live; its pods are held."""
 
     scheduler_name: str
     message: str
@@ -31,47 +31,47 @@ class ProfileRefused(Struct, frozen=True):
 
 
 class BindingFinished(Struct, frozen=True):
-    """A binder task has come to its end."""
+    """The binding of a pod has ended."""
 
     pod: Pod
     """The assumed pod of the `Bind` outcome."""
     node_name: str
     error: str | None = None
-    """Why the pod is not bound; None: it is."""
+    """Why the binding failed; None if the pod is bound."""
 
 
 class ExtendersAnswered(Struct, frozen=True, kw_only=True):
-    """All extenders of a pod's profile have been asked."""
+    """The answer of all extenders of a pod's profile about nodes."""
 
     pod_uid: str
     node_names: frozenset[str] = frozenset()
-    """The nodes that they kept."""
+    """The nodes that every extender keeps."""
     failed: Mapping[str, str] = field(default_factory=dict)
-    """Nodes that they turned down, with their reasons; preemption may help."""
+    """The rejected nodes on which preemption may help, each with the reason."""
     unresolvable: Mapping[str, str] = field(default_factory=dict)
-    """The same where preemption cannot help."""
+    """The rejected nodes on which preemption cannot help, each with the reason."""
     scores: Mapping[str, int] = field(default_factory=dict)
-    """What they add to the nodes' totals, weights included."""
+    """The scores to add to the nodes' totals, weights included."""
     error: str | None = None
-    """Why the attempt fails; None: the answer counts."""
+    """Why the attempt fails; None if the answer is valid."""
 
 
 class CandidatesAnswered(Struct, frozen=True, kw_only=True):
-    """The extenders that have a say in preemption have been asked."""
+    """The answer of a profile's extenders with a preemptVerb about candidates for preemption."""
 
     pod_uid: str
     candidates: tuple[Candidate, ...] = ()
-    """What they leave of the candidates, with the victims that they want."""
+    """The candidates that every extender keeps, with the victims of their choice."""
     error: str | None = None
-    """Why the attempt fails; None: the answer counts."""
+    """Why the attempt fails; None if the answer is valid."""
 
 
 class TryAgain(Struct, frozen=True):
-    """A pod that waits for an event, such as its victims' end, that will not come: try it after its backoff."""
+    """The event that an unschedulable pod waits for, such as its victims' end, will not come: requeue the pod."""
 
     pod_uid: str
     void_nomination: str = ""
-    """The node where no room could be made after all: a nomination to it is taken back, so that others may go there."""
+    """The node on which preemption could make no room: a nomination to it is cleared, so that other pods may use it."""
 
 
 Message = (
@@ -84,3 +84,4 @@ Message = (
     | CandidatesAnswered
     | TryAgain
 )
+"""Everything that `Scheduler.apply` takes."""

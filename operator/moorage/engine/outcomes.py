@@ -1,7 +1,7 @@
-"""What comes out of an attempt to schedule a pod; the runtime carries it out.
+"""The outcomes of attempts to schedule a pod; the runtime carries them out.
 
-The engine has done its part when it returns one: the pod of a `Bind` is assumed, the pod of an `Unschedulable` or a
-`SchedulingFailed` is back in the queue.
+When the engine returns an outcome, its own state is complete: the pod of a `Bind` is assumed, and the pod of an
+`Unschedulable` or a `SchedulingFailed` is back in the queue.
 """
 
 from collections.abc import Sequence
@@ -16,52 +16,53 @@ from moorage.model.pods.pod import Pod
 
 
 class Bind(Struct, frozen=True, kw_only=True):
-    """Bind the pod, and post `BindingFinished` with this very pod, whatever comes of it."""
+    """Bind the pod, then post `BindingFinished` with the same pod, whether or not the binding failed."""
 
     pod: Pod
     """The assumed pod: its `node_name` is the chosen node."""
     node_name: str
     profile: Profile
     intents: Sequence[object]
-    """What has to be written first (`moorage.cluster.intents`)."""
+    """What to write before the binding (`moorage.cluster.intents`)."""
     decision: Decision
     attempts: int
-    """How many attempts it took, this one included."""
+    """The number of attempts, this one included."""
     first_attempt_at: float
-    """When the pod first was ready to be scheduled, in seconds of the clock that `schedule_one` is given."""
+    """When the pod first became active, in seconds of the clock given to `schedule_one`."""
 
 
 class Unschedulable(Struct, frozen=True, kw_only=True):
-    """The pod fits nowhere: write its PodScheduled condition (reason Unschedulable), and an event."""
+    """The pod fits on no node: write its PodScheduled condition (reason Unschedulable) and an event."""
 
     pod: Pod
     profile: Profile
     message: str
-    """kube-scheduler's words."""
+    """kube-scheduler's FitError text."""
     diagnosis: Diagnosis
     nominated_node_name: str | None
-    """The node that `status.nominatedNodeName` shall name; empty clears it, None leaves it."""
+    """The new value of `status.nominatedNodeName`: empty clears it, None keeps it."""
     victims: Sequence[Pod]
     """The pods to evict so that the pod fits on the nominated node."""
     displaced: Sequence[Pod] = ()
-    """Waiting pods of lower priority that were nominated to that node: clear their `status.nominatedNodeName`."""
+    """Pods of lower priority that were nominated to that node: clear their `status.nominatedNodeName`."""
     attempts: int
     unchanged: bool
-    """Whether the last attempt ended with the same message."""
+    """Whether the last failed attempt had the same message."""
 
 
 class SchedulingFailed(Struct, frozen=True, kw_only=True):
-    """The attempt ended in an error: write the condition (reason SchedulerError), and an event."""
+    """The attempt ended in an error: write the PodScheduled condition (reason SchedulerError) and an event."""
 
     pod: Pod
     profile: Profile
     message: str
     attempts: int
     unchanged: bool
+    """Whether the last failed attempt had the same message."""
 
 
 class CallExtenders(Struct, frozen=True, kw_only=True):
-    """Ask the profile's extenders about these nodes, and post `ExtendersAnswered`."""
+    """Ask the profile's extenders about these nodes, then post `ExtendersAnswered`."""
 
     pod: Pod
     profile: Profile
@@ -69,7 +70,7 @@ class CallExtenders(Struct, frozen=True, kw_only=True):
 
 
 class AskAboutVictims(Struct, frozen=True, kw_only=True):
-    """Ask the profile's extenders which of these candidates for preemption they leave; post `CandidatesAnswered`."""
+    """Ask the profile's extenders about these candidates for preemption, then post `CandidatesAnswered`."""
 
     pod: Pod
     profile: Profile
@@ -77,28 +78,29 @@ class AskAboutVictims(Struct, frozen=True, kw_only=True):
 
 
 class HoldReason(Enum):
-    """Why a pod waits although nothing has rejected it."""
+    """Why a pod is held although no plugin has rejected it."""
 
-    NO_PROFILE = "NoProfile"  # the profile of its schedulerName is gone
-    REFUSED = "Refused"  # the policy of its schedulerName is refused, and no older version of it is live
-    PAUSED = "Paused"
+    NO_PROFILE = "NoProfile"  # the policy with its schedulerName is gone
+    REFUSED = "Refused"  # the policy with its schedulerName is invalid, and no valid version of it was ever live
+    PAUSED = "Paused"  # the policy with its schedulerName is paused
 
 
 class Held(Struct, frozen=True, kw_only=True):
-    """The pod is held, and nobody tries it: say so by an event. Comes once for each reason that it is held for."""
+    """The pod is not tried: write an event. Returned once for each reason."""
 
     pod: Pod
     reason: HoldReason
     message: str = ""
-    """Which policy is refused, and why; empty for other reasons."""
+    """For a refused policy: which one, and why; otherwise empty."""
 
 
 class Skipped(Struct, frozen=True, kw_only=True):
-    """The pod is being deleted, so nothing is tried for it any more."""
+    """The pod is being deleted, so it is not tried: write an event."""
 
     pod: Pod
     profile: Profile
     message: str
+    """kube-scheduler's text."""
 
 
 Outcome = Bind | Unschedulable | SchedulingFailed | CallExtenders | AskAboutVictims | Held | Skipped

@@ -18,8 +18,9 @@ from moorage.engine.cycle.fit_error_message import NO_NODES, fit_error_message
 from moorage.engine.cycle.pre_filter import run_pre_filter
 from moorage.engine.cycle.scheduling_cycle import candidates
 from moorage.engine.cycle.scoring import run_scores
+from moorage.engine.preemption.candidate_ranking import best_candidates
 from moorage.engine.preemption.post_filter import PostFilterResult, run_post_filter
-from moorage.engine.preemption.victim_search import NO_VICTIMS, best_candidates
+from moorage.engine.preemption.victim_search import NO_VICTIMS
 from moorage.framework.extension_points import FilterPlugin, PreFilterPlugin
 from moorage.framework.profile import Profile
 from moorage.framework.status import Status, error, unresolvable

@@ -55,7 +55,7 @@ class FitError:
             statuses.update(_statuses_of(verdicts, rejections))
         return {**statuses, **self.extenders}
 
-    def hopeful(self) -> IntArray:
+    def potential_nodes(self) -> IntArray:
         """Return the positions, in the cluster, of the nodes on which evictions might help."""
         if self.verdicts is None:
             everywhere = self.found.status.code is Code.UNSCHEDULABLE

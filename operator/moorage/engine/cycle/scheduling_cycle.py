@@ -21,7 +21,7 @@ from moorage.framework.status import Status, unresolvable, unschedulable
 from moorage.model.pods.pod import Pod
 
 
-class Attempt(Struct, frozen=True, kw_only=True):
+class CycleInput(Struct, frozen=True, kw_only=True):
     """What a cycle is given."""
 
     profile: Profile
@@ -59,7 +59,7 @@ class AskExtenders(Struct, frozen=True):
 Result = ScheduleResult | FitError | AskExtenders
 
 
-def run_cycle(attempt: Attempt) -> Result:
+def run_cycle(attempt: CycleInput) -> Result:
     """Decide; CycleError where a plugin or an extender fails. A cluster without nodes refuses unasked."""
     if not attempt.snapshot.size:
         return FitError(attempt.snapshot, PreFiltered(attempt.pod))
@@ -89,7 +89,7 @@ def candidates(found: PreFiltered, snapshot: Snapshot) -> Snapshot:
     return NodesView(snapshot, np.array([position for position in positions if position is not None], np.int64))
 
 
-def _judge_nominated_node(attempt: Attempt, found: PreFiltered) -> NodeVerdicts | None:
+def _judge_nominated_node(attempt: CycleInput, found: PreFiltered) -> NodeVerdicts | None:
     """Try the node that the pod is nominated to before all others: room has been made for it there.
 
     Where extenders have a say, they are asked once, about all nodes, and the nominated one is preferred afterwards.
@@ -101,7 +101,7 @@ def _judge_nominated_node(attempt: Attempt, found: PreFiltered) -> NodeVerdicts 
     return run_filters(found, NodesView(attempt.snapshot, np.array([position], np.int64)))
 
 
-def _sample(attempt: Attempt, verdicts: NodeVerdicts) -> Sample:
+def _sample(attempt: CycleInput, verdicts: NodeVerdicts) -> Sample:
     """Return enough of the nodes that fit: all of them, unless the profile samples."""
     nodes = verdicts.nodes
     if attempt.profile.score or attempt.asks_extenders:
@@ -112,7 +112,7 @@ def _sample(attempt: Attempt, verdicts: NodeVerdicts) -> Sample:
     return sample(verdicts.feasible, order, attempt.start, wanted)
 
 
-def _conclude(attempt: Attempt, found: PreFiltered, verdicts: NodeVerdicts, fitting: Sample) -> Result:
+def _conclude(attempt: CycleInput, found: PreFiltered, verdicts: NodeVerdicts, fitting: Sample) -> Result:
     """Choose among nodes that pass every filter."""
     positions, nodes = fitting.positions, verdicts.nodes
     if attempt.asks_extenders:
@@ -128,7 +128,7 @@ def _conclude(attempt: Attempt, found: PreFiltered, verdicts: NodeVerdicts, fitt
     return ScheduleResult(decision, found, evaluated)
 
 
-def _decide(attempt: Attempt, nodes: Snapshot, positions: IntArray, evaluated: int) -> Decision:
+def _decide(attempt: CycleInput, nodes: Snapshot, positions: IntArray, evaluated: int) -> Decision:
     """Score the nodes and take one of the best; one alone is taken unseen."""
     if len(positions) == 1 or (not attempt.profile.score and attempt.answer is None):
         return Decision(nodes.names[int(positions[0])], evaluated, len(positions), attempt.cycle)
@@ -140,7 +140,7 @@ def _decide(attempt: Attempt, nodes: Snapshot, positions: IntArray, evaluated: i
     return Decision(host, evaluated, len(positions), attempt.cycle, table if attempt.explain else None)
 
 
-def _extender_statuses(attempt: Attempt, verdicts: NodeVerdicts) -> dict[str, Status]:
+def _extender_statuses(attempt: CycleInput, verdicts: NodeVerdicts) -> dict[str, Status]:
     """Return what extenders say of the nodes that they did not keep."""
     answer = attempt.answer
     assert answer is not None, "only an answer can turn a node down"

@@ -1,1 +1,1 @@
-"""Preemption: the search for victims on a node."""
+"""PostFilter and preemption: which pods to evict so that a pod of higher priority fits."""

@@ -1,4 +1,4 @@
-"""PostFilter: what could be done for a pod that fits nowhere.
+"""PostFilter: what can be done for a pod that fits on no node.
 
 Upstream: pkg/scheduler/framework/runtime/framework.go (RunPostFilterPlugins), pkg/scheduler/framework/preemption.
 """
@@ -14,121 +14,119 @@ from moorage.engine.candidate import Candidate
 from moorage.engine.cycle.decision import Diagnosis
 from moorage.engine.cycle.fit_error import FitError
 from moorage.engine.cycle.fit_error_message import fit_error_message
-from moorage.engine.preemption.victim_search import (
-    DryRun,
-    Search,
-    best_candidates,
-    covered_first,
-    dry_run,
-    ineligible,
-)
+from moorage.engine.preemption.candidate_ranking import best_candidates
+from moorage.engine.preemption.disruption_budgets import budgets_of, covered_first
+from moorage.engine.preemption.victim_search import DryRun, Search, dry_run, ineligibility
 from moorage.framework.extension_points import PostFilterPlugin, PreemptionPlugin, PreFilterPlugin
 from moorage.framework.profile import Profile
 from moorage.framework.status import Code
 from moorage.model.pods.pod import Pod
-from moorage.model.workloads.workload_objects import PodDisruptionBudget
 
 STATE_NOT_FOUND = "not found"
-"""Upstream's error of a plugin whose PreFilter did not run (fwk.ErrNotFound); public event logs show it."""
+"""Upstream's error of a plugin whose PreFilter did not run (fwk.ErrNotFound); kube-scheduler's events show it."""
 NO_CANDIDATE = "no candidate node for preemption"
-"""Upstream's words where extenders have left no candidate."""
-BUDGET_KIND = "PodDisruptionBudget"
+"""Upstream's message if extenders keep no candidate."""
 
 
 @dataclass(frozen=True, slots=True)
 class PostFilterResult:
-    """What PostFilter came to."""
+    """The result of all PostFilter plugins."""
 
     code: Code
     message: str = ""
     nominated_node_name: str | None = None
-    """The node to nominate; empty: none, and an old nomination is void; None: leave it as it is."""
+    """The node to nominate the pod to: empty clears the nomination, None keeps it."""
     victims: tuple[Pod, ...] = ()
     search: DryRun | None = None
     """The search for victims, if there was one."""
-    rejectors: frozenset[str] = frozenset()
-    """The PostFilter plugins that turned the pod away for something that may change."""
+    unschedulable_plugins: frozenset[str] = frozenset()
+    """The PostFilter plugins whose events requeue the pod."""
 
 
-def run_post_filter(profile: Profile, refusal: FitError, chance: int) -> PostFilterResult | None:
-    """Ask the PostFilter plugins in turn, until one succeeds or fails; None where the profile has none.
+def run_post_filter(profile: Profile, fit_error: FitError, chance: int) -> PostFilterResult | None:
+    """Run the PostFilter plugins until one succeeds or fails; return None if the profile has none.
 
-    `chance` is where, among the nodes that evictions could help, the search for victims begins.
+    `chance` selects the node, of those where preemption may help, at which the search for victims starts.
     """
     if not profile.post_filter:
         return None
     reasons: list[str] = []
     last = PostFilterResult(Code.UNSCHEDULABLE)
     for plugin in profile.post_filter:
-        if isinstance(plugin, PreFilterPlugin) and not _is_prepared(plugin, profile, refusal):
+        if isinstance(plugin, PreFilterPlugin) and not _has_run(plugin, profile, fit_error):
             return PostFilterResult(Code.ERROR, STATE_NOT_FOUND)
-        answer = _ask(plugin, profile, refusal, chance)
-        if answer.code is not Code.UNSCHEDULABLE:
-            return answer
-        reasons += [answer.message] if answer.message else []
-        if answer.nominated_node_name is not None or answer.search is not None:
-            last = answer
+        result = _run_one(plugin, profile, fit_error, chance)
+        if result.code is not Code.UNSCHEDULABLE:
+            return result
+        reasons += [result.message] if result.message else []
+        if result.nominated_node_name is not None or result.search is not None:
+            last = result
     return replace(last, message=", ".join(reasons))
 
 
-def _is_prepared(plugin: PreFilterPlugin[Any], profile: Profile, refusal: FitError) -> bool:
-    """Whether the plugin's PreFilter has run: it is not disabled, and no earlier one has ended the cycle."""
-    return plugin in profile.pre_filter and plugin not in refusal.found.unreached
+def _has_run(plugin: PreFilterPlugin[Any], profile: Profile, fit_error: FitError) -> bool:
+    """Return whether the plugin's PreFilter has run: it is enabled, and no earlier PreFilter has ended the cycle."""
+    return plugin in profile.pre_filter and plugin not in fit_error.found.unreached
 
 
-def _ask(plugin: PostFilterPlugin, profile: Profile, refusal: FitError, chance: int) -> PostFilterResult:
+def _run_one(plugin: PostFilterPlugin, profile: Profile, fit_error: FitError, chance: int) -> PostFilterResult:
     if isinstance(plugin, PreemptionPlugin):
-        return preempt(plugin, refusal, chance, strict=profile.settings.strict_preemption)
-    status = plugin.post_filter(refusal.found.states.get(plugin), refusal.found.pod)
+        return preempt(plugin, fit_error, chance, strict=profile.settings.strict_preemption)
+    status = plugin.post_filter(fit_error.found.states.get(plugin), fit_error.found.pod)
     return PostFilterResult(status.code, status.message)
 
 
-def preempt(plugin: PreemptionPlugin, refusal: FitError, chance: int, *, strict: bool = False) -> PostFilterResult:
-    """Look for pods to evict; where `strict`, only such as no budget protects."""
-    pod, snapshot = refusal.found.pod, refusal.snapshot
-    hopeful = refusal.hopeful()
+def preempt(plugin: PreemptionPlugin, fit_error: FitError, chance: int, *, strict: bool = False) -> PostFilterResult:
+    """Find the pods to evict; if `strict`, only pods that no budget protects."""
+    pod, snapshot = fit_error.found.pod, fit_error.snapshot
+    potential = fit_error.potential_nodes()
     nominated = snapshot.position(pod.nominated_node_name)
-    reason = ineligible(pod, snapshot, nominated_node_is_hopeless=nominated is not None and nominated not in hopeful)
+    is_hopeless = nominated is not None and nominated not in potential
+    reason = ineligibility(pod, snapshot, is_nominated_node_hopeless=is_hopeless)
     if reason:
         return PostFilterResult(Code.UNSCHEDULABLE, f"preemption: {reason}")
-    search = Search(refusal.found, _budgets(snapshot), strict)
-    start = chance % len(hopeful) if len(hopeful) else 0
-    tried = dry_run(search, snapshot, np.roll(hopeful, -start), plugin.candidate_count(len(hopeful)))
-    if not tried.candidates and tried.failure:
-        return PostFilterResult(Code.ERROR, f"preemption: {tried.failure}", search=tried)
-    if not tried.candidates:
-        message = fit_error_message(Diagnosis(total_nodes=snapshot.size, reasons=tried.reasons(snapshot.size)))
-        rejectors = frozenset({plugin.name} if tried.is_up_to_budgets else ())
-        return PostFilterResult(Code.UNSCHEDULABLE, f"preemption: {message}", "", search=tried, rejectors=rejectors)
-    return replace(_chosen(tried.candidates, snapshot, chance, strict=strict), search=tried)
+    start = chance % len(potential) if len(potential) else 0
+    search = Search(fit_error.found, budgets_of(snapshot), strict)
+    result = dry_run(search, snapshot, np.roll(potential, -start), plugin.candidate_count(len(potential)))
+    if result.candidates:
+        return replace(_select_candidate(result.candidates, snapshot, chance, strict=strict), search=result)
+    if result.failure:
+        return PostFilterResult(Code.ERROR, f"preemption: {result.failure}", search=result)
+    message = fit_error_message(Diagnosis(total_nodes=snapshot.size, reasons=result.reasons(snapshot.size)))
+    return PostFilterResult(
+        Code.UNSCHEDULABLE,
+        f"preemption: {message}",
+        nominated_node_name="",
+        search=result,
+        unschedulable_plugins=frozenset({plugin.name} if result.depends_on_budgets else ()),
+    )
 
 
-def choose_among(
-    left: Sequence[Candidate], refusal: FitError, chance: int, *, strict: bool = False
+def choose_candidate(
+    candidates: Sequence[Candidate], fit_error: FitError, chance: int, *, strict: bool = False
 ) -> PostFilterResult:
-    """Choose among the candidates that extenders have left; those whose victims have moved on meanwhile are none."""
-    snapshot = refusal.snapshot
-    allowed = (candidate for candidate in left if not (strict and candidate.violations))
-    lasting = [candidate for candidate in allowed if _is_up_to_date(candidate, snapshot)]
-    if not lasting:
+    """Select one of the candidates that extenders keep. Skips candidates whose victims have left the node."""
+    snapshot = fit_error.snapshot
+    allowed = (candidate for candidate in candidates if not (strict and candidate.violations))
+    current = [candidate for candidate in allowed if _is_current(candidate, snapshot)]
+    if not current:
         return PostFilterResult(Code.UNSCHEDULABLE, f"preemption: {NO_CANDIDATE}", "")
-    return _chosen(lasting, snapshot, chance, strict=strict)
+    return _select_candidate(current, snapshot, chance, strict=strict)
 
 
-def _is_up_to_date(candidate: Candidate, snapshot: Snapshot) -> bool:
+def _is_current(candidate: Candidate, snapshot: Snapshot) -> bool:
+    """Return whether all victims are still on the candidate's node."""
     position = snapshot.position(candidate.node_name)
     if position is None:
         return False
-    there = {pod.uid for pod in snapshot.pods_on(position)}
-    return all(victim.uid in there for victim in candidate.victims)
+    uids = {pod.uid for pod in snapshot.pods_on(position)}
+    return all(victim.uid in uids for victim in candidate.victims)
 
 
-def _chosen(candidates: Sequence[Candidate], snapshot: Snapshot, chance: int, *, strict: bool) -> PostFilterResult:
-    equals = best_candidates(candidates)
-    best = equals[chance % len(equals)]
-    victims = covered_first(best.victims, _budgets(snapshot)) if strict else best.victims
+def _select_candidate(
+    candidates: Sequence[Candidate], snapshot: Snapshot, chance: int, *, strict: bool
+) -> PostFilterResult:
+    tied = best_candidates(candidates)
+    best = tied[chance % len(tied)]
+    victims = covered_first(best.victims, budgets_of(snapshot)) if strict else best.victims
     return PostFilterResult(Code.SUCCESS, "", best.node_name, victims)
-
-
-def _budgets(snapshot: Snapshot) -> tuple[PodDisruptionBudget, ...]:
-    return tuple(snapshot.objects(BUDGET_KIND).values())

@@ -1,1 +1,1 @@
-"""The scheduling queue: active, backoff and unschedulable pods, and pods in flight."""
+"""The scheduling queue: active, backoff, unschedulable and gated pods, and pods in flight."""

@@ -1,4 +1,7 @@
-"""A heap of waiting pods from which any pod can be taken out."""
+"""A heap of pods from which any pod can be removed.
+
+Upstream: pkg/scheduler/backend/heap/heap.go.
+"""
 
 from heapq import heapify, heappop, heappush
 from itertools import count
@@ -8,13 +11,14 @@ from moorage.engine.queue.queued_pod_info import QueuedPodInfo
 Key = tuple[float, ...]
 
 SLACK = 64
-"""How many dead entries are put up with before the heap is built anew."""
+"""The number of stale entries that a small heap may hold before it is rebuilt."""
 
 
 class PodHeap:
-    """Yields pods by key, smallest first, and among equals in the order in which they came.
+    """Pods by key, smallest first; pods with equal keys come out in the order in which they were pushed.
 
-    A pod that is taken out leaves its entry behind; dead entries are dropped when they surface, or become too many.
+    `discard` leaves the pod's entry in the heap as stale. A stale entry is dropped when it reaches the top, or when the
+    heap is rebuilt because more than half of its entries are stale.
     """
 
     def __init__(self) -> None:
@@ -24,11 +28,11 @@ class PodHeap:
         self._ticket = count()
 
     def __len__(self) -> int:
-        """Count the pods."""
+        """Return the number of pods."""
         return len(self._live)
 
     def push(self, queued: QueuedPodInfo, key: Key) -> None:
-        """Put a pod in; one that is in already moves to its new place."""
+        """Add a pod; a pod that is in the heap already gets the new key."""
         ticket = next(self._ticket)
         self._live[queued.pod.uid] = ticket
         heappush(self._heap, (key, ticket, queued))
@@ -37,17 +41,17 @@ class PodHeap:
             heapify(self._heap)
 
     def discard(self, uid: str) -> None:
-        """Take a pod out, if it is in."""
+        """Remove a pod if it is in the heap."""
         self._live.pop(uid, None)
 
     def peek(self) -> tuple[Key, QueuedPodInfo] | None:
-        """Return the first pod with its key."""
+        """Return the first pod and its key, or None."""
         while self._heap and not self._is_live(self._heap[0]):
             heappop(self._heap)
         return (self._heap[0][0], self._heap[0][2]) if self._heap else None
 
     def pop(self) -> QueuedPodInfo | None:
-        """Take the first pod out."""
+        """Remove and return the first pod, or return None."""
         first = self.peek()
         if first is None:
             return None

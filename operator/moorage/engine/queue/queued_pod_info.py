@@ -1,4 +1,7 @@
-"""A waiting pod, with what the queue remembers of it between attempts."""
+"""A pod in the scheduling queue, with what the queue remembers of it between attempts.
+
+Upstream: pkg/scheduler/framework/types.go (QueuedPodInfo).
+"""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -7,45 +10,45 @@ from moorage.model.pods.pod import Pod
 
 
 class QueueType(Enum):
-    """Where a waiting pod is; the values are kube-scheduler's names of its queues."""
+    """The part of the scheduling queue that holds a pod; the values are kube-scheduler's names of its queues."""
 
-    ACTIVE = "active"  # ready to be tried
-    BACKOFF = "backoff"  # ready, but its last failure is too recent
+    ACTIVE = "active"  # ready for an attempt
+    BACKOFF = "backoff"  # worth another attempt once its backoff ends
     UNSCHEDULABLE = "unschedulable"  # rejected; waits for an event
-    GATED = "gated"  # held back by a PreEnqueue plugin; waits for an event
-    IN_FLIGHT = "inFlight"  # being tried, or bound
+    GATED = "gated"  # rejected by a PreEnqueue plugin; waits for an event
+    IN_FLIGHT = "inFlight"  # its attempt has begun and not ended
 
 
 @dataclass(slots=True, eq=False)
 class QueuedPodInfo:
-    """A pod in the scheduling queue. Only the queue writes to it."""
+    """A pod in the scheduling queue, or in a binding that may bring it back."""
 
     pod: Pod
     queued_at: float
-    """When it last entered the queue, in seconds."""
-    place: QueueType = QueueType.UNSCHEDULABLE
+    """When the pod last entered the queue, in seconds."""
+    queue: QueueType = QueueType.UNSCHEDULABLE
     ready_at: float = 0.0
-    """When it last became ready to be tried."""
+    """When the pod last became active, in seconds."""
     first_attempt_at: float | None = None
-    """When it first was ready to be tried; time behind gates does not count."""
+    """When the pod first became active, in seconds; the time behind gates does not count."""
     attempts: int = 0
     unschedulable_count: int = 0
-    """Attempts that ended in a rejection; with the errors below, they make the backoff."""
+    """The number of attempts that ended in a rejection."""
     consecutive_errors: int = 0
-    """Attempts in a row that ended in an error."""
-    rejectors: frozenset[str] = frozenset()
-    """The plugins that turned it away last time, or hold it back now."""
-    pending: frozenset[str] = frozenset()
-    """Those of them that only asked it to wait."""
+    """The number of attempts in a row that ended in an error."""
+    unschedulable_plugins: frozenset[str] = frozenset()
+    """The plugins that rejected the pod in its last attempt, or that gate it now."""
+    pending_plugins: frozenset[str] = frozenset()
+    """The unschedulable plugins that answered Pending: their events skip the backoff."""
     message: str = ""
-    """What the last attempt ended with."""
+    """The message of the last attempt that failed."""
 
     @property
     def backoff_count(self) -> int:
-        """How often the backoff has been earned: errors count by themselves while they last."""
+        """The number of failures that the backoff grows with: errors in a row, otherwise rejections."""
         return self.consecutive_errors or self.unschedulable_count
 
     @property
-    def has_failed(self) -> bool:
-        """Whether the last attempt ended in an error, and not in a verdict."""
-        return not self.rejectors and self.consecutive_errors > 0
+    def has_error(self) -> bool:
+        """Whether the last attempt ended in an error, not in a rejection."""
+        return not self.unschedulable_plugins and self.consecutive_errors > 0

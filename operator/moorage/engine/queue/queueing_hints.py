@@ -1,4 +1,4 @@
-"""Is an event worth another attempt? The plugins that turned the pod away decide.
+"""Whether an event is worth another attempt of a pod; the plugins that rejected the pod decide.
 
 Upstream: pkg/scheduler/backend/queue/scheduling_queue.go (isPodWorthRequeuing).
 """
@@ -14,7 +14,7 @@ from moorage.framework.profile import Profile
 
 
 class QueueingStrategy(IntEnum):
-    """What an event makes of a parked pod; the larger one wins."""
+    """What to do with an unschedulable pod after an event; the largest of several strategies wins."""
 
     SKIP = 0
     AFTER_BACKOFF = 1
@@ -22,28 +22,28 @@ class QueueingStrategy(IntEnum):
 
 
 class QueueingHints:
-    """Asks plugins about events. Which plugin a name stands for is looked up once a profile."""
+    """Asks plugins for their queueing hints. Finds the plugins by name once for each profile."""
 
     def __init__(self, profiles: Mapping[str, Profile]) -> None:
-        """Watch `profiles`, a live mapping."""
+        """Read the plugins from `profiles`, a live mapping."""
         self._profiles = profiles
         self._plugins: dict[str, tuple[Profile, dict[str, Plugin]]] = {}
 
-    def judge(self, queued: QueuedPodInfo, event: ClusterEvent) -> QueueingStrategy:
-        """Say what the event makes of the pod. A pod that nobody turned away is always worth another attempt."""
-        if not queued.rejectors:
+    def strategy_for(self, queued: QueuedPodInfo, event: ClusterEvent) -> QueueingStrategy:
+        """Return the strategy for a pod after an event; AFTER_BACKOFF for a pod that no plugin rejected."""
+        if not queued.unschedulable_plugins:
             return QueueingStrategy.AFTER_BACKOFF
         plugins = self._plugins_of(queued.pod.scheduler_name)
-        verdict = QueueingStrategy.SKIP
-        for name in queued.rejectors:
-            if not _wants(name, plugins.get(name), queued, event):
+        strategy = QueueingStrategy.SKIP
+        for name in queued.unschedulable_plugins:
+            if not _is_interested(name, plugins.get(name), queued, event):
                 continue
-            if name in queued.pending:
+            if name in queued.pending_plugins:
                 return QueueingStrategy.IMMEDIATELY
-            verdict = QueueingStrategy.AFTER_BACKOFF
-            if not queued.pending:
+            strategy = QueueingStrategy.AFTER_BACKOFF
+            if not queued.pending_plugins:
                 break
-        return verdict
+        return strategy
 
     def _plugins_of(self, scheduler_name: str) -> dict[str, Plugin]:
         profile = self._profiles.get(scheduler_name)
@@ -56,8 +56,11 @@ class QueueingHints:
         return known[1]
 
 
-def _wants(name: str, plugin: Plugin | None, queued: QueuedPodInfo, event: ClusterEvent) -> bool:
-    """Whether a rejecter is interested; one that the profile no longer has cannot reject again."""
+def _is_interested(name: str, plugin: Plugin | None, queued: QueuedPodInfo, event: ClusterEvent) -> bool:
+    """Return whether the event may change the plugin's verdict on the pod.
+
+    Always true for extenders, which register no events, and for a plugin that the profile no longer has.
+    """
     if name == EXTENDER or plugin is None:
         return True
     return event.kind in plugin.interests and plugin.queueing_hint(queued.pod, event)

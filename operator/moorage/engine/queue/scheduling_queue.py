@@ -1,14 +1,14 @@
-"""The scheduling queue: which pod is tried next, and when a rejected one is worth another attempt.
+"""The scheduling queue: which pod is tried next, and when a rejected pod is worth another attempt.
 
-            add, hint to queue                        pop
-    (new) ----------------------> active ---------------------> in flight ---> (bound, deleted)
-      |                             ^  ^                           |
-      | PreEnqueue                  |  | backoff over, or          | rejected, or failed
-      v holds                 event |  | nothing active            v
-    gated --------------------------+  +------ backoff <----- was there an event meanwhile
-                              event |             ^           that a rejecter is interested in?
-                       5 minutes    |             | event          | no
-                                    +---- unschedulable <----------+
+          add, PreEnqueue passes               pop
+    (new) ----------------------> active -------------> in flight ---> done: assumed, bound or deleted
+      |                            ^  ^                     |
+      | PreEnqueue                 |  | backoff ends, or    | rejected, or error
+      v rejects              event |  | no pod is active    v
+    gated -------------------------+  +------ backoff <--- error, or an event in flight that an
+                             event |            ^          unschedulable plugin is interested in?
+                         5 minutes |            | event     | no
+                                   +---- unschedulable <----+
 
 Times are arguments, in seconds. Upstream: pkg/scheduler/backend/queue/scheduling_queue.go.
 """
@@ -28,14 +28,14 @@ from moorage.framework.status import Code
 from moorage.model.pods.pod import Pod
 
 MAX_IN_UNSCHEDULABLE_SECONDS = 300.0
-"""How long a pod waits for an event before it is tried all the same (DefaultPodMaxInUnschedulablePodsDuration)."""
+"""How long a pod stays unschedulable without an event (DefaultPodMaxInUnschedulablePodsDuration)."""
 
 
 class SchedulingQueue:
-    """All pods that wait for a node and whose profile is live; the pods in flight included."""
+    """The pods without a node whose profile is live, pods in flight included; a pod in its binding is not here."""
 
     def __init__(self, profiles: Mapping[str, Profile]) -> None:
-        """Watch `profiles`, a live mapping; every pod that is added has its profile there."""
+        """Read from `profiles`, a live mapping; it must have the profile of every pod in the queue."""
         self._profiles = profiles
         self._pods: dict[str, QueuedPodInfo] = {}
         self._active = PodHeap()
@@ -44,203 +44,210 @@ class SchedulingQueue:
         self._in_flight = InFlight()
         self._hints = QueueingHints(profiles)
 
-    def __len__(self) -> int:
-        """Count the waiting pods, those in flight included."""
-        return len(self._pods)
-
     def find(self, uid: str) -> QueuedPodInfo | None:
-        """Return a waiting pod."""
+        """Return a pod of the queue."""
         return self._pods.get(uid)
 
     def add(self, pod: Pod, now: float) -> QueueType:
-        """Take in a pod that is new; return where it is now."""
+        """Add a new pod; return the queue that it is in now."""
         queued = QueuedPodInfo(pod, now)
         self._pods[pod.uid] = queued
-        self._activate(queued, now)
-        return queued.place
+        self._move_to_active(queued, now)
+        return queued.queue
 
     def update(self, event: ClusterEvent, now: float) -> None:
-        """Take in a new version of a waiting pod; what changed may make it schedulable."""
+        """Replace a pod by its new version, and requeue it if the change may make it schedulable."""
         pod: Pod = event.new
         queued = self._pods[pod.uid]
-        if queued.place is QueueType.IN_FLIGHT:
+        queue = queued.queue
+        if queue is QueueType.IN_FLIGHT:
             queued.pod = pod
             self._in_flight.record(event)
             return
-        place = queued.place
-        self._take_out(queued)
+        self._remove(queued)
         queued.pod = pod
-        if place is QueueType.ACTIVE:
-            self._activate(queued, now)
-        elif place is QueueType.BACKOFF:
+        if queue is QueueType.ACTIVE:
+            self._move_to_active(queued, now)
+        elif queue is QueueType.BACKOFF:
             self._backoff.push(queued)
         else:
-            self._unschedulable.add(queued, place)
-            self._wake(queued, self._hints.judge(queued, event), now)
+            self._unschedulable.add(queued, queue)
+            self._requeue(queued, self._hints.strategy_for(queued, event), now)
 
     def delete(self, uid: str) -> None:
-        """Drop a pod. Of one in flight, only `done` forgets that it is."""
+        """Remove a pod; events are kept for a pod in flight until `done`."""
         queued = self._pods.pop(uid, None)
         if queued is not None:
-            self._take_out(queued)
+            self._remove(queued)
 
     def pop(self, now: float) -> QueuedPodInfo | None:
-        """Take the pod that is due into flight. While nothing is active, a rejected pod's backoff is cut short."""
+        """Start the attempt of the first active pod. If none is active, take a rejected pod before its backoff ends."""
         self.flush_backoff(now)
         queued = self._active.pop() or self._pop_early(now)
         if queued is None:
             return None
-        queued.place = QueueType.IN_FLIGHT
+        queued.queue = QueueType.IN_FLIGHT
         queued.attempts += 1
         self._in_flight.start(queued.pod.uid)
         return queued
 
     def done(self, uid: str) -> None:
-        """Say that a pod's attempt has come to its end, and that it does not come back."""
+        """End the attempt of a pod that does not come back now, and drop the events kept for it."""
         self._in_flight.done(uid)
-        self._pods.pop(uid, None)
+        queued = self._pods.get(uid)
+        if queued is not None and queued.queue is QueueType.IN_FLIGHT:
+            del self._pods[uid]
 
-    def reject(self, queued: QueuedPodInfo, rejectors: frozenset[str], pending: frozenset[str], now: float) -> None:
-        """Take back a pod that plugins turned away."""
+    def reject(
+        self, queued: QueuedPodInfo, plugins: frozenset[str], pending_plugins: frozenset[str], now: float
+    ) -> None:
+        """End an attempt in which `plugins` rejected the pod, and wait for an event that interests one of them.
+
+        `pending_plugins` are those of them that answered Pending.
+        """
         queued.unschedulable_count += 1
         queued.consecutive_errors = 0
-        queued.rejectors, queued.pending = rejectors, pending
-        self._take_back(queued, now)
+        queued.unschedulable_plugins, queued.pending_plugins = plugins, pending_plugins
+        self._put_back(queued, now)
 
     def fail(self, queued: QueuedPodInfo, now: float) -> None:
-        """Take back a pod whose attempt ended in an error."""
+        """End an attempt or a binding that failed, and try the pod again after its backoff."""
         queued.consecutive_errors += 1
-        queued.rejectors = queued.pending = frozenset()
-        self._take_back(queued, now)
+        queued.unschedulable_plugins = queued.pending_plugins = frozenset()
+        self._put_back(queued, now)
 
     def move_on_event(self, event: ClusterEvent, now: float) -> None:
-        """Wake the pods that an event may have made schedulable."""
+        """Requeue the pods that an event may make schedulable (MoveAllToActiveOrBackoffQueue)."""
         self._in_flight.record(event)
-        for queued, verdict in self._unschedulable.woken_by(event, self._hints.judge):
-            self._wake(queued, verdict, now)
+        for queued, strategy in self._unschedulable.to_requeue(event, self._hints.strategy_for):
+            self._requeue(queued, strategy, now)
 
     def retry(self, uid: str, now: float) -> None:
-        """Try a pod that waits for an event again, though none has come, once its backoff is over."""
+        """Requeue an unschedulable pod without an event, after its backoff."""
         queued = self._pods.get(uid)
-        if queued is not None and queued.place is QueueType.UNSCHEDULABLE:
-            self._wake(queued, QueueingStrategy.AFTER_BACKOFF, now)
+        if queued is not None and queued.queue is QueueType.UNSCHEDULABLE:
+            self._requeue(queued, QueueingStrategy.AFTER_BACKOFF, now)
 
     def retry_profile(self, scheduler_name: str, now: float) -> None:
-        """Try all waiting pods of a profile again at once: it has changed, and so may their verdicts."""
-        for queued in self._of_profile(scheduler_name):
-            if queued.place is not QueueType.IN_FLIGHT:
-                self._take_out(queued)
-                self._activate(queued, now)
+        """Move all pods of a profile to the active queue, because the profile has changed; pods in flight stay."""
+        for queued in self._not_in_flight(scheduler_name):
+            self._remove(queued)
+            self._move_to_active(queued, now)
 
-    def withdraw_profile(self, scheduler_name: str) -> list[Pod]:
-        """Drop all waiting pods of a profile, but for those in flight, and return them."""
-        withdrawn = [queued for queued in self._of_profile(scheduler_name) if queued.place is not QueueType.IN_FLIGHT]
-        for queued in withdrawn:
+    def remove_profile(self, scheduler_name: str) -> list[Pod]:
+        """Remove and return all pods of a profile except those in flight."""
+        removed = self._not_in_flight(scheduler_name)
+        for queued in removed:
             self.delete(queued.pod.uid)
-        return [queued.pod for queued in withdrawn]
+        return [queued.pod for queued in removed]
 
     def flush_backoff(self, now: float) -> None:
-        """Bring back the pods whose backoff is over."""
+        """Move the pods whose backoff has ended to the active queue (flushBackoffQCompleted)."""
         while (queued := self._backoff.pop_expired(now)) is not None:
-            self._activate(queued, now)
+            self._move_to_active(queued, now)
 
-    def flush_leftovers(self, now: float) -> None:
-        """Bring back the pods that have waited for an event for too long; gates stay."""
+    def flush_unschedulable_leftover(self, now: float) -> None:
+        """Requeue the pods that are unschedulable for too long (flushUnschedulablePodsLeftover); gated pods stay."""
         for queued in list(self._unschedulable):
-            if queued.place is QueueType.UNSCHEDULABLE and now - queued.queued_at > MAX_IN_UNSCHEDULABLE_SECONDS:
-                self._wake(queued, QueueingStrategy.AFTER_BACKOFF, now)
+            is_leftover = now - queued.queued_at > MAX_IN_UNSCHEDULABLE_SECONDS
+            if is_leftover and queued.queue is QueueType.UNSCHEDULABLE:
+                self._requeue(queued, QueueingStrategy.AFTER_BACKOFF, now)
 
     def next_backoff_expiry(self) -> float | None:
-        """Return when the next backoff is over."""
+        """Return the time at which the next backoff has ended, in seconds; None if no pod is in backoff."""
         return self._backoff.next_expiry()
 
     def has_unschedulable(self) -> bool:
-        """Whether pods wait for an event."""
+        """Return whether pods are unschedulable or gated."""
         return len(self._unschedulable) > 0
 
-    def is_due(self) -> bool:
-        """Whether `pop` would find a pod, were no time to pass."""
+    def has_next(self) -> bool:
+        """Return whether `pop` would return a pod now, before another backoff ends."""
         return len(self._active) > 0 or self._backoff.may_pop_early
 
     def counts(self) -> dict[str, int]:
-        """Count the waiting pods by place."""
-        places = Counter(queued.place for queued in self._pods.values())
-        return {place.value: places[place] for place in QueueType}
+        """Return the number of pods by queue."""
+        queues = Counter(queued.queue for queued in self._pods.values())
+        return {queue.value: queues[queue] for queue in QueueType}
 
     def counts_by_profile(self) -> dict[str, Counter[str]]:
-        """Count the waiting pods by schedulerName, and by place below it."""
+        """Return the number of pods by schedulerName and queue."""
         counts: dict[str, Counter[str]] = {}
         for queued in self._pods.values():
-            counts.setdefault(queued.pod.scheduler_name, Counter())[queued.place.value] += 1
+            counts.setdefault(queued.pod.scheduler_name, Counter())[queued.queue.value] += 1
         return counts
 
-    def rejections(self) -> Counter[tuple[str, str]]:
-        """Count the rejected pods that wait for an event, by plugin and schedulerName."""
-        rejected = (queued for queued in self._pods.values() if queued.place is QueueType.UNSCHEDULABLE)
-        return Counter((plugin, queued.pod.scheduler_name) for queued in rejected for plugin in queued.rejectors)
+    def unschedulable_counts(self) -> Counter[tuple[str, str]]:
+        """Return the number of unschedulable pods by unschedulable plugin and schedulerName."""
+        found = (queued for queued in self._pods.values() if queued.queue is QueueType.UNSCHEDULABLE)
+        return Counter((name, queued.pod.scheduler_name) for queued in found for name in queued.unschedulable_plugins)
 
-    def ready_since_before(self, time: float) -> list[QueuedPodInfo]:
-        """Return the pods that have been ready for an attempt since before a time; there should be none for long."""
-        return [queued for queued in self._pods.values() if queued.place is QueueType.ACTIVE and queued.ready_at < time]
+    def active_since_before(self, time: float) -> list[QueuedPodInfo]:
+        """Return the pods that became active before a time and are still active."""
+        return [queued for queued in self._pods.values() if queued.queue is QueueType.ACTIVE and queued.ready_at < time]
 
-    def _of_profile(self, scheduler_name: str) -> list[QueuedPodInfo]:
-        return [queued for queued in self._pods.values() if queued.pod.scheduler_name == scheduler_name]
+    def _not_in_flight(self, scheduler_name: str) -> list[QueuedPodInfo]:
+        of_profile = (queued for queued in self._pods.values() if queued.pod.scheduler_name == scheduler_name)
+        return [queued for queued in of_profile if queued.queue is not QueueType.IN_FLIGHT]
 
-    def _take_back(self, queued: QueuedPodInfo, now: float) -> None:
-        """Park a pod, unless something happened during its attempt that is worth another one."""
-        queued.queued_at = now
+    def _put_back(self, queued: QueuedPodInfo, now: float) -> None:
+        """Put a pod back after a failure, unless it is back already (AddUnschedulableIfNotPresent)."""
         uid = queued.pod.uid
         events = self._in_flight.events_since_start(uid) if uid in self._in_flight else ()
         self._in_flight.done(uid)
-        verdict = QueueingStrategy.SKIP if queued.rejectors else QueueingStrategy.AFTER_BACKOFF
-        verdict = max((verdict, *(self._hints.judge(queued, event) for event in events)))
-        self._unschedulable.add(queued, QueueType.UNSCHEDULABLE)
-        self._wake(queued, verdict, now)
-
-    def _wake(self, queued: QueuedPodInfo, verdict: QueueingStrategy, now: float) -> None:
-        if verdict is QueueingStrategy.SKIP:
+        if self._pods.setdefault(uid, queued) is not queued:
             return
-        self._take_out(queued)
-        if verdict is QueueingStrategy.AFTER_BACKOFF and self._backoff.is_backing_off(queued, now):
-            if not self._hold_back(queued):
+        queued.queued_at = now
+        strategy = QueueingStrategy.SKIP if queued.unschedulable_plugins else QueueingStrategy.AFTER_BACKOFF
+        strategy = max((strategy, *(self._hints.strategy_for(queued, event) for event in events)))
+        self._unschedulable.add(queued, QueueType.UNSCHEDULABLE)
+        self._requeue(queued, strategy, now)
+
+    def _requeue(self, queued: QueuedPodInfo, strategy: QueueingStrategy, now: float) -> None:
+        if strategy is QueueingStrategy.SKIP:
+            return
+        self._remove(queued)
+        if strategy is QueueingStrategy.AFTER_BACKOFF and self._backoff.is_backing_off(queued, now):
+            if not self._gate(queued):
                 self._backoff.push(queued)
         else:
-            self._activate(queued, now)
+            self._move_to_active(queued, now)
 
-    def _activate(self, queued: QueuedPodInfo, now: float) -> None:
-        """Make a pod ready, if its PreEnqueue plugins let it."""
-        if self._hold_back(queued):
+    def _move_to_active(self, queued: QueuedPodInfo, now: float) -> None:
+        """Make a pod active if no PreEnqueue plugin rejects it."""
+        if self._gate(queued):
             return
-        if queued.place is not QueueType.ACTIVE:
+        if queued.queue is not QueueType.ACTIVE:
             queued.ready_at = now
-        queued.place = QueueType.ACTIVE
+        queued.queue = QueueType.ACTIVE
         if queued.first_attempt_at is None:
             queued.first_attempt_at = now
         profile = self._profiles[queued.pod.scheduler_name]
         self._active.push(queued, profile.queue_sort.sort_key(queued.pod, queued.queued_at))
 
-    def _hold_back(self, queued: QueuedPodInfo) -> bool:
+    def _gate(self, queued: QueuedPodInfo) -> bool:
+        """Run PreEnqueue; gate the pod and return True if a plugin rejects it."""
         for plugin in self._profiles[queued.pod.scheduler_name].pre_enqueue:
             status = plugin.pre_enqueue(queued.pod)
             if not status.is_success:
-                queued.rejectors = frozenset({plugin.name})
-                queued.pending = queued.rejectors if status.code is Code.PENDING else frozenset()
+                queued.unschedulable_plugins = frozenset({plugin.name})
+                queued.pending_plugins = queued.unschedulable_plugins if status.code is Code.PENDING else frozenset()
                 self._unschedulable.add(queued, QueueType.GATED)
                 return True
         return False
 
     def _pop_early(self, now: float) -> QueuedPodInfo | None:
-        """Take a pod out of backoff, as long as PreEnqueue lets it."""
+        """Return the first pod in backoff that PreEnqueue does not reject."""
         while (queued := self._backoff.pop_early()) is not None:
-            self._activate(queued, now)
-            if queued.place is QueueType.ACTIVE:
+            self._move_to_active(queued, now)
+            if queued.queue is QueueType.ACTIVE:
                 return self._active.pop()
         return None
 
-    def _take_out(self, queued: QueuedPodInfo) -> None:
-        """Take a pod out of wherever it is, but not out of flight."""
+    def _remove(self, queued: QueuedPodInfo) -> None:
+        """Remove a pod from its queue; a pod in flight is in none."""
         uid = queued.pod.uid
-        match queued.place:
+        match queued.queue:
             case QueueType.ACTIVE:
                 self._active.discard(uid)
             case QueueType.BACKOFF:

@@ -1,7 +1,9 @@
-"""Pods that wait for an event: rejected ones, and those that a PreEnqueue plugin holds back.
+"""Pods that wait for an event: unschedulable pods, and gated pods.
 
-Pods of one shape that the same plugins rejected are in one group. Events about nodes and about pods that have a node
-mean the same to a whole group, so that they are judged once a group, however many pods wait.
+Pods that have the same shape and were rejected by the same plugins form one group. A plugin's hint about an event of a
+node, or of a pod with a node, is the same for the whole group, so it is asked once for each group.
+
+Upstream: pkg/scheduler/backend/queue/scheduling_queue.go (unschedulablePods).
 """
 
 from collections.abc import Callable, Iterator
@@ -11,14 +13,16 @@ from moorage.engine.queue.queueing_hints import QueueingStrategy
 from moorage.framework.cluster_events import ClusterEvent
 
 SHAPE_KINDS = frozenset({"Node", "Pod"})
-"""Kinds whose events mean the same to all pods of a shape. (What happens to a parked pod itself is not asked here.)"""
+"""The kinds whose events mean the same to all pods of a shape. Updates of the waiting pods themselves do not come here:
+`SchedulingQueue.update` handles them."""
 
-Judge = Callable[[QueuedPodInfo, ClusterEvent], QueueingStrategy]
+StrategyFor = Callable[[QueuedPodInfo, ClusterEvent], QueueingStrategy]
 _Group = tuple[object, ...]
+_Requeued = tuple[QueuedPodInfo, QueueingStrategy]
 
 
 class UnschedulablePods:
-    """The unschedulable and the gated pods."""
+    """The unschedulable pods and the gated pods."""
 
     def __init__(self) -> None:
         """Start empty."""
@@ -26,24 +30,25 @@ class UnschedulablePods:
         self._group_of: dict[str, _Group] = {}
 
     def __len__(self) -> int:
-        """Count the pods."""
+        """Return the number of pods."""
         return len(self._group_of)
 
     def __iter__(self) -> Iterator[QueuedPodInfo]:
-        """Yield all pods, a group after the other."""
+        """Yield all pods, group by group."""
         for group in self._groups.values():
             yield from group.values()
 
-    def add(self, queued: QueuedPodInfo, place: QueueType) -> None:
-        """Park a pod as unschedulable or gated."""
-        queued.place = place
+    def add(self, queued: QueuedPodInfo, queue: QueueType) -> None:
+        """Add a pod as unschedulable or as gated."""
+        queued.queue = queue
         pod = queued.pod
-        key: _Group = (pod.shape, pod.scheduler_name, pod.priority, queued.rejectors, queued.pending, place)
+        plugins = (queued.unschedulable_plugins, queued.pending_plugins)
+        key: _Group = (pod.shape, pod.scheduler_name, pod.priority, *plugins, queue)
         self._groups.setdefault(key, {})[pod.uid] = queued
         self._group_of[pod.uid] = key
 
     def discard(self, uid: str) -> None:
-        """Take a pod out, if it is in."""
+        """Remove a pod if it is here."""
         key = self._group_of.pop(uid, None)
         if key is None:
             return
@@ -52,18 +57,19 @@ class UnschedulablePods:
         if not group:
             del self._groups[key]
 
-    def woken_by(self, event: ClusterEvent, judge: Judge) -> list[tuple[QueuedPodInfo, QueueingStrategy]]:
-        """Return the pods that an event may have made schedulable, and what becomes of each."""
-        woken: list[tuple[QueuedPodInfo, QueueingStrategy]] = []
+    def to_requeue(self, event: ClusterEvent, strategy_for: StrategyFor) -> list[_Requeued]:
+        """Return the pods that an event may make schedulable, each with its strategy."""
+        found: list[_Requeued] = []
         for group in self._groups.values():
-            woken += self._woken_group(group, event, judge)
-        return woken
+            found += _group_to_requeue(group, event, strategy_for)
+        return found
 
-    def _woken_group(
-        self, group: dict[str, QueuedPodInfo], event: ClusterEvent, judge: Judge
-    ) -> list[tuple[QueuedPodInfo, QueueingStrategy]]:
-        if event.kind not in SHAPE_KINDS:
-            verdicts = ((queued, judge(queued, event)) for queued in group.values())
-            return [(queued, verdict) for queued, verdict in verdicts if verdict is not QueueingStrategy.SKIP]
-        verdict = judge(next(iter(group.values())), event)
-        return [(queued, verdict) for queued in group.values()] if verdict is not QueueingStrategy.SKIP else []
+
+def _group_to_requeue(
+    group: dict[str, QueuedPodInfo], event: ClusterEvent, strategy_for: StrategyFor
+) -> list[_Requeued]:
+    if event.kind not in SHAPE_KINDS:
+        strategies = ((queued, strategy_for(queued, event)) for queued in group.values())
+        return [(queued, strategy) for queued, strategy in strategies if strategy is not QueueingStrategy.SKIP]
+    strategy = strategy_for(next(iter(group.values())), event)
+    return [(queued, strategy) for queued in group.values()] if strategy is not QueueingStrategy.SKIP else []

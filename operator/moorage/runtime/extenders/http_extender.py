@@ -36,7 +36,6 @@ class HttpExtender:
         """Ask as `configuration` says, over `connection`."""
         self._configuration = configuration
         self._connection = connection
-        self._managed = frozenset(resource.name for resource in configuration.managed_resources)
         self.is_ignorable = configuration.ignorable
         self.binds = configuration.bind_verb is not None
         self.preempts = configuration.preempt_verb is not None
@@ -44,8 +43,8 @@ class HttpExtender:
         """Whether a preempt call carries the victims' objects, not just their uids."""
 
     def is_interested(self, pod: Pod) -> bool:
-        """Whether it is asked about this pod: it manages no resource in particular, or one that the pod names."""
-        return not self._managed or not self._managed.isdisjoint(pod.shape.limit_names)
+        """Return whether the extender is asked about this pod."""
+        return self._configuration.is_interested(pod.shape.limit_names)
 
     async def filter(self, pod: Pod, nodes: Mapping[str, Node], until: float) -> FilterAnswer:
         """Ask which nodes it keeps; all without a filterVerb. `until`: when the cycle's time ends, monotonic."""

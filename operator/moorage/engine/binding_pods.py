@@ -1,0 +1,39 @@
+"""Pods in their binding: assumed on a node, and not yet bound, confirmed by the watch or failed.
+
+kube-scheduler calls `SchedulingQueue.Done` before PreBind (pkg/scheduler/schedule_one.go, bindingCycle), so that the
+queue keeps no events for a pod while its volumes are bound, which may take ten minutes. A failed binding cannot make a
+pod unschedulable; it only sends the pod back to the queue, for which its `QueuedPodInfo` is kept here.
+"""
+
+from moorage.engine.queue.queued_pod_info import QueuedPodInfo
+from moorage.model.pods.pod import Pod
+
+
+class BindingPods:
+    """The queue's records of pods in their binding, by uid."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._pods: dict[str, QueuedPodInfo] = {}
+
+    def add(self, queued: QueuedPodInfo) -> None:
+        """Add a pod whose binding begins."""
+        self._pods[queued.pod.uid] = queued
+
+    def update(self, pod: Pod) -> None:
+        """Replace a pod by its new version, with which it returns to the queue if the binding fails."""
+        queued = self._pods.get(pod.uid)
+        if queued is not None:
+            queued.pod = pod
+
+    def remove(self, uid: str) -> QueuedPodInfo | None:
+        """Remove and return a pod; None if it is not here: it is deleted, or the watch has confirmed it."""
+        return self._pods.pop(uid, None)
+
+    def counts(self) -> dict[str, int]:
+        """Return the number of pods by schedulerName."""
+        counts: dict[str, int] = {}
+        for queued in self._pods.values():
+            name = queued.pod.scheduler_name
+            counts[name] = counts.get(name, 0) + 1
+        return counts

@@ -1,0 +1,22 @@
+"""Reserve: the plugins return what must be written before the pod is bound.
+
+Upstream: pkg/scheduler/framework/runtime/framework.go (RunReservePluginsReserve).
+"""
+
+import numpy as np
+
+from moorage.cluster.nodes_view import NodesView
+from moorage.cluster.snapshot import Snapshot
+from moorage.engine.cycle.scheduling_cycle import ScheduleResult
+from moorage.framework.profile import Profile
+
+
+def run_reserve(profile: Profile, result: ScheduleResult, snapshot: Snapshot) -> tuple[object, ...]:
+    """Return the intents of all Reserve plugins for the chosen node; skips plugins whose PreFilter answered Skip."""
+    found = result.found
+    plugins = [plugin for plugin in profile.reserve if plugin in found.states or plugin not in profile.pre_filter]
+    if not plugins:
+        return ()
+    position = snapshot.position(result.decision.node_name)
+    node = NodesView(snapshot, np.array([position], np.int64))
+    return tuple(intent for plugin in plugins for intent in plugin.reserve(found.states.get(plugin), found.pod, node))

@@ -1,0 +1,99 @@
+"""Attempts that wait for the answers of extenders, and attempts that continue with them.
+
+The engine performs no I/O, so an attempt whose profile has extenders ends with a question. Its pod stays in flight.
+When the answer arrives, the attempt starts again from the beginning, with the answer, before any other pod is tried.
+"""
+
+from collections import deque
+from collections.abc import Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from moorage.engine.messages import CandidatesAnswered, ExtendersAnswered
+from moorage.engine.queue.queued_pod_info import QueuedPodInfo
+from moorage.engine.queue.scheduling_queue import SchedulingQueue
+from moorage.framework.profile import Profile
+from moorage.model.pods.pod import Pod
+
+
+class Attempt(Struct, frozen=True):
+    """An attempt to schedule a pod."""
+
+    queued: QueuedPodInfo
+    profile: Profile
+    answer: ExtendersAnswered | None = None
+    """The extenders' answer about nodes; None before they are asked."""
+    candidates: CandidatesAnswered | None = None
+    """The extenders' answer about candidates for preemption; None before they are asked."""
+
+    @property
+    def error(self) -> str | None:
+        """The error of an extender that fails the attempt, or None."""
+        return next((answer.error for answer in (self.answer, self.candidates) if answer and answer.error), None)
+
+
+class PendingExtenders:
+    """Attempts by the uid of their pod until the answer, then in the order of the answers."""
+
+    def __init__(self, queue: SchedulingQueue, profiles: Mapping[str, Profile]) -> None:
+        """Check in `queue` and `profiles`, a live mapping, whether an attempt is still valid."""
+        self._queue = queue
+        self._profiles = profiles
+        self._asked: dict[str, Attempt] = {}
+        self._answered: deque[Attempt] = deque()
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether an attempt can continue."""
+        return bool(self._answered)
+
+    def ask(self, attempt: Attempt) -> None:
+        """Keep an attempt until the answer arrives."""
+        self._asked[attempt.queued.pod.uid] = attempt
+
+    def answer(self, message: ExtendersAnswered | CandidatesAnswered) -> None:
+        """Continue the attempt that waits for this answer, or start it again if its profile has changed since."""
+        attempt = self._asked.pop(message.pod_uid, None)
+        if attempt is None or not self._is_queued(attempt):
+            return
+        profile = self._profiles.get(attempt.profile.name)
+        if profile is not attempt.profile:
+            attempt = Attempt(attempt.queued, profile or attempt.profile)
+        elif isinstance(message, ExtendersAnswered):
+            attempt = replace(attempt, answer=message)
+        else:
+            attempt = replace(attempt, candidates=message)
+        self._answered.append(attempt)
+
+    def next_answered(self) -> Attempt | None:
+        """Remove and return the first attempt that can continue, or return None."""
+        while self._answered:
+            attempt = self._answered.popleft()
+            if self._is_queued(attempt):
+                return attempt
+        return None
+
+    def _is_queued(self, attempt: Attempt) -> bool:
+        """Return whether the pod is still in the queue; end the attempt of a pod that is not."""
+        uid = attempt.queued.pod.uid
+        if self._queue.find(uid) is attempt.queued:
+            return True
+        self._queue.done(uid)
+        return False
+
+
+def must_ask_about_nodes(profile: Profile, pod: Pod) -> bool:
+    """Return whether an extender that is interested in the pod filters or prioritizes nodes."""
+    return any(
+        (extender.filter_verb or extender.prioritize_verb) and extender.is_interested(pod.shape.limit_names)
+        for extender in profile.settings.extenders
+    )
+
+
+def must_ask_about_candidates(profile: Profile, pod: Pod) -> bool:
+    """Return whether an extender that is interested in the pod has a preemptVerb."""
+    return any(
+        extender.preempt_verb and extender.is_interested(pod.shape.limit_names)
+        for extender in profile.settings.extenders
+    )

@@ -1,0 +1,44 @@
+"""The order of victims by importance, and of candidates by the cost of their victims.
+
+Upstream: pkg/scheduler/framework/preemption/preemption.go (pickOneNodeForPreemption), pkg/scheduler/util/utils.go
+(MoreImportantPod).
+"""
+
+from collections.abc import Collection
+from math import inf
+
+from moorage.engine.candidate import Candidate
+from moorage.model.pods.pod import Pod
+
+PRIORITY_OFFSET = 2**31
+"""Makes every priority positive, so that many victims of negative priority do not have a smaller sum than few."""
+
+
+def importance(pod: Pod) -> tuple[float, float]:
+    """Return a sort key, most important pod first: by higher priority, then by earlier start."""
+    return -pod.priority, _start(pod)
+
+
+def best_candidates(candidates: Collection[Candidate]) -> list[Candidate]:
+    """Return the candidates with the lowest cost, sorted by node name."""
+    costs = [_cost(candidate) for candidate in candidates]
+    lowest = min(costs)
+    tied = (candidate for candidate, cost in zip(candidates, costs, strict=True) if cost == lowest)
+    return sorted(tied, key=lambda candidate: candidate.node_name)
+
+
+def _cost(candidate: Candidate) -> tuple[float, ...]:
+    """Return a candidate's cost; the first difference decides.
+
+    The number of violations, the highest priority, the sum of priorities, the number of victims, and the earliest start
+    of the victims with the highest priority: a later start costs less.
+    """
+    highest = candidate.victims[0].priority
+    earliest = min(_start(pod) for pod in candidate.victims if pod.priority == highest)
+    total = sum(pod.priority + PRIORITY_OFFSET for pod in candidate.victims)
+    return candidate.violations, highest, total, len(candidate.victims), -earliest
+
+
+def _start(pod: Pod) -> float:
+    """Return when the pod started, in seconds; a pod that has not started counts as the latest."""
+    return inf if pod.start_time is None else pod.start_time

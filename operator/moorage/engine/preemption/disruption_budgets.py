@@ -1,0 +1,48 @@
+"""PodDisruptionBudgets in the search for victims.
+
+Upstream: pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go (filterPodsWithPDBViolation).
+"""
+
+from collections.abc import Collection, Sequence
+
+from moorage.cluster.snapshot import Snapshot
+from moorage.model.pods.pod import Pod
+from moorage.model.workloads.workload_objects import PodDisruptionBudget
+
+BUDGET_KIND = "PodDisruptionBudget"
+
+
+def budgets_of(snapshot: Snapshot) -> tuple[PodDisruptionBudget, ...]:
+    """Return all budgets of the cluster."""
+    return tuple(snapshot.objects(BUDGET_KIND).values())
+
+
+def split_by_budgets(pods: Sequence[Pod], budgets: Sequence[PodDisruptionBudget]) -> tuple[list[Pod], list[Pod]]:
+    """Split pods, evicted in this order, into those whose eviction violates a budget and the others."""
+    left = [budget.disruptions_allowed for budget in budgets]
+    violating: list[Pod] = []
+    others: list[Pod] = []
+    for pod in pods:
+        is_violating = False
+        for index, budget in enumerate(budgets):
+            if _covers(budget, pod):
+                left[index] -= 1
+                is_violating = is_violating or left[index] < 0
+        (violating if is_violating else others).append(pod)
+    return violating, others
+
+
+def covered_first(pods: Sequence[Pod], budgets: Collection[PodDisruptionBudget]) -> tuple[Pod, ...]:
+    """Return the pods with those first that a budget covers.
+
+    If the API server refuses the eviction of one of them, no other pod has been evicted in vain.
+    """
+    return tuple(sorted(pods, key=lambda pod: not any(_covers(budget, pod) for budget in budgets)))
+
+
+def _covers(budget: PodDisruptionBudget, pod: Pod) -> bool:
+    """Return whether the pod's eviction counts against the budget; an approved eviction does not count again."""
+    selector = budget.selector
+    if not pod.labels or budget.namespace != pod.namespace or selector is None or selector.is_empty:
+        return False
+    return selector.matches(pod.labels) and pod.name not in budget.disrupted_pods

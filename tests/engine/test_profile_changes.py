@@ -1,0 +1,89 @@
+from builders import node, pod
+from engine.doubles import SCHEDULER, NameFilter, NameScore, profile
+from engine.scheduler_driver import add_objects, kube_profile, next_outcome, run_until_idle, scheduler_of
+from moorage.engine.messages import ProfileChanged, ProfileRefused, ProfileRemoved
+from moorage.engine.outcomes import Bind, Held, HoldReason, Unschedulable
+from moorage.framework.cluster_events import deleted
+from moorage.framework.status import Code
+
+
+def test_next_cycle_uses_the_new_profile() -> None:
+    left = profile(score=(NameScore(scores={"left": 100}),))
+    right = profile(score=(NameScore(scores={"right": 100}),))
+    scheduler = scheduler_of(node("left"), node("right"), pod("a"), pod("b"), profiles=(left,))
+    assert next_outcome(scheduler, Bind).node_name == "left"
+    scheduler.apply(ProfileChanged(right), 0.0)
+    assert next_outcome(scheduler, Bind).node_name == "right"
+
+
+def test_changed_profile_tries_its_unschedulable_pods_at_once() -> None:
+    strict = profile(filter=(NameFilter(rejected={"n1": Code.UNSCHEDULABLE_AND_UNRESOLVABLE}),))
+    scheduler = scheduler_of(node("n1"), pod("a"), profiles=(strict,))
+    next_outcome(scheduler, Unschedulable)
+    scheduler.apply(ProfileChanged(profile()), 0.1)
+    assert next_outcome(scheduler, Bind, 0.1).pod.name == "a"
+
+
+def test_pods_of_an_unknown_scheduler_are_held_without_a_report_until_their_profile_is_added() -> None:
+    scheduler = scheduler_of(node("n1"), pod("a", spec={"schedulerName": "later"}))
+    assert run_until_idle(scheduler) == []
+    assert scheduler.pending_pods_by_profile()["later"] == {"held": 1}
+    scheduler.apply(ProfileChanged(kube_profile("later")), 1.0)
+    assert next_outcome(scheduler, Bind, 1.0).profile.name == "later"
+    assert "held" not in scheduler.pending_pods_by_profile()["later"]
+
+
+def test_pods_of_a_removed_profile_are_held_and_reported_once() -> None:
+    scheduler = scheduler_of(node("n1"), pod("a"))
+    scheduler.apply(ProfileRemoved(SCHEDULER), 0.0)
+    held = next_outcome(scheduler, Held)
+    assert (held.pod.name, held.reason) == ("a", HoldReason.NO_PROFILE)
+    assert run_until_idle(scheduler) == []
+    add_objects(scheduler, pod("b"))
+    assert next_outcome(scheduler, Held).pod.name == "b"
+    assert scheduler.pending_pods_by_profile()[SCHEDULER]["held"] == 2
+
+
+def test_pods_of_a_paused_profile_are_held_until_it_is_resumed() -> None:
+    scheduler = scheduler_of(node("n1"), pod("a"), profiles=(kube_profile(paused=True),))
+    assert next_outcome(scheduler, Held).reason is HoldReason.PAUSED
+    assert run_until_idle(scheduler) == []
+    scheduler.apply(ProfileChanged(kube_profile()), 1.0)
+    assert next_outcome(scheduler, Bind, 1.0).pod.name == "a"
+
+
+def test_pods_of_a_refused_policy_are_reported_once_for_each_message() -> None:
+    scheduler = scheduler_of(
+        node("n1"), pod("a", spec={"schedulerName": "gold"}), pod("b", spec={"schedulerName": "x"})
+    )
+    reports = []
+    for refusal in ("it is invalid", "it is invalid", "it is still invalid"):
+        scheduler.apply(ProfileRefused("gold", refusal), 0.0)
+        waiting = [outcome for outcome in run_until_idle(scheduler) if isinstance(outcome, Held)]
+        reports += [(each.pod.name, each.reason.name, each.message) for each in waiting]
+    assert reports == [("a", "REFUSED", "it is invalid"), ("a", "REFUSED", "it is still invalid")]
+    scheduler.apply(ProfileChanged(kube_profile("gold")), 1.0)
+    assert next_outcome(scheduler, Bind, 1.0).pod.name == "a"
+
+
+def test_held_pods_are_reported_again_for_another_reason() -> None:
+    scheduler = scheduler_of(node("n1"), pod("a"), profiles=(kube_profile(),))
+    reasons = []
+    for message in (
+        ProfileChanged(kube_profile(paused=True)),
+        ProfileRemoved(SCHEDULER),
+        ProfileRefused(SCHEDULER, "it is invalid"),
+        ProfileChanged(kube_profile(paused=True)),
+        ProfileChanged(kube_profile(paused=True)),
+    ):
+        scheduler.apply(message, 0.0)
+        reasons += [outcome.reason.name for outcome in run_until_idle(scheduler) if isinstance(outcome, Held)]
+    assert reasons == ["PAUSED", "NO_PROFILE", "REFUSED", "PAUSED"]
+
+
+def test_held_pods_that_are_released_or_deleted_before_their_report_are_not_reported() -> None:
+    gone = pod("b")
+    scheduler = scheduler_of(node("n1"), pod("a"), gone, profiles=(kube_profile(paused=True),))
+    scheduler.apply(deleted("Pod", gone), 0.0)
+    scheduler.apply(ProfileChanged(kube_profile()), 0.0)
+    assert [type(outcome) for outcome in run_until_idle(scheduler)] == [Bind]
