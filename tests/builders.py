@@ -1,11 +1,11 @@
-"""Builds Kubernetes objects for tests: as the API server's dicts, and digested as the informers digest them.
+"""Builds Kubernetes objects for tests: as the API server's dicts, or decoded as the informers decode them.
 
-    pod(cpu="1", memory="1Gi", labels={"app": "web"}, node="n1")     a digested Pod
+    pod(cpu="1", memory="1Gi", labels={"app": "web"}, node="n1")     a decoded Pod
     pod_object(...)                                                  the same as a dict
-    node("n1", cpu="4", memory="16Gi", labels={...})                 a digested Node
+    node("n1", cpu="4", memory="16Gi", labels={...})                 a decoded Node
     snapshot_of([node(...), ...], [pod(...), ...])                   a Snapshot of both
 
-All go through one Decoder, so that equal pods share a shape as they do in the operator.
+One Decoder decodes all of them, so that equal pods share a shape as they do in the operator.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def pod_object(
     status: Object | None = None,
     metadata: Object | None = None,
 ) -> Object:
-    """Make a pod as a dict; `spec`, `status` and `metadata` add fields that have no parameter, or replace them."""
+    """Return a pod as a dict; `spec`, `status` and `metadata` add or replace fields that have no parameter."""
     amounts = {**({"cpu": cpu} if cpu else {}), **({"memory": memory} if memory else {}), **(requests or {})}
     container: Object = {"name": "c0", "image": image}
     if amounts:
@@ -83,12 +83,12 @@ def pod_object(
 
 
 def pod(name: str = "p", **fields: Any) -> Pod:
-    """Make a digested pod; parameters as for `pod_object`."""
+    """Return a decoded pod; for the parameters see `pod_object`."""
     return make_pod(pod_object(name, **fields))
 
 
 def make_pod(body: Object) -> Pod:
-    """Digest a pod's dict."""
+    """Decode a pod's dict."""
     made: Pod = DECODER.decode_object("Pod", body)
     return made
 
@@ -108,7 +108,7 @@ def node_object(
     features: Sequence[str] = (),
     metadata: Object | None = None,
 ) -> Object:
-    """Make a node as a dict, with its hostname label; `allocatable` adds to cpu, memory and pods, or replaces them."""
+    """Return a node as a dict, with its hostname label; `allocatable` adds resources or replaces the other amounts."""
     own = {HOSTNAME: name, **({ZONE: zone} if zone else {}), **(labels or {})}
     return {
         "apiVersion": "v1",
@@ -127,25 +127,25 @@ def node_object(
 
 
 def node(name: str = "n", **fields: Any) -> Node:
-    """Make a digested node; parameters as for `node_object`."""
+    """Return a decoded node; for the parameters see `node_object`."""
     return make_node(node_object(name, **fields))
 
 
 def make_node(body: Object) -> Node:
-    """Digest a node's dict."""
+    """Decode a node's dict."""
     made: Node = DECODER.decode_object("Node", body)
     return made
 
 
 def make(kind: str, body: Object) -> Any:
-    """Digest an object of any kind."""
+    """Decode an object of any kind."""
     return DECODER.decode_object(kind, body)
 
 
 def columns_of(
     nodes: Iterable[Node] = (), pods: Iterable[Pod] = (), *, namespaces: Mapping[str, Mapping[str, str]] | None = None
 ) -> NodeColumns:
-    """Make columns of nodes and of the pods on them; a pod goes to its `node_name`."""
+    """Return columns with the nodes, and with each pod on its `node_name`."""
     columns = NodeColumns()
     for each in nodes:
         columns.set_node(each)
@@ -163,7 +163,7 @@ def snapshot_of(
     namespaces: Mapping[str, Mapping[str, str]] | None = None,
     objects: Mapping[str, Iterable[Object]] | None = None,
 ) -> Snapshot:
-    """Make a snapshot; `objects` are dicts by kind, such as `{"Service": [...]}`."""
+    """Return a snapshot; `objects` are dicts by kind, such as `{"Service": [...]}`."""
     columns = columns_of(nodes, pods, namespaces=namespaces)
     for kind, bodies in (objects or {}).items():
         for body in bodies:

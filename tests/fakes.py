@@ -1,4 +1,4 @@
-"""Fakes of the ports that the runtime stands on: the clock, the API server, and what merely listens."""
+"""Fakes of the runtime's interfaces: the clock, the API server, the observer and the event recorder."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from moorage.sandbox.api_server import SandboxServer
 
 
 class FakeClock:
-    """A clock that moves when the test says so.
+    """A clock that the test moves.
 
-    With `auto`, a sleep moves it at once and returns: a loop that sleeps runs through without waiting.
+    With `auto`, each sleep moves the clock and returns at once, so that a loop with sleeps does not wait.
     """
 
     def __init__(self, start: float = 1_000_000.0, *, auto: bool = False) -> None:
@@ -51,7 +51,7 @@ class FakeClock:
         await wakes
 
     async def advance(self, seconds: float) -> None:
-        """Move on, waking who sleeps in the order of their times, and let them run."""
+        """Move the clock; wake the sleeping tasks that are due, in the order of their times, and let them run."""
         end = self.now + seconds
         await settle()
         while due := sorted((at for at, wakes in self._sleepers if at <= end and not wakes.done())):
@@ -73,20 +73,20 @@ class FakeClock:
 
 
 async def settle() -> None:
-    """Let every task run until it waits for something else."""
+    """Yield to the event loop 20 times, so that every task runs until it waits for I/O or a timer."""
     for _ in range(20):
         await asyncio.sleep(0)
 
 
 async def until(condition: Callable[[], object], seconds: float = 5.0) -> None:
-    """Wait until the condition holds, for what really happens elsewhere; fails after `seconds`."""
+    """Wait until the condition holds, for work in another thread or process; raise TimeoutError after `seconds`."""
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110 - there is no event to wait for
             await asyncio.sleep(0.002)
 
 
 class FakeObserver:
-    """Listens to everything that is observed."""
+    """An observer that keeps all observations."""
 
     def __init__(self) -> None:
         self.seen: list[tuple[Any, ...]] = []
@@ -103,13 +103,13 @@ class FakeObserver:
         self.seen.append(("throttling", verb, seconds))
 
     def named(self, name: str) -> list[tuple[Any, ...]]:
-        """What was observed under a name, without it."""
+        """Return the values of each observation with this name."""
         return [values[1:] for values in self.seen if values[0] == name]
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A request that was sent to the fake API server."""
+    """A request that the fake API server received."""
 
     method: str
     path: str
@@ -119,7 +119,7 @@ class Sent:
 
 @dataclass
 class FakeApi:
-    """An API server that answers as the test wants: `answer` returns an object or raises."""
+    """An API server in memory; the test's `answer` returns an object or bytes for each request, or raises ApiError."""
 
     answer: Callable[[Sent], Any]
     clock: FakeClock = field(default_factory=lambda: FakeClock(auto=True))
@@ -130,7 +130,7 @@ class FakeApi:
         return KubeClient(self, self.clock, RateLimiter(0, 0, self.clock), FakeObserver(), self._ask_leader)
 
     def _ask_leader(self) -> bool:
-        """The test may replace `may_write` at any time."""
+        """Return `may_write()`; a test can replace `may_write` at any time."""
         return self.may_write()
 
     async def exchange(self, method: str, path: str, body: bytes, content_type: str, timeout_seconds: float) -> Answer:
@@ -170,7 +170,7 @@ class Client:
 
 
 class FakeRecorder:
-    """Remembers events."""
+    """A recorder that keeps all events."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -184,12 +184,12 @@ class FakeRecorder:
 
 
 def fixed_random() -> Random:
-    """A random generator that is the same in every run."""
+    """Return a random generator with a fixed seed."""
     return Random(1)
 
 
 class Cluster:
-    """An embedded API server and a client of it; use it as `async with`."""
+    """An embedded API server and its client; use it as `async with`."""
 
     def __init__(self) -> None:
         self.server = SandboxServer(kubelet=False)
@@ -223,14 +223,14 @@ class Cluster:
 
 
 class Part(Protocol):
-    """Something of the runtime that has a life of its own."""
+    """A part of the runtime with a task of its own."""
 
     async def run(self) -> None: ...
 
 
 @asynccontextmanager
 async def running(*parts: Part) -> AsyncIterator[None]:
-    """Run the parts until the block ends; what one of them raises is raised there."""
+    """Run the parts until the block ends, then raise the first exception of any of them."""
     tasks = [asyncio.create_task(part.run()) for part in parts]
     try:
         yield

@@ -1,9 +1,9 @@
-"""Runs one plugin over a snapshot and says, node by node, what it answers.
+"""Runs one plugin on a snapshot and returns its results by node.
 
 rejections(plugin, pod, snapshot)    {"n1": None, "n2": (Code.UNSCHEDULABLE, ["Insufficient cpu"])}
-scores(plugin, pod, snapshot)        {"n1": 100, "n2": 0}, normalised; `raw=True` as Score returns them
+scores(plugin, pod, snapshot)        {"n1": 100, "n2": 0}, normalized; with `raw=True` as Score returns them
 answers(verdict, snapshot)           {"n1": "ok", "n2": "Insufficient cpu"}
-scored(plugin, pod, snapshot)        ([7, 0], [100, 0]), raw and normalised; None where PreScore skips
+scored(plugin, pod, snapshot)        ([7, 0], [100, 0]), raw and normalized; None if PreScore skips
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FitError = tuple[Code, list[str]] | None
 
 
 def rejections(plugin: FilterPlugin[Any], pod: Pod, nodes: Snapshot) -> dict[str, FitError]:
-    """Run PreFilter, if the plugin has one, and Filter; say for each node why it was refused, None if it was not."""
+    """Run PreFilter, if the plugin has it, and Filter; return each node's code and reasons, or None if it passes."""
     state = None
     if isinstance(plugin, PreFilterPlugin):
         result = plugin.pre_filter(pod, nodes.cluster)
@@ -33,9 +33,9 @@ def rejections(plugin: FilterPlugin[Any], pod: Pod, nodes: Snapshot) -> dict[str
     refused: dict[str, FitError] = {}
     for position, name in enumerate(nodes.names):
         found = [rejection for rejection in verdict.rejections() if rejection.nodes[position]]
-        assert bool(found) != bool(verdict.passed[position]), f"{name}: the mask and the reasons do not agree"
-        hopeless = any(rejection.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE for rejection in found)
-        code = Code.UNSCHEDULABLE_AND_UNRESOLVABLE if hopeless else Code.UNSCHEDULABLE
+        assert bool(found) != bool(verdict.passed[position]), f"{name}: the mask and the reasons disagree"
+        unresolvable = any(rejection.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE for rejection in found)
+        code = Code.UNSCHEDULABLE_AND_UNRESOLVABLE if unresolvable else Code.UNSCHEDULABLE
         refused[name] = (code, [rejection.reason for rejection in found]) if found else None
     return refused
 
@@ -57,7 +57,7 @@ def scores(plugin: ScorePlugin[Any], pod: Pod, nodes: Snapshot, *, raw: bool = F
 
 
 def answers(verdict: FilterResult, nodes: Snapshot) -> dict[str, str]:
-    """Say what a Filter answers for each node: ok, or the reason."""
+    """Return "ok" or the reason for each node of a Filter's result."""
     found = dict.fromkeys(nodes.names, "ok")
     for rejection in verdict.rejections():
         found |= {name: rejection.reason for name, hit in zip(nodes.names, rejection.nodes, strict=True) if hit}
@@ -66,7 +66,7 @@ def answers(verdict: FilterResult, nodes: Snapshot) -> dict[str, str]:
 
 
 def scored(plugin: ScorePlugin[Any], pod: Pod, nodes: Snapshot) -> tuple[list[int], list[int]] | None:
-    """Return raw and normalised scores, None where PreScore leaves the plugin out."""
+    """Return raw and normalized scores; None if PreScore skips the plugin."""
     result = plugin.pre_score(pod, nodes)
     if result.state is None:
         assert result.status.code is Code.SKIP

@@ -1,4 +1,4 @@
-"""moorage as users run it: a process of its own, to be started, killed and frozen like any other component."""
+"""Runs moorage as a separate process, as users do, so that tests can start, kill and freeze it."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from controlplane.ports import Ports
 
 
 def moorage(kubeconfig: Path, directory: Path, ports: Ports, *flags: str, name: str = "moorage") -> Component:
-    """Start an operator and return it once it is ready; its log is `NAME.log` in `directory`."""
+    """Start an operator and return it when it is ready; its log is `NAME.log` in `directory`."""
     return started(operator(kubeconfig, directory, ports, *flags, name=name))
 
 
 def operator(
     kubeconfig: Path, directory: Path, ports: Ports, *flags: str, name: str = "moorage", ready: str = "/readyz"
 ) -> Component:
-    """Prepare an operator; it counts as started once it answers under `ready`."""
+    """Return an operator that is not started yet; `start` will wait until the path `ready` answers."""
     port = ports.take()
     command = [sys.executable, "-m", "moorage", "run", f"--kubeconfig={kubeconfig}", f"--port={port}", *flags]
     return Component(command, directory / f"{name}.log", Endpoint(f"http://127.0.0.1:{port}", (ready,)))
 
 
 def sandbox(kubeconfig: Path, ports: Ports) -> Component:
-    """Start the embedded API server with its default nodes; it writes `kubeconfig` before it is ready."""
+    """Start the embedded API server with its default nodes; `kubeconfig` exists when it is ready."""
     port = ports.take()
     command = [sys.executable, "-m", "moorage", "sandbox", f"--port={port}", f"--kubeconfig={kubeconfig}"]
     endpoint = Endpoint(f"http://127.0.0.1:{port}", ("/readyz",))
@@ -32,6 +32,6 @@ def sandbox(kubeconfig: Path, ports: Ports) -> Component:
 
 
 def started(component: Component) -> Component:
-    """Start a component, and return it."""
+    """Start a component and return it."""
     component.start()
     return component

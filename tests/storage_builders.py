@@ -1,7 +1,7 @@
 """Builds storage objects for tests, as the API server's dicts, and a snapshot of them.
 
 storage_snapshot([node("a")], [], claim("data", volume="pv"), volume("pv", claim="data"))
-mounting("p", "data")        a digested pod that mounts the claim
+mounting("p", "data")        a decoded pod that mounts the claim
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def claim(
     phase: str = "",
     **more: Any,
 ) -> Object:
-    """Make a claim; with `volume` it is bound to that volume for good."""
+    """Return a claim; with `volume` it is fully bound to that volume."""
     bound = {"pv.kubernetes.io/bind-completed": "yes"} if volume else {}
     return {
         "kind": "PersistentVolumeClaim",
@@ -63,7 +63,7 @@ def volume(
     phase: str = "Available",
     **more: Any,
 ) -> Object:
-    """Make a volume; `nodes` are the only hosts that can use it, `kept_for` is the claim that its claimRef names."""
+    """Return a volume; only the hosts in `nodes` can use it, and its claimRef names the claim `kept_for`."""
     hosts = [{"key": "kubernetes.io/hostname", "operator": "In", "values": list(nodes)}]
     affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": hosts}]}}
     return {
@@ -83,7 +83,7 @@ def volume(
 
 
 def storage_class(name: str = "late", *, mode: str | None = "WaitForFirstConsumer", **more: Any) -> Object:
-    """Make a storage class that waits for the first consumer."""
+    """Return a storage class, by default with WaitForFirstConsumer."""
     provisioner = more.pop("provisioner", DRIVER)
     return {
         "kind": "StorageClass",
@@ -95,19 +95,19 @@ def storage_class(name: str = "late", *, mode: str | None = "WaitForFirstConsume
 
 
 def csi_node(name: str, **limits: int) -> Object:
-    """Make a CSINode with limits by driver; underscores in names stand for dots."""
+    """Return a CSINode with a limit for each driver; write underscores for the dots in a driver's name."""
     drivers = [{"name": driver.replace("_", "."), "allocatable": {"count": count}} for driver, count in limits.items()]
     return {"kind": "CSINode", "metadata": {"name": name}, "spec": {"drivers": drivers}}
 
 
 def mounting(name: str, *claims: str, **fields: Any) -> Pod:
-    """Make a pod that mounts claims."""
+    """Return a pod that mounts claims."""
     volumes = [{"name": each, "persistentVolumeClaim": {"claimName": each}} for each in claims]
     return pod(name, spec={"volumes": volumes}, **fields)
 
 
 def storage_snapshot(nodes: Iterable[Node], pods: Iterable[Pod], *objects: Object) -> Snapshot:
-    """Make a snapshot with objects of any kinds."""
+    """Return a snapshot with nodes, pods and objects of any kinds."""
     by_kind: dict[str, list[Object]] = {}
     for each in objects:
         by_kind.setdefault(each["kind"], []).append(each)

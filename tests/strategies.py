@@ -1,6 +1,7 @@
-"""Hypothesis strategies: small clusters, from vocabularies so small that things coincide.
+"""Hypothesis strategies for small clusters. The vocabularies are small, so that labels, names and amounts often match.
 
-Objects are drawn as the API server's dicts and digested by `builders`, so that what is drawn is what can arrive.
+The strategies draw the API server's dicts, and `builders` decodes them, so that tests see only objects that informers
+can produce.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ byte_quantities = st.one_of(st.sampled_from(["0", "64Mi", "1Gi", "1G", "1500k"])
 
 @cache
 def pod_labels() -> st.SearchStrategy[dict[str, str]]:
-    """Labels of pods."""
+    """Return a strategy for labels of pods."""
     return st.fixed_dictionaries(
         {}, optional={"app": st.sampled_from(APPS), "tier": st.sampled_from(["front", "back"])}
     )
@@ -40,7 +41,7 @@ def pod_labels() -> st.SearchStrategy[dict[str, str]]:
 
 @cache
 def label_selectors() -> st.SearchStrategy[Object]:
-    """Label selectors over the labels of pods, the empty one among them."""
+    """Return a strategy for selectors of `pod_labels`, including the empty selector."""
     expressions = st.one_of(
         st.fixed_dictionaries(
             {
@@ -60,7 +61,7 @@ def label_selectors() -> st.SearchStrategy[Object]:
 
 @cache
 def affinity_terms() -> st.SearchStrategy[Object]:
-    """Terms of pod affinity and anti-affinity."""
+    """Return a strategy for terms of pod affinity and anti-affinity."""
     return st.fixed_dictionaries(
         {"topologyKey": st.sampled_from(TOPOLOGY_KEYS)},
         optional={
@@ -75,7 +76,7 @@ def affinity_terms() -> st.SearchStrategy[Object]:
 
 @cache
 def pod_affinities() -> st.SearchStrategy[Object]:
-    """A whole `spec.affinity` of pod terms."""
+    """Return a strategy for `spec.affinity` with pod affinity and anti-affinity."""
     weighted = st.fixed_dictionaries({"weight": st.integers(1, 100), "podAffinityTerm": affinity_terms()})
     half = st.fixed_dictionaries(
         {},
@@ -89,7 +90,7 @@ def pod_affinities() -> st.SearchStrategy[Object]:
 
 @cache
 def spread_constraints() -> st.SearchStrategy[list[Object]]:
-    """Topology spread constraints."""
+    """Return a strategy for lists of topology spread constraints."""
     return st.lists(
         st.fixed_dictionaries(
             {
@@ -105,7 +106,7 @@ def spread_constraints() -> st.SearchStrategy[list[Object]]:
 
 @cache
 def tolerations() -> st.SearchStrategy[list[Object]]:
-    """Tolerations of the taints of `nodes`."""
+    """Return a strategy for tolerations of `taints`."""
     return st.lists(
         st.sampled_from(
             [
@@ -121,7 +122,7 @@ def tolerations() -> st.SearchStrategy[list[Object]]:
 
 @cache
 def taints() -> st.SearchStrategy[list[Object]]:
-    """Taints of nodes."""
+    """Return a strategy for taints of nodes."""
     return st.lists(
         st.sampled_from(
             [
@@ -144,7 +145,7 @@ def _requests() -> st.SearchStrategy[dict[str, str]]:
 
 @st.composite
 def nodes(draw: st.DrawFn, name: str | None = None) -> Node:
-    """Draw a node; its name is one of NODE_NAMES where none is given."""
+    """Draw a node; without `name`, its name is one of NODE_NAMES."""
     extended = draw(st.sampled_from([{}, {EXTENDED: "4"}, {"ephemeral-storage": "10Gi"}]))
     rack = draw(st.sampled_from([{}, {"rack": "r1"}, {"rack": "r2"}]))
     return make_node(
@@ -170,7 +171,7 @@ def _maybe_affinity() -> st.SearchStrategy[Object | None]:
 
 @st.composite
 def pods(draw: st.DrawFn, name: str = "p", node: str = "") -> Pod:
-    """Draw a pod of that name, on that node or waiting."""
+    """Draw a pod with this name, placed on `node` or waiting."""
     requests: dict[str, Any] = draw(_requests())
     return make_pod(
         pod_object(
@@ -191,7 +192,7 @@ def pods(draw: st.DrawFn, name: str = "p", node: str = "") -> Pod:
 
 @st.composite
 def clusters(draw: st.DrawFn, max_pods: int = 6) -> tuple[list[Node], list[Pod]]:
-    """Draw nodes of different names, and pods on them."""
+    """Draw nodes with different names, and pods on them."""
     names = draw(st.lists(st.sampled_from(NODE_NAMES), min_size=1, unique=True))
     placed = [
         draw(pods(name=f"e{index}", node=draw(st.sampled_from(names))))
@@ -202,7 +203,7 @@ def clusters(draw: st.DrawFn, max_pods: int = 6) -> tuple[list[Node], list[Pod]]
 
 @st.composite
 def counted_terms(draw: st.DrawFn) -> CountedTerm:
-    """Draw a term by which placed pods are counted."""
+    """Draw a term that counts placed pods."""
     clauses = draw(st.lists(_clauses(), min_size=1, max_size=2))
     return CountedTerm(tuple(clauses), counts_terminating=draw(st.booleans()))
 
