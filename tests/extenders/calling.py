@@ -1,4 +1,4 @@
-"""What tests of extenders have in common: a caller with everything it needs, and objects that are known in full."""
+"""Shared by tests of extenders: a caller with all its dependencies, and objects that keep their full JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from moorage.runtime.extenders.profile_extenders import ProfileExtenders
 
 @dataclass
 class Caller:
-    """A caller, and what it was built from."""
+    """The extenders of a profile, with the dependencies that a test can change."""
 
     clock: FakeClock
     observer: FakeObserver
@@ -37,7 +37,7 @@ class Caller:
 
 @asynccontextmanager
 async def calling(*configurations: Mapping[str, Any], **limits: Any) -> AsyncIterator[Caller]:
-    """Build a caller of these extenders: dicts as in a policy."""
+    """Yield a caller of extenders; `configurations` are dicts as in a policy."""
     caller = Caller(FakeClock(), FakeObserver())
     async with open_extender_session() as session:
         caller.ports = ExtenderContext(
@@ -53,10 +53,10 @@ async def calling(*configurations: Mapping[str, Any], **limits: Any) -> AsyncIte
 
 
 def whole_pod(name: str = "p", **fields: Any) -> Pod:
-    """Make a pod that waits, known in full."""
+    """Return a waiting pod that keeps its full JSON; for `fields` see `pod_object`."""
     return DECODER.pod(json.dumps(pod_object(name, **fields)).encode(), keep_raw=True)
 
 
 def whole_nodes(*names: str, **fields: Any) -> dict[str, Node]:
-    """Make nodes that are known in full; `fields` as for `node_object`."""
+    """Return nodes that keep their full JSON; for `fields` see `node_object`."""
     return {name: DECODER.node(json.dumps(node_object(name, **fields)).encode(), keep_raw=True) for name in names}

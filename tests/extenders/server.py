@@ -1,11 +1,11 @@
-"""An extender for tests: it keeps the nodes it is told to keep, and misbehaves on demand.
+"""A fake extender with verdicts and scores from the test; it can also misbehave.
 
     async with FakeExtender() as extender:
         extender.verdicts["n1"] = "is not mine"
         extender.scores["n2"] = 7
         ...  # call extender.url
 
-Answers take the protocol's form for what was asked. `misbehave` replaces them by something else.
+It answers in the protocol's form for the request, with names or whole nodes. `misbehave` replaces the answer.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ Misbehaviour = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A call that arrived."""
+class Call:
+    """A call that the extender received."""
 
     path: str
     body: Any
@@ -43,17 +43,18 @@ class FakeExtender:
     """An extender on loopback; use it as `async with`."""
 
     verdicts: dict[str, str] = field(default_factory=dict)
-    """Why nodes are turned down, though preemption may help."""
+    """The reasons for rejected nodes on which preemption may help."""
     unresolvable: dict[str, str] = field(default_factory=dict)
-    """The same where it cannot help."""
+    """The reasons for rejected nodes on which preemption cannot help."""
     scores: dict[str, int] = field(default_factory=dict)
     bind_error: str = ""
     spared: set[str] = field(default_factory=set)
-    """Nodes on which it lets nobody be preempted."""
+    """Nodes on which the extender allows no preemption."""
     misbehave: Misbehaviour | None = None
     tls: ssl.SSLContext | None = None
     url: str = ""
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[Call] = field(default_factory=list)
+    """The received calls."""
     bound: list[Any] = field(default_factory=list)
     released: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -76,7 +77,7 @@ class FakeExtender:
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
-        self.asked.append(Asked(request.path, body, dict(request.headers)))
+        self.asked.append(Call(request.path, body, dict(request.headers)))
         if self.misbehave:
             return await self.misbehave(request)
         answer = getattr(self, f"_{request.path.rpartition('/')[2]}")
@@ -113,14 +114,14 @@ class FakeExtender:
         return {"NodeNameToMetaVictims": kept}
 
     async def never(self, _: web.Request) -> web.StreamResponse:
-        """Give no answer before the test is over."""
+        """Answer only when the test ends."""
         await self.released.wait()
         return web.Response()
 
 
 @contextmanager
 def threaded(extender: FakeExtender) -> Iterator[FakeExtender]:
-    """Serve an extender beside a test that is not asynchronous; it may be told otherwise at any time."""
+    """Serve an extender in a thread, for a synchronous test, which can change its attributes at any time."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="extender")
     thread.start()
@@ -135,7 +136,7 @@ def threaded(extender: FakeExtender) -> Iterator[FakeExtender]:
 
 
 def answering(answer: Any, status: int = 200) -> Misbehaviour:
-    """Answer with this: text as it is, anything else as JSON."""
+    """Return a misbehaviour that answers with a text, or with any other value as JSON."""
 
     async def handle(_: web.Request) -> web.StreamResponse:
         text = answer if isinstance(answer, str) else json.dumps(answer)
@@ -145,7 +146,7 @@ def answering(answer: Any, status: int = 200) -> Misbehaviour:
 
 
 async def half_a_body(request: web.Request) -> web.StreamResponse:
-    """Begin an answer, and hang up."""
+    """Close the connection in the middle of an answer."""
     response = web.StreamResponse(headers={"Content-Length": "1000"})
     await response.prepare(request)
     await response.write(b'{"NodeNames": ["n1"')
@@ -154,7 +155,7 @@ async def half_a_body(request: web.Request) -> web.StreamResponse:
 
 
 async def endless(request: web.Request) -> web.StreamResponse:
-    """Go on answering for as long as somebody listens."""
+    """Send a body without end until the client closes the connection."""
     response = web.StreamResponse()
     await response.prepare(request)
     while request.transport is not None and not request.transport.is_closing():
@@ -163,13 +164,13 @@ async def endless(request: web.Request) -> web.StreamResponse:
 
 
 async def hang_up(request: web.Request) -> web.StreamResponse:
-    """Hang up without a word."""
+    """Close the connection without an answer."""
     _hang_up(request)
     return web.Response()
 
 
 def hanging_up_once(extender: FakeExtender) -> Misbehaviour:
-    """Hang up on the first call, as on an idle connection that was closed in the same moment, and then behave."""
+    """Close the connection of the first call only, as a server does that closes an idle connection at that moment."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
         extender.misbehave = None

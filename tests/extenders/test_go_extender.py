@@ -22,7 +22,7 @@ FITS, SCORE = "extender.moorage.dev/fits", "extender.moorage.dev/score"
 
 @pytest.fixture
 async def caller(empty_control_plane: ControlPlane, *, names_only: bool) -> AsyncIterator[Caller]:
-    """A caller of the Go extender, beside three nodes of which it likes two."""
+    """A caller of the Go extender, on a cluster with one pod and three nodes, two of which the extender accepts."""
     labels = {"unfit": ("false", "10"), "good": ("true", "2"), "best": ("true", "9")}
     nodes = [simulated_node(name, labels={FITS: fits, SCORE: score}) for name, (fits, score) in labels.items()]
     await create_objects(empty_control_plane, NODES, nodes)
@@ -49,7 +49,7 @@ async def listed_pods(control_plane: ControlPlane) -> dict[str, Pod]:
     return {name: DECODER.pod(raw, keep_raw=True) for name, raw in (await listed(control_plane, PODS)).items()}
 
 
-async def test_it_filters_scores_and_binds(empty_control_plane: ControlPlane, caller: Caller) -> None:
+async def test_the_go_extender_filters_scores_and_binds(empty_control_plane: ControlPlane, caller: Caller) -> None:
     picky = (await listed_pods(empty_control_plane))["picky"]
 
     answer = await caller.extenders.ask(picky, await listed_nodes(empty_control_plane))
@@ -63,7 +63,7 @@ async def test_it_filters_scores_and_binds(empty_control_plane: ControlPlane, ca
     assert (await listed_pods(empty_control_plane))["picky"].node_name == "best"
 
 
-async def test_it_has_a_say_about_victims(empty_control_plane: ControlPlane, caller: Caller) -> None:
+async def test_the_go_extender_removes_preemption_candidates(empty_control_plane: ControlPlane, caller: Caller) -> None:
     await create_objects(empty_control_plane, PODS, [pause_pod(f"on-{n}", nodeName=n) for n in ("unfit", "good")])
     objects, pods = await listed(empty_control_plane, PODS), await listed_pods(empty_control_plane)
     caller.objects = {pod.uid: objects[name] for name, pod in pods.items()}

@@ -1,4 +1,4 @@
-"""Extenders as users meet them: named in a policy, asked by an operator that runs, shown in conditions and events."""
+"""Extenders of policies, with a running operator: placements, conditions and events."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from processes import moorage
 pytestmark = pytest.mark.slow
 
 SOON = 15.0
-"""Seconds for what takes a backoff or two."""
+"""The limit in seconds for steps that take one or two backoffs."""
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def entry(extender: FakeExtender, **fields: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("names_only", [True, False])
-def test_an_extender_decides_where_a_pod_goes(world: Case, extender: FakeExtender, *, names_only: bool) -> None:
+def test_an_extender_filters_and_scores_nodes(world: Case, extender: FakeExtender, *, names_only: bool) -> None:
     case = case_called(world, f"decides-{names_only}".lower())
     first, second, third, _ = nodes_of(case)
     extender.verdicts = {first: "is not mine"}
@@ -65,7 +65,7 @@ def test_an_extender_decides_where_a_pod_goes(world: Case, extender: FakeExtende
     assert question["Pod"]["spec"]["schedulerName"] == case.name
 
 
-def test_what_an_extender_says_is_told_of_the_pod(world: Case, extender: FakeExtender) -> None:
+def test_an_extenders_reason_is_in_the_pods_event(world: Case, extender: FakeExtender) -> None:
     case = case_called(world, "refuses")
     extender.unresolvable = dict.fromkeys(nodes_of(case), "no licence left")
     case.live(extenders=[entry(extender, nodeCacheCapable=True)])
@@ -74,7 +74,7 @@ def test_what_an_extender_says_is_told_of_the_pod(world: Case, extender: FakeExt
     assert case.told("p", "FailedScheduling", seconds=SOON).startswith("0/4 nodes are available: 4 no licence left.")
 
 
-def test_a_hanging_extender_degrades_its_policy_and_holds_up_no_other(world: Case, extender: FakeExtender) -> None:
+def test_a_hanging_extender_degrades_its_policy_but_delays_no_other(world: Case, extender: FakeExtender) -> None:
     case, other = case_called(world, "hangs"), case_called(world, "healthy")
     extender.misbehave = extender.never
     case.live(extenders=[entry(extender)], backoff={"initialSeconds": 1, "maxSeconds": 1})
@@ -93,7 +93,9 @@ def test_a_hanging_extender_degrades_its_policy_and_holds_up_no_other(world: Cas
     eventually(lambda: case.policy_conditions()["Degraded"]["status"] == "False", SOON)
 
 
-def test_rubbish_is_told_of_the_pod_and_an_ignorable_extender_done_without(world: Case, extender: FakeExtender) -> None:
+def test_an_invalid_answer_is_in_the_pods_event_and_an_ignorable_extender_is_skipped(
+    world: Case, extender: FakeExtender
+) -> None:
     strict, lenient = case_called(world, "strict"), case_called(world, "lenient")
     extender.misbehave = answering({"NodeNames": ["nowhere"]})
     strict.live(extenders=[entry(extender, nodeCacheCapable=True)])
@@ -106,7 +108,7 @@ def test_rubbish_is_told_of_the_pod_and_an_ignorable_extender_done_without(world
     assert (condition["status"], condition["reason"]) == ("False", "SchedulerError")
 
 
-def test_ca_data_that_does_not_parse_is_refused_by_its_field(world: Case) -> None:
+def test_invalid_ca_data_is_refused_with_its_field(world: Case) -> None:
     case = case_called(world, "no-ca")
     tls = {"enableHTTPS": True, "tlsConfig": {"caData": "aGVsbG8="}}
     case.cluster.apply(case.policy(extenders=[{"urlPrefix": "https://extender", "filterVerb": "filter", **tls}]))
