@@ -1,4 +1,4 @@
-"""A real cluster whose API server writes down who wrote what, and when: its word counts, not the replicas'."""
+"""A real cluster with an audit log, so that tests know the user and time of each write from the API server itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from controlplane.launcher import CLUSTER_ADMINS, ControlPlane
 from e2e.clusters import Cluster, real_cluster
 
 REPLICAS = ("replica-1", "replica-2")
-"""Users, so that the audit log tells replicas apart."""
+"""The users of the replicas, by which the audit log distinguishes them."""
 POLICY: dict[str, Any] = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
@@ -36,7 +36,7 @@ POLICY: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A write that the API server answered."""
+    """A write request with the API server's answer."""
 
     user: str
     verb: str
@@ -45,12 +45,12 @@ class Write:
     name: str
     code: int
     seconds: float
-    """When it arrived, since the epoch."""
+    """The time of arrival, in seconds since the epoch."""
 
 
 @dataclass(slots=True)
 class Audited:
-    """A cluster, and what was written to it."""
+    """A cluster, and the writes to it."""
 
     cluster: Cluster
     log: Path
@@ -59,17 +59,17 @@ class Audited:
 
     @property
     def control_plane(self) -> ControlPlane:
-        """The real one that it is."""
+        """The control plane of the cluster."""
         assert self.cluster.control_plane is not None
         return self.cluster.control_plane
 
     def writes(self, resource: str, prefix: str = "") -> list[Write]:
-        """Return the writes that were carried out, of objects whose names begin with `prefix`, in their order."""
+        """Return the successful writes to objects whose names begin with `prefix`, in order of arrival."""
         return [one for one in self.answers(resource, prefix) if one.code < 400]
 
     def answers(self, resource: str, prefix: str = "") -> list[Write]:
-        """Return the same with those that were refused."""
-        self._read_on()
+        """Return successful and refused writes to objects whose names begin with `prefix`, in order of arrival."""
+        self._read_new_entries()
         about = (one for one in self._read if one.resource == resource and one.name.startswith(prefix))
         return sorted(about, key=lambda one: one.seconds)
 
@@ -77,8 +77,8 @@ class Audited:
         """Return the bindings of pods whose names begin with `prefix`."""
         return [one for one in self.writes("pods/binding", prefix) if user in {one.user, ""}]
 
-    def _read_on(self) -> None:
-        """Read what was added to the log, up to the last whole line."""
+    def _read_new_entries(self) -> None:
+        """Read the new entries of the log, up to its last complete line."""
         with self.log.open("rb") as log:
             log.seek(self._position)
             whole, newline, _ = log.read().rpartition(b"\n")
@@ -88,7 +88,7 @@ class Audited:
 
 @contextmanager
 def audited_cluster(directory: Path) -> Iterator[Audited]:
-    """Run a real API server with an audit log, and a user for each replica."""
+    """Run a real API server with an audit log and a user for each replica."""
     policy, log = directory / "audit-policy.json", directory / "audit.log"
     policy.write_text(json.dumps(POLICY), encoding="utf-8")
     flags = [f"--audit-policy-file={policy}", f"--audit-log-path={log}"]

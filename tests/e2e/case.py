@@ -1,4 +1,4 @@
-"""One test's objects: they all bear its name, and they go at its end."""
+"""The objects of one test: all names start with the case's name, and the end of the test deletes them."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ PODS = "/api/v1/namespaces/default/pods"
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 POLICIES = f"/apis/{API_VERSION}/{PLURAL}"
 SOON_SECONDS = 30.0
-"""For what is promised at once: the machine may be busy, but no resync (60 s) and no flush (5 minutes) is over yet."""
+"""The limit for immediate reactions: enough for a busy machine, but below resync (60 s) and flush (5 minutes)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Makes objects named after the case, and looks at them with kubectl."""
+    """Builds objects with the case's name, and reads them from the API server."""
 
     cluster: Cluster
     reader: Reader
     name: str
 
     def policy(self, suffix: str = "", **spec: Any) -> Manifest:
-        """Make a policy."""
+        """Return a policy."""
         return {"apiVersion": API_VERSION, "kind": KIND, "metadata": self._metadata(suffix), "spec": spec}
 
     def pod(
         self, suffix: str, *, metadata: Manifest | None = None, requests: Manifest | None = None, **spec: Any
     ) -> Manifest:
-        """Make a pod of the case's policy."""
+        """Return a pod of the case's policy."""
         container: Manifest = {"name": "pause", "image": "registry.k8s.io/pause:3.10"}
         if requests:
             extended = {name: amount for name, amount in requests.items() if "/" in name}
@@ -52,22 +52,22 @@ class Case:
         }
 
     def node(self, suffix: str, *, labels: Manifest | None = None, **status: Any) -> Manifest:
-        """Make a node; without a status it has no allocatable at all."""
+        """Return a node; without `status` it has no allocatable resources."""
         metadata = self._metadata(f"-{suffix}")
         metadata["labels"] |= labels or {}
         return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": status}
 
-    def here(self) -> Manifest:
-        """Select the case's own nodes, as a pod's `nodeSelector`."""
+    def labels(self) -> Manifest:
+        """Return the label of the case's objects; as a `nodeSelector` it selects the case's nodes."""
         return {LABEL: self.name}
 
-    def live(self, suffix: str = "", **spec: Any) -> None:
-        """Apply a policy and wait until this very version is live."""
+    def make_live(self, suffix: str = "", **spec: Any) -> None:
+        """Apply a policy and wait until this version is live."""
         self.cluster.apply(self.policy(suffix, **spec))
         eventually(lambda: self.is_live(suffix), SOON_SECONDS)
 
     def is_live(self, suffix: str = "") -> bool:
-        """Whether the policy's last version is in force."""
+        """Return whether the policy's latest version is live."""
         policy = self.get_policy(suffix)
         ready = self.conditions(policy).get("Ready", {})
         return bool(ready.get("status") == "True" and ready["observedGeneration"] == policy["metadata"]["generation"])
@@ -91,10 +91,10 @@ class Case:
         return found
 
     def node_of(self, suffix: str) -> str:
-        """Return the node that a pod is bound to, empty for none."""
+        """Return a pod's node, or an empty string."""
         return str(self.get_pod(suffix)["spec"].get("nodeName", ""))
 
-    def bound(self, suffix: str, seconds: float = SOON_SECONDS) -> str:
+    def wait_until_bound(self, suffix: str, seconds: float = SOON_SECONDS) -> str:
         """Wait until a pod is bound, and return its node."""
         eventually(lambda: bool(self.node_of(suffix)), seconds)
         return self.node_of(suffix)
@@ -105,17 +105,17 @@ class Case:
         return found
 
     def events(self) -> list[Manifest]:
-        """Return all events, the case's among them."""
+        """Return all events of the namespace."""
         found: list[Manifest] = self.reader.read(EVENTS)["items"]
         return found
 
     def notes(self, suffix: str, reason: str) -> list[str]:
-        """Return what events of a reason tell of a pod."""
+        """Return the notes of a pod's events with this reason."""
         about = (f"{self.name}-{suffix}", reason)
         return [event["note"] for event in self.events() if (event["regarding"]["name"], event["reason"]) == about]
 
-    def told(self, suffix: str, reason: str, *, seconds: float = SOON_SECONDS) -> str:
-        """Wait for an event about a pod, and return its note."""
+    def wait_for_event(self, suffix: str, reason: str, *, seconds: float = SOON_SECONDS) -> str:
+        """Wait for a pod's event with this reason, and return its note."""
         eventually(lambda: bool(self.notes(suffix, reason)), seconds)
         return self.notes(suffix, reason)[-1]
 
@@ -124,8 +124,8 @@ class Case:
         """Return an object's conditions by type."""
         return {each["type"]: each for each in manifest.get("status", {}).get("conditions", ())}
 
-    def refused(self, *manifests: Manifest) -> str:
-        """Apply what the API server must refuse, and return its words."""
+    def refusal_of(self, *manifests: Manifest) -> str:
+        """Apply objects that the API server must refuse, and return its message."""
         return self.cluster.refusal("apply", "--filename=-", text=as_text(*manifests))
 
     def _metadata(self, suffix: str) -> Manifest:
@@ -134,7 +134,7 @@ class Case:
 
 @contextmanager
 def case_of(cluster: Cluster, name: str) -> Iterator[Case]:
-    """Give a case, and delete its objects at the end."""
+    """Yield a case, and delete its objects at the end."""
     with closing(Reader(cluster.kubeconfig)) as reader:
         yield Case(cluster, reader, name)
     kinds = "schedulingpolicies,pods,nodes,poddisruptionbudgets,priorityclasses"

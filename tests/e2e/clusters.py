@@ -1,6 +1,6 @@
-"""Clusters that an operator can be run against: the embedded API server, and a real one with the same nodes.
+"""Clusters for an operator under test: the embedded API server, and a real API server with the same nodes.
 
-Both are used through kubectl alone, as a user would.
+Tests use both through kubectl, as a user does.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class Cluster:
     directory: Path
     ports: Ports
     apiserver: Component | None = None
-    """The API server's process; None where it runs in the test's own."""
+    """The API server's process; None if the API server runs in the test's process."""
     control_plane: ControlPlane | None = None
-    """What a real API server belongs to."""
+    """The control plane of a real API server; None for the embedded one."""
 
     def run(self, *arguments: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
-        """Run kubectl, whatever comes of it."""
+        """Run kubectl, and return its result even if it fails."""
         return subprocess.run(
             [KUBECTL, *arguments],
             input=text,
@@ -56,20 +56,20 @@ class Cluster:
         )
 
     def kubectl(self, *arguments: str, text: str | None = None) -> str:
-        """Run kubectl and return what it prints; its complaint is the error's message."""
+        """Run kubectl and return its output; if it fails, raise AssertionError with its error output."""
         done = self.run(*arguments, text=text)
         if done.returncode:
             raise AssertionError(f"kubectl {' '.join(arguments)}: {done.stderr}")
         return done.stdout
 
     def refusal(self, *arguments: str, text: str | None = None) -> str:
-        """Return what kubectl complains of; it must."""
+        """Run kubectl, which must fail, and return its error output."""
         done = self.run(*arguments, text=text)
         assert done.returncode, f"kubectl {' '.join(arguments)} was not refused: {done.stdout}"
         return done.stderr
 
     def get(self, *arguments: str) -> Any:
-        """Return what `kubectl get` knows, as JSON."""
+        """Return the objects from `kubectl get`."""
         return json.loads(self.kubectl("get", *arguments, "--output=json"))
 
     def items(self, *arguments: str) -> list[Manifest]:
@@ -83,7 +83,7 @@ class Cluster:
 
 
 def as_text(*manifests: Manifest | str) -> str:
-    """Write objects as kubectl reads them."""
+    """Return objects as text for kubectl."""
     return "\n---\n".join(each if isinstance(each, str) else json.dumps(each) for each in manifests)
 
 
@@ -99,18 +99,21 @@ def sandbox_cluster(directory: Path) -> Iterator[Cluster]:
 
 @contextmanager
 def real_cluster(directory: Path, prepared: ControlPlane | None = None) -> Iterator[Cluster]:
-    """Run a kube-apiserver with the sandbox's default nodes, and nothing that makes pods run."""
+    """Run a kube-apiserver with the sandbox's default nodes, but without kubelets."""
     with closing(Ports()) as ports, prepared or ControlPlane() as control_plane:
         asyncio.run(create_nodes(control_plane, (node for group in load_node_groups() for node in group.nodes())))
         cluster = Cluster(control_plane.kubeconfig, directory, ports, control_plane.apiserver, control_plane)
         cluster.apply(render())
-        # A definition that has no status yet is an error to `kubectl wait`.
+        # `kubectl wait` fails as long as the definition has no status.
         eventually(lambda: cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"))
         yield cluster
 
 
 def eventually(holds: Callable[[], object], seconds: float = WAIT_SECONDS) -> None:
-    """Wait until something holds; what it last complained of, an object's missing field included, says what did not."""
+    """Wait until `holds` returns anything but False.
+
+    AssertionError and LookupError, such as a missing field, count as False. Raises the last failure after `seconds`.
+    """
     deadline = time.monotonic() + seconds
     failure: Exception
     while True:

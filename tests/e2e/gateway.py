@@ -1,6 +1,6 @@
-"""A way to a real API server on which some requests get lost: a replica that goes through it is cut off at will.
+"""A proxy in front of a real API server that can drop requests, to cut off a replica.
 
-It speaks plain HTTP to its client, so that it sees what is asked for, and forwards the client's own credentials.
+It serves plain HTTP, so that it sees the paths of the requests, and forwards the client's own credentials.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NOTHING = re.compile(r"(?!)")
 
 @dataclass(slots=True)
 class Gateway:
-    """Forwards requests; those whose path matches `lost` get no answer, and never arrive."""
+    """A proxy that forwards requests; a request whose path matches `lost` gets no answer and never arrives."""
 
     server: str
     ca_file: str
@@ -33,15 +33,15 @@ class Gateway:
     _runner: web.AppRunner = field(init=False)
 
     def lose(self, pattern: str) -> None:
-        """Lose requests by their path from now on."""
+        """Drop requests whose path matches the pattern."""
         self.lost = re.compile(pattern)
 
     def heal(self) -> None:
-        """Lose nothing any more."""
+        """Drop no more requests."""
         self.lost = NOTHING
 
     async def start(self) -> int:
-        """Listen, and return the port."""
+        """Start to listen, and return the port."""
         context = ssl.create_default_context(cafile=self.ca_file)
         self._session = ClientSession(connector=TCPConnector(ssl=context, limit=0), auto_decompress=False)
         application = web.Application(client_max_size=1 << 26)
@@ -52,7 +52,7 @@ class Gateway:
         return int(self._runner.addresses[0][1])
 
     async def stop(self) -> None:
-        """Hang up."""
+        """Close all connections and stop listening."""
         await self._runner.cleanup()
         await self._session.close()
 
@@ -80,7 +80,7 @@ class Gateway:
 
 @contextmanager
 def gateway(kubeconfig: Path, through: Path) -> Iterator[Gateway]:
-    """Open a gateway to a kubeconfig's API server, and write `through`, the kubeconfig that goes through it."""
+    """Run a gateway to the API server of `kubeconfig`; write `through`, a kubeconfig for the gateway."""
     config = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
     cluster = config["clusters"][0]["cluster"]
     made = Gateway(cluster["server"], cluster.pop("certificate-authority"))

@@ -1,4 +1,4 @@
-"""Reads objects over one connection: what a test waits for is looked at often, and a kubectl each time takes long."""
+"""Reads objects over one connection, because waiting tests read often and kubectl takes long to start."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TIMEOUT_SECONDS = 10.0
 
 
 class Reader:
-    """GETs what a kubeconfig's user may read."""
+    """A client that reads objects as the user of a kubeconfig."""
 
     def __init__(self, kubeconfig: Path) -> None:
         config = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
@@ -31,11 +31,11 @@ class Reader:
             self._connection = HTTPSConnection(host, port, timeout=TIMEOUT_SECONDS, context=context)
 
     def read(self, path: str) -> Any:
-        """Return an object or a list. LookupError if there is none, AssertionError if there is no answer."""
+        """Return an object or a list; raise LookupError if there is none, AssertionError without an answer."""
         try:
             status, body = self._get(path)
         except (OSError, HTTPException):
-            status, body = self._get_anew(path)
+            status, body = self._reconnect_and_get(path)
         if status != HTTPStatus.OK:
             raise LookupError(f"GET {path}: {status}: {body.decode()}")
         return json.loads(body)
@@ -45,8 +45,8 @@ class Reader:
         answer = self._connection.getresponse()
         return answer.status, answer.read()
 
-    def _get_anew(self, path: str) -> tuple[int, bytes]:
-        """Ask over another connection: the server may have gone and come back since the last request."""
+    def _reconnect_and_get(self, path: str) -> tuple[int, bytes]:
+        """Read over a new connection, because the server may have restarted since the last request."""
         self.close()
         try:
             return self._get(path)
@@ -55,5 +55,5 @@ class Reader:
             raise AssertionError(f"GET {path}: {error}") from error
 
     def close(self) -> None:
-        """Close the connection; the next read opens another one."""
+        """Close the connection; the next read opens a new one."""
         self._connection.close()

@@ -1,6 +1,6 @@
-"""An embedded API server in a thread of the test's process, so that the test can put faults between it and an operator.
+"""An embedded API server in a thread of the test's process, so that the test can inject faults.
 
-The operator is a real process, to be killed and told to stop.
+The operator is a separate process, which a test can stop and kill.
 """
 
 from __future__ import annotations
@@ -25,41 +25,41 @@ from moorage.sandbox.simulation.node_groups import NodeGroup
 
 CALL_SECONDS = 30.0
 MAYBE_BOUND = {0, int(HTTPStatus.CREATED)}
-"""Statuses of bindings that were carried out: 0 where the answer was dropped afterwards."""
+"""Statuses of bindings that the server carried out; 0: it then dropped the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A server, and the loop that it lives in. All that changes it goes through that loop."""
+    """A server and its event loop. All changes to the server run in that loop."""
 
     server: SandboxServer
     loop: asyncio.AbstractEventLoop
     cluster: Cluster
 
     def fault(self, action: FaultAction, *, verb: str = "", path: str = "", times: int | None = 1) -> None:
-        """Put a fault in force (`moorage.sandbox.injected_faults.InjectedFaults.add`)."""
+        """Inject a fault (`moorage.sandbox.injected_faults.InjectedFaults.add`)."""
         self._call(lambda: self.server.faults.add(action, verb=verb, path=path, times=times))
 
     def heal(self) -> None:
-        """Take all faults out of force."""
+        """Remove all faults."""
         self._call(self.server.faults.clear)
 
     def put(self, place: str, manifest: Manifest, *, namespace: str = "") -> None:
-        """Store an object as it is: no defaults, no validation."""
+        """Store an object without defaults and validation."""
         metadata = {"namespace": namespace} if namespace else {}
         metadata |= {"uid": str(uuid4()), "creationTimestamp": "2026-01-01T00:00:00Z", **manifest["metadata"]}
         self._call(lambda: self.server.store.create(place, {**manifest, "metadata": metadata}))
 
     def pause(self) -> None:
-        """Let the API server go away."""
+        """Stop the API server; it keeps its objects."""
         self._await(self.server.pause)
 
     def resume(self) -> None:
-        """Let it come back."""
+        """Start the API server again."""
         self._await(self.server.resume)
 
     def bindings(self) -> Counter[str]:
-        """Count the bindings that were carried out, by pod."""
+        """Return the number of bindings that the server carried out, by pod."""
         return Counter(
             path.split("/")[-2]
             for method, path, status in tuple(self.server.requests)
@@ -81,7 +81,7 @@ class Served:
 
 @contextmanager
 def served(directory: Path, *, cpu: str = "16", nodes: int = 4, with_crd: bool = True) -> Iterator[Served]:
-    """Serve equal nodes."""
+    """Serve an API with a group of equal nodes."""
     group = NodeGroup.model_validate(
         {"name": "equal", "instanceType": "m5.4xlarge", "count": nodes, "cpu": cpu, "memory": "64Gi"}
     )

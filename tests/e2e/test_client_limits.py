@@ -1,4 +1,4 @@
-"""The client's limits, its own and the API server's: by the audit log, the metrics, and what is told in the log."""
+"""Rate limits of the client and of the API server, checked by the audit log, the metrics and the operator's log."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 clientConnection: {{qps: {QPS}, burst: {BURST}}}
 """
-AT_ONCE = 3
-"""Writes that may arrive together though they were sent one after the other, and the lease's event."""
+EXTRA_WRITES = 3
+"""Tolerated extra writes: writes that were sent one after the other but arrive together, and the lease's event."""
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def case(audited: Audited, case_numbers: Iterator[int]) -> Iterator[Case]:
 
 
 @pytest.mark.controlplane
-def test_writes_keep_within_qps_and_burst_and_say_how_long_they_waited(
+def test_writes_keep_to_qps_and_burst_and_metrics_and_log_show_the_wait(
     audited: Audited, case: Case, tmp_path: Path
 ) -> None:
     config = tmp_path / "config.yaml"
@@ -43,16 +43,16 @@ def test_writes_keep_within_qps_and_burst_and_say_how_long_they_waited(
     kubeconfig = audited.control_plane.kubeconfig_of(REPLICAS[1])
     started = time.time()
     with moorage(kubeconfig, tmp_path, audited.cluster.ports, f"--config={config}") as operator:
-        case.live()
+        case.make_live()
         case.cluster.apply(*(case.pod(f"p{number}") for number in range(PODS)))
         eventually(lambda: len(audited.bindings(f"{case.name}-p")) == PODS)
         eventually(lambda: all(case.notes(f"p{number}", "Scheduled") for number in range(PODS)))
 
-        written = limited(audited, started)
+        written = limited_writes(audited, started)
         assert len(written) >= 2 * PODS
         for first, begin in enumerate(written):
             for last, end in enumerate(written[first:], start=first):
-                allowed = BURST + AT_ONCE + QPS * (end.seconds - begin.seconds)
+                allowed = BURST + EXTRA_WRITES + QPS * (end.seconds - begin.seconds)
                 assert last - first + 1 <= allowed
         assert waited_seconds(operator) > 1
         log = operator.log.read_text(encoding="utf-8")
@@ -60,8 +60,8 @@ def test_writes_keep_within_qps_and_burst_and_say_how_long_they_waited(
         assert log.count("Throttling request") < PODS
 
 
-def limited(audited: Audited, since: float) -> list[Write]:
-    """Return the operator's bindings and events, in their order."""
+def limited_writes(audited: Audited, since: float) -> list[Write]:
+    """Return the operator's bindings and events in order of arrival."""
     found = [*audited.writes("pods/binding"), *audited.writes("events")]
     ours = (one for one in found if one.user == REPLICAS[1] and one.seconds > since)
     return sorted(ours, key=lambda one: one.seconds)
@@ -73,20 +73,20 @@ def waited_seconds(operator: Component) -> float:
     return sum(float(line.split()[-1]) for line in sums)
 
 
-def test_a_write_is_repeated_when_the_api_server_says(tmp_path: Path) -> None:
-    """429 with Retry-After is no failure: the same decision is carried out, later."""
+def test_a_write_is_retried_after_the_retry_after_of_the_api_server(tmp_path: Path) -> None:
+    """A 429 with Retry-After is not a failure: the operator sends the same binding again."""
     with (
         served(tmp_path) as api,
         moorage(api.cluster.kubeconfig, tmp_path, api.cluster.ports),
         case_of(api.cluster, "throttled") as case,
     ):
-        case.live()
+        case.make_live()
         api.fault(Fail(429, retry_after_seconds=2), verb="create", path="/binding$")
         case.cluster.apply(case.pod("p"))
         eventually(
             lambda: [status for _, path, status in tuple(api.server.requests) if path.endswith("/binding")] == [429]
         )
-        assert case.bound("p")
+        assert case.wait_until_bound("p")
         assert [status for _, path, status in tuple(api.server.requests) if path.endswith("/binding")] == [429, 201]
-        assert case.told("p", "Scheduled")
+        assert case.wait_for_event("p", "Scheduled")
         assert case.notes("p", "FailedScheduling") == []

@@ -1,4 +1,4 @@
-"""A kube-scheduler's configuration file as `moorage run` takes it, and as `moorage import` turns it into policies."""
+"""A kube-scheduler configuration file with `moorage run`, and its policies from `moorage import`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ FAULTS = {
 
 @pytest.fixture(scope="class")
 def extender() -> Iterator[FakeExtender]:
-    """An extender with a certificate that nobody knows, as `insecure` allows."""
+    """An extender with a certificate of an unknown CA, which the file accepts with `insecure`."""
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert("localhost").configure_cert(tls)
     with threaded(FakeExtender(tls=tls)) as extender:
@@ -62,7 +62,7 @@ def extender() -> Iterator[FakeExtender]:
 def configured(
     audited: Audited, extender: FakeExtender, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Component]:
-    """An operator with the example's configuration, its extender's address put right."""
+    """An operator with the example's configuration, in which the extender has the test's address."""
     directory = tmp_path_factory.mktemp("configured")
     config = directory / "config.yaml"
     text = EXAMPLE.read_text(encoding="utf-8")
@@ -85,22 +85,22 @@ def run_moorage(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.controlplane
 class TestExample:
-    """The tuning guide's file, on a real API server."""
+    """The example's configuration file on a real API server."""
 
-    def test_its_profiles_schedule_beside_policies(self, configured: Component, case: Case) -> None:
-        case.live()
+    def test_profiles_and_policies_schedule_side_by_side(self, configured: Component, case: Case) -> None:
+        case.make_live()
         pods = [case.pod(f"{name}-{n}", schedulerName=name, requests=SOME) for name in PROFILES for n in range(2)]
         case.cluster.apply(*pods, case.pod("p"))
 
-        assert case.bound("p")
-        homes = {name: {case.bound(f"{name}-{n}") for n in range(2)} for name in PROFILES}
-        assert len(homes["default-scheduler"]) == 1, "NodeResourcesFit packs, five times as important as others"
+        assert case.wait_until_bound("p")
+        homes = {name: {case.wait_until_bound(f"{name}-{n}") for n in range(2)} for name in PROFILES}
+        assert len(homes["default-scheduler"]) == 1, "NodeResourcesFit packs with weight 5"
         assert len(homes["low-latency-profile"]) == 2, "NodeResourcesFit spreads"
         metrics = configured.endpoint.read("/metrics")
         for name in (*PROFILES, case.name):
             assert f'scheduler_schedule_attempts_total{{profile="{name}",result="scheduled"}}' in metrics
 
-    def test_its_extender_is_asked_about_its_resource_alone(
+    def test_the_extender_is_called_only_for_pods_with_its_resource(
         self, configured: Component, case: Case, extender: FakeExtender
     ) -> None:
         assert configured.running
@@ -110,12 +110,12 @@ class TestExample:
         case.cluster.apply(special, case.pod("plain", schedulerName="cost-saver-profile"))
 
         eventually(lambda: bool(extender.asked))
-        assert case.bound("plain")
-        bound = case.bound("special") if names[0] in extender.asked[0].body["NodeNames"] else ""
+        assert case.wait_until_bound("plain")
+        bound = case.wait_until_bound("special") if names[0] in extender.asked[0].body["NodeNames"] else ""
         assert bound in {names[0], ""}
         assert {asked.body["Pod"]["metadata"]["name"] for asked in extender.asked} == {f"{case.name}-special"}
 
-    def test_every_field_acts_or_warns(self, configured: Component) -> None:
+    def test_every_field_takes_effect_or_causes_a_warning(self, configured: Component) -> None:
         log = configured.log.read_text(encoding="utf-8")
         warnings = [line.partition("configuration: ")[2] for line in log.splitlines() if " WARNING " in line]
         fields = (
@@ -141,7 +141,7 @@ class TestExample:
         assert "InterPodAffinity" in profiles["cost-saver-profile"]["plugins"]
 
 
-def test_a_bad_file_is_refused_with_all_its_faults_before_anything_is_read_or_written(tmp_path: Path) -> None:
+def test_an_invalid_file_is_refused_with_all_its_faults_and_without_any_request(tmp_path: Path) -> None:
     config = tmp_path / "bad.yaml"
     config.write_text(BAD, encoding="utf-8")
     with served(tmp_path) as api:
@@ -158,15 +158,17 @@ def test_a_bad_file_is_refused_with_all_its_faults_before_anything_is_read_or_wr
 
 
 @pytest.mark.controlplane
-def test_what_import_prints_becomes_policies_that_schedule(attended: Audited, case: Case) -> None:
+def test_imported_policies_schedule_pods(audited_operator: Audited, case: Case) -> None:
     imported = run_moorage("import", EXAMPLE, "--allow-default-scheduler")
     assert imported.returncode == 0, imported.stderr
     try:
-        attended.cluster.apply(imported.stdout)
-        attended.cluster.kubectl("wait", "--for=condition=Ready", "schedulingpolicies", *PROFILES, "--timeout=20s")
+        audited_operator.cluster.apply(imported.stdout)
+        audited_operator.cluster.kubectl(
+            "wait", "--for=condition=Ready", "schedulingpolicies", *PROFILES, "--timeout=20s"
+        )
         case.cluster.apply(*(case.pod(name, schedulerName=name, requests=SOME) for name in PROFILES))
         for name in PROFILES:
-            assert case.bound(name)
+            assert case.wait_until_bound(name)
             eventually(lambda name=name: case.reader.read(f"{POLICIES}/{name}")["status"]["pods"]["bound"] == 1)  # type: ignore[misc]
     finally:
-        attended.cluster.kubectl("delete", "schedulingpolicies", *PROFILES, "--ignore-not-found")
+        audited_operator.cluster.kubectl("delete", "schedulingpolicies", *PROFILES, "--ignore-not-found")

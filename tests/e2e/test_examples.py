@@ -1,4 +1,4 @@
-"""Every example, applied as its README says, does what its README says."""
+"""Applies each example as its README says, and checks the result that the README promises."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CAPACITY_TYPE = "eks.amazonaws.com/capacityType"
 
 
 class Applied:
-    """An example that was applied, and where its pods went."""
+    """An applied example, with its pods and their nodes."""
 
     def __init__(self, cluster: Cluster, name: str) -> None:
         self.cluster = cluster
@@ -33,8 +33,8 @@ class Applied:
         items: list[Manifest] = found["items"] if found["kind"] == "List" else [found]
         return [item for item in items if item["kind"] == "Pod"]
 
-    def settle(self, *, pending: int = 0) -> dict[str, dict[str, Any]]:
-        """Wait until all but `pending` pods are bound; return the bound ones' names and their nodes' labels."""
+    def wait_until_bound(self, *, pending: int = 0) -> dict[str, dict[str, Any]]:
+        """Wait until all but `pending` pods are bound; return the metadata of each bound pod's node by pod name."""
 
         def bound() -> bool:
             return sum("nodeName" in pod["spec"] for pod in self.pods()) == len(self.pods()) - pending
@@ -71,8 +71,8 @@ def test_every_example_has_a_test_and_a_readme() -> None:
 
 
 @of_example("01-spot-first")
-def test_spot_nodes_come_first_unless_a_pod_asks_otherwise(example: Applied) -> None:
-    homes = {pod: node["labels"].get(CAPACITY_TYPE) for pod, node in example.settle().items()}
+def test_spot_nodes_are_preferred_unless_a_pod_asks_for_on_demand(example: Applied) -> None:
+    homes = {pod: node["labels"].get(CAPACITY_TYPE) for pod, node in example.wait_until_bound().items()}
     assert {pod: kind for pod, kind in homes.items() if pod.startswith("batch")} == {
         f"batch-{number}": "SPOT" for number in range(1, 5)
     }
@@ -80,19 +80,19 @@ def test_spot_nodes_come_first_unless_a_pod_asks_otherwise(example: Applied) -> 
 
 
 @of_example("02-zone-spread")
-def test_pods_of_a_namespace_are_spread_evenly(example: Applied) -> None:
-    zones = Counter(node["labels"][ZONE] for node in example.settle().values())
+def test_pods_of_a_namespace_spread_evenly_over_zones(example: Applied) -> None:
+    zones = Counter(node["labels"][ZONE] for node in example.wait_until_bound().values())
     assert zones == {"us-east-1a": 2, "us-east-1b": 2, "us-east-1c": 2}
 
 
 @of_example("03-gpu-pool")
-def test_gpu_nodes_are_packed_and_kept_for_pods_that_ask_for_gpus(example: Applied) -> None:
-    homes = example.settle(pending=1)
+def test_gpu_nodes_are_packed_and_kept_for_pods_with_gpu_requests(example: Applied) -> None:
+    homes = example.wait_until_bound(pending=1)
     assert homes["train-1"]["name"] == homes["train-2"]["name"]
     assert "nvidia.com/gpu.present" in homes["train-1"]["labels"]
     assert "nvidia.com/gpu.present" not in homes["prepare-1"]["labels"]
 
-    def says_why() -> bool:
+    def condition_has_the_reason() -> bool:
         (pod,) = [pod for pod in example.pods() if pod["metadata"]["name"] == "colossus-1"]
         condition = {found["type"]: found for found in pod["status"].get("conditions", [])}["PodScheduled"]
         assert condition["reason"] == "Unschedulable"
@@ -100,20 +100,20 @@ def test_gpu_nodes_are_packed_and_kept_for_pods_that_ask_for_gpus(example: Appli
         assert "Insufficient nvidia.com/gpu" in condition["message"]
         return True
 
-    eventually(says_why)
+    eventually(condition_has_the_reason)
 
 
 @of_example("04-bin-packing")
 def test_one_node_is_filled_before_the_next(example: Applied) -> None:
-    assert len({node["name"] for node in example.settle().values()}) == 1
+    assert len({node["name"] for node in example.wait_until_bound().values()}) == 1
 
 
 @of_example("05-low-latency")
-def test_every_pod_has_a_node_to_itself(example: Applied) -> None:
-    assert len({node["name"] for node in example.settle().values()}) == 4
+def test_each_pod_runs_on_its_own_node(example: Applied) -> None:
+    assert len({node["name"] for node in example.wait_until_bound().values()}) == 4
 
 
 @of_example("06-instance-types")
-def test_the_preferred_instance_type_is_taken(example: Applied) -> None:
-    kinds = {node["labels"][INSTANCE_TYPE] for node in example.settle().values()}
+def test_pods_run_on_the_instance_type_with_the_highest_score(example: Applied) -> None:
+    kinds = {node["labels"][INSTANCE_TYPE] for node in example.wait_until_bound().values()}
     assert kinds == {"c5.2xlarge"}

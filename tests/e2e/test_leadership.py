@@ -1,4 +1,4 @@
-"""Two replicas of one operator: who binds when, by the API server's own audit log."""
+"""Leader election of two replicas: the API server's audit log shows which replica binds, and when."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ kind: KubeSchedulerConfiguration
 clientConnection: {{qps: 60, burst: 30}}
 leaderElection: {{leaseDuration: {LEASE_SECONDS}s, renewDeadline: {RENEW_SECONDS}s, retryPeriod: 500ms}}
 """
-"""The client's limits stretch what there is to bind over some seconds."""
+"""The client's limits spread the bindings over some seconds."""
 NETWORK_SECONDS = 0.5
-"""What a request that was sent in time may take to arrive."""
+"""The time that a request may take to arrive."""
 FAILOVER_SECONDS = 2.0
-"""What is promised beyond the lease, or after a clean stop."""
+"""The promised time to take over after the lease expires, or after a clean stop."""
 numbers = count(1)
 
 
 class Replicas:
-    """Operators that share a lease, and pods for them to bind."""
+    """Operators that share a lease, and the pods that they bind."""
 
     def __init__(self, audited: Audited, case: Case, directory: Path) -> None:
         self.audited = audited
@@ -51,13 +51,13 @@ class Replicas:
         self.directory = directory
 
     def start(self, user: str, *flags: str, kubeconfig: Path | None = None) -> Component:
-        """Start a replica; it is ready when this returns, leader or not."""
+        """Start a replica and return it when it is ready, as leader or standby."""
         ports = self.audited.cluster.ports
         config = kubeconfig or self.audited.control_plane.kubeconfig_of(user)
         flags = flags or (f"--config={self.config}",)
         return moorage(config, self.directory, ports, *flags, name=user)
 
-    def leading(self, user: str, *flags: str, kubeconfig: Path | None = None) -> Component:
+    def start_leader(self, user: str, *flags: str, kubeconfig: Path | None = None) -> Component:
         """Start a replica and wait until it leads."""
         replica = self.start(user, *flags, kubeconfig=kubeconfig)
         eventually(lambda: "became leader" in log_of(replica))
@@ -65,7 +65,7 @@ class Replicas:
 
     @contextmanager
     def load(self, name: str, pods: int) -> Iterator[None]:
-        """Go on creating pods during the block, which begins when some of them are bound."""
+        """Create pods in the background; run the block when ten are bound, then check that each pod was bound once."""
         text = as_text(*(self.case.pod(f"{name}-{number}") for number in range(pods)))
         creating = threading.Thread(target=self.audited.cluster.run, args=("create", "-f-"), kwargs={"text": text})
         creating.start()
@@ -102,8 +102,8 @@ def replicas_in(audited: Audited, directory: Path) -> Iterator[Replicas]:
         yield Replicas(audited, case, directory)
 
 
-def test_when_the_leader_crashes_the_standby_binds_within_the_lease_and_two_seconds(replicas: Replicas) -> None:
-    with replicas.leading(FIRST) as leader, replicas.start(SECOND) as standby:
+def test_the_standby_binds_within_the_lease_and_two_seconds_after_the_leader_crashes(replicas: Replicas) -> None:
+    with replicas.start_leader(FIRST) as leader, replicas.start(SECOND) as standby:
         first_holder = replicas.holder()
         assert standby.endpoint.read("/readyz") == "ok"
         assert master_status(leader, standby) == [1.0, 0.0]
@@ -119,14 +119,14 @@ def test_when_the_leader_crashes_the_standby_binds_within_the_lease_and_two_seco
         assert replicas.holder() not in {first_holder, ""}
         assert replicas.case.reader.read(LEASE)["spec"]["leaseTransitions"] >= 1
         for holder in (first_holder, replicas.holder()):
-            eventually(partial(told_of, replicas, f"{holder} became leader"))
+            eventually(partial(has_lease_event, replicas, f"{holder} became leader"))
 
 
-def test_when_the_leader_stops_the_standby_binds_within_two_seconds(replicas: Replicas) -> None:
-    """With the guide's timings, not the short ones of the other tests, and a pod that waits for its volume."""
-    with replicas.leading(FIRST, "--leader-elect") as leader, replicas.start(SECOND, "--leader-elect"):
+def test_the_standby_binds_within_two_seconds_after_the_leader_stops(replicas: Replicas) -> None:
+    """The replicas have the default timings, unlike in the other tests, and a pod waits for its volume."""
+    with replicas.start_leader(FIRST, "--leader-elect") as leader, replicas.start(SECOND, "--leader-elect"):
         holder = replicas.holder()
-        with_unprovisioned_volume(replicas.case)
+        create_pod_with_unprovisioned_volume(replicas.case)
         with replicas.load("stop", 300):
             stopped = time.time()
             leader.stop()
@@ -140,21 +140,21 @@ def test_when_the_leader_stops_the_standby_binds_within_two_seconds(replicas: Re
         )
         assert theirs[-1].seconds < ours[0].seconds
         assert taken_over < FAILOVER_SECONDS
-        eventually(partial(told_of, replicas, f"{holder} stopped leading"))
+        eventually(partial(has_lease_event, replicas, f"{holder} stopped leading"))
 
 
-def test_a_leader_whose_renewals_get_lost_stops_binding_before_another_begins(replicas: Replicas) -> None:
+def test_a_leader_that_cannot_renew_stops_binding_before_the_standby_begins(replicas: Replicas) -> None:
     direct = replicas.audited.control_plane.kubeconfig_of(FIRST)
     through = replicas.directory / "through.kubeconfig"
     with (
-        gateway(direct, through) as way,
-        replicas.leading(FIRST, f"--config={replicas.config}", kubeconfig=through) as leader,
+        gateway(direct, through) as proxy,
+        replicas.start_leader(FIRST, f"--config={replicas.config}", kubeconfig=through) as leader,
         replicas.start(SECOND) as standby,
     ):
         with replicas.load("cut", 200):
-            way.lose("/leases/")
+            proxy.lose("/leases/")
             eventually(lambda: "became leader" in log_of(standby))
-        way.heal()
+        proxy.heal()
 
         theirs, ours = replicas.bindings("cut", FIRST), replicas.bindings("cut", SECOND)
         last_renewal = replicas.renewals(FIRST)[-1].seconds
@@ -171,10 +171,10 @@ def test_a_leader_whose_renewals_get_lost_stops_binding_before_another_begins(re
         assert "Traceback" not in log_of(leader) + log_of(standby)
 
 
-def test_while_the_api_server_is_frozen_nobody_leads_and_afterwards_one_does(replicas: Replicas) -> None:
+def test_no_replica_leads_while_the_api_server_is_frozen_and_one_leads_afterwards(replicas: Replicas) -> None:
     apiserver = replicas.audited.cluster.apiserver
     assert apiserver is not None
-    with replicas.leading(FIRST) as leader, replicas.start(SECOND) as standby:
+    with replicas.start_leader(FIRST) as leader, replicas.start(SECOND) as standby:
         with replicas.load("frozen", 120):
             apiserver.pause()
             try:
@@ -186,9 +186,9 @@ def test_while_the_api_server_is_frozen_nobody_leads_and_afterwards_one_does(rep
         assert "Traceback" not in log_of(leader) + log_of(standby)
 
 
-def with_unprovisioned_volume(case: Case) -> None:
-    """Make a pod whose volume is waited for, for ever, once a node is chosen."""
-    metadata = {"name": case.name, "labels": case.here()}
+def create_pod_with_unprovisioned_volume(case: Case) -> None:
+    """Create a pod whose claim is never provisioned, and wait until the operator has selected a node for it."""
+    metadata = {"name": case.name, "labels": case.labels()}
     late = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": metadata}
     spec = {
         "storageClassName": case.name,
@@ -197,7 +197,7 @@ def with_unprovisioned_volume(case: Case) -> None:
     }
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": case.name}}]
     case.cluster.apply(
-        {**late, "provisioner": "example.com/nobody", "volumeBindingMode": "WaitForFirstConsumer"},
+        {**late, "provisioner": "example.com/none", "volumeBindingMode": "WaitForFirstConsumer"},
         {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec},
         case.pod("waits", volumes=volumes),
     )
@@ -210,7 +210,7 @@ def log_of(replica: Component) -> str:
     return replica.log.read_text(encoding="utf-8")
 
 
-def told_of(replicas: Replicas, note: str) -> bool:
+def has_lease_event(replicas: Replicas, note: str) -> bool:
     events = replicas.case.reader.read(LEASE_EVENTS)["items"]
     return any(event["note"] == note and event["regarding"]["kind"] == "Lease" for event in events)
 

@@ -1,4 +1,4 @@
-"""What becomes of pods, good and bad, and what is told of them; seen with kubectl alone."""
+"""Placements, conditions and events of valid and unusual pods."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ TAKES_ALL_NODES = [{"operator": "Exists"}]
 
 
 def pinned(node_name: str) -> Manifest:
-    """Return the affinity that a DaemonSet's pod has to its node."""
+    """Return a node affinity like that of a DaemonSet's pod."""
     field = {"key": "metadata.name", "operator": "In", "values": [node_name]}
     terms = {"nodeSelectorTerms": [{"matchFields": [field]}]}
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
 
 
-def test_a_bound_pod_is_told_of_in_kube_schedulers_words(case: Case) -> None:
+def test_a_bound_pod_gets_kube_schedulers_event_and_condition(case: Case) -> None:
     case.cluster.apply(case.policy(), case.pod("p"))
-    node = case.bound("p")
-    assert case.told("p", "Scheduled") == f"Successfully assigned default/{case.name}-p to {node}"
+    node = case.wait_until_bound("p")
+    assert case.wait_for_event("p", "Scheduled") == f"Successfully assigned default/{case.name}-p to {node}"
     assert case.pod_conditions("p")["PodScheduled"]["status"] == "True"
     described = case.cluster.kubectl("describe", "pod", f"{case.name}-p").partition("Events:")[2]
     assert "Successfully assigned" in described
 
 
-def test_a_gated_pod_is_left_alone_until_its_gates_are_gone(case: Case) -> None:
-    case.live()
+def test_a_gated_pod_waits_until_its_gates_are_removed(case: Case) -> None:
+    case.make_live()
     case.cluster.apply(case.pod("gated", schedulingGates=[{"name": "moorage.dev/test"}]), case.pod("free"))
-    case.bound("free")
+    case.wait_until_bound("free")
     condition = case.pod_conditions("gated")["PodScheduled"]
     assert (condition["status"], condition["reason"]) == ("False", "SchedulingGated")
     assert case.notes("gated", "FailedScheduling") == []
     case.cluster.kubectl("patch", "pod", f"{case.name}-gated", "--patch", '{"spec": {"schedulingGates": null}}')
-    assert case.bound("gated")
+    assert case.wait_until_bound("gated")
 
 
-def test_absurd_pods_fit_nowhere_and_hold_nobody_up(case: Case, operator: Component) -> None:
+def test_absurd_requests_fit_no_node_and_delay_no_other_pod(case: Case, operator: Component) -> None:
     absurd = {
         "huge": {"cpu": "9223372036854775807", "memory": "8Ei"},
         "tiny": {"cpu": "1n", "memory": "1m"},
@@ -52,66 +52,68 @@ def test_absurd_pods_fit_nowhere_and_hold_nobody_up(case: Case, operator: Compon
     }
     case.cluster.apply(case.policy(), *(case.pod(name, requests=amounts) for name, amounts in absurd.items()))
     case.cluster.apply(case.pod("sane", requests={"cpu": "100m"}))
-    assert case.bound("sane")
-    assert case.bound("tiny")
-    assert "Insufficient cpu" in case.told("huge", "FailedScheduling")
-    assert "Insufficient example.com/flux-capacitors" in case.told("foreign", "FailedScheduling")
-    assert "Insufficient ephemeral-storage" in case.told("vast", "FailedScheduling")
+    assert case.wait_until_bound("sane")
+    assert case.wait_until_bound("tiny")
+    assert "Insufficient cpu" in case.wait_for_event("huge", "FailedScheduling")
+    assert "Insufficient example.com/flux-capacitors" in case.wait_for_event("foreign", "FailedScheduling")
+    assert "Insufficient ephemeral-storage" in case.wait_for_event("vast", "FailedScheduling")
     assert operator.endpoint.ready()
 
 
-def test_nodes_that_say_nothing_of_themselves_take_no_pods_and_do_no_harm(case: Case, operator: Component) -> None:
-    bare = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"{case.name}-bare", "labels": case.here()}}
+def test_nodes_without_resources_get_no_pods_and_affect_no_others(case: Case, operator: Component) -> None:
+    bare = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"{case.name}-bare", "labels": case.labels()}}
     case.cluster.apply(bare, case.node("zero", allocatable={"cpu": "0", "memory": "0", "pods": "0"}), case.policy())
     for name in ("bare", "zero"):
         case.cluster.apply(case.pod(name, affinity=pinned(f"{case.name}-{name}"), tolerations=TAKES_ALL_NODES))
-        assert "1 Too many pods" in case.told(name, "FailedScheduling")
+        assert "1 Too many pods" in case.wait_for_event(name, "FailedScheduling")
     case.cluster.apply(case.pod("p"))
-    assert not case.bound("p").startswith(case.name)
+    assert not case.wait_until_bound("p").startswith(case.name)
     assert operator.endpoint.ready()
 
 
-def test_a_node_that_shrinks_below_what_runs_on_it_gets_no_more(case: Case) -> None:
+def test_a_node_whose_allocatable_falls_below_its_usage_gets_no_more_pods(case: Case) -> None:
     case.cluster.apply(case.node("n", allocatable=ROOM), case.policy())
-    case.cluster.apply(case.pod("first", nodeSelector=case.here(), requests={"cpu": "3"}, tolerations=TAKES_ALL_NODES))
-    case.bound("first")
+    case.cluster.apply(
+        case.pod("first", nodeSelector=case.labels(), requests={"cpu": "3"}, tolerations=TAKES_ALL_NODES)
+    )
+    case.wait_until_bound("first")
     less = json.dumps({"status": {"allocatable": {"cpu": "1"}}})
     case.cluster.kubectl("patch", "node", f"{case.name}-n", "--subresource=status", f"--patch={less}")
-    second = case.pod("second", nodeSelector=case.here(), requests={"cpu": "1m"}, tolerations=TAKES_ALL_NODES)
+    second = case.pod("second", nodeSelector=case.labels(), requests={"cpu": "1m"}, tolerations=TAKES_ALL_NODES)
     case.cluster.apply(second)
-    assert "1 Insufficient cpu" in case.told("second", "FailedScheduling")
+    assert "1 Insufficient cpu" in case.wait_for_event("second", "FailedScheduling")
 
 
 def test_a_pod_that_is_being_deleted_is_not_bound(case: Case) -> None:
-    case.cluster.apply(case.policy(paused=True), case.pod("going", metadata=kept_by_finalizer(case, "going")))
-    case.told("going", "SchedulingPaused")
+    case.cluster.apply(case.policy(paused=True), case.pod("going", metadata=metadata_with_finalizer(case, "going")))
+    case.wait_for_event("going", "SchedulingPaused")
     case.cluster.kubectl("delete", "pod", f"{case.name}-going", "--wait=false")
-    case.live()
+    case.make_live()
     case.cluster.apply(case.pod("staying"))
-    case.bound("staying")
+    case.wait_until_bound("staying")
     assert not case.node_of("going")
-    let_go(case, "going")
+    remove_finalizer(case, "going")
 
 
-def test_the_pod_of_a_deleted_node_comes_anew_to_another(case: Case) -> None:
-    """A pod keeps its name but is another one: nothing known of the first may be used for the second."""
-    case.live()
+def test_a_recreated_pod_of_a_deleted_node_is_bound_to_another_node(case: Case) -> None:
+    """The new pod has the same name but another uid, so it must not use state of the first."""
+    case.make_live()
     case.cluster.apply(case.node("n", allocatable=ROOM))
-    case.cluster.apply(case.pod("p", nodeSelector=case.here(), tolerations=TAKES_ALL_NODES))
-    assert case.bound("p") == f"{case.name}-n"
+    case.cluster.apply(case.pod("p", nodeSelector=case.labels(), tolerations=TAKES_ALL_NODES))
+    assert case.wait_until_bound("p") == f"{case.name}-n"
     case.cluster.kubectl("delete", "node", f"{case.name}-n")
     case.cluster.kubectl("delete", "pod", f"{case.name}-p", "--force", "--grace-period=0")
     case.cluster.apply(case.pod("p"))
-    assert case.bound("p") != f"{case.name}-n"
+    assert case.wait_until_bound("p") != f"{case.name}-n"
 
 
 def test_preemption_makes_room_for_pods_of_higher_priority(case: Case) -> None:
     case.cluster.apply(case.node("n", allocatable=ROOM), case.policy())
-    case.cluster.apply(here(case, "low", cpu="3", metadata=kept_by_finalizer(case, "low")))
-    case.bound("low")
-    case.cluster.apply(here(case, "high", cpu="3", priorityClassName="system-cluster-critical"))
+    case.cluster.apply(on_own_node(case, "low", cpu="3", metadata=metadata_with_finalizer(case, "low")))
+    case.wait_until_bound("low")
+    case.cluster.apply(on_own_node(case, "high", cpu="3", priorityClassName="system-cluster-critical"))
 
-    def gives_way() -> None:
+    def victim_is_preempted() -> None:
         victim, preemptor = case.get_pod("low"), case.get_pod("high")
         condition = case.conditions(victim)["DisruptionTarget"]
         assert (condition["status"], condition["reason"]) == ("True", "PreemptionByScheduler")
@@ -119,67 +121,67 @@ def test_preemption_makes_room_for_pods_of_higher_priority(case: Case) -> None:
         assert preemptor["status"]["nominatedNodeName"] == f"{case.name}-n"
         assert "nodeName" not in preemptor["spec"]
 
-    eventually(gives_way, SOON_SECONDS)
-    assert case.told("low", "Preempted").startswith("Preempted by pod ")
-    case.cluster.apply(here(case, "late", cpu="3"))
-    assert "1 Insufficient cpu" in case.told("late", "FailedScheduling")
-    let_go(case, "low")
-    assert case.bound("high") == f"{case.name}-n"
+    eventually(victim_is_preempted, SOON_SECONDS)
+    assert case.wait_for_event("low", "Preempted").startswith("Preempted by pod ")
+    case.cluster.apply(on_own_node(case, "late", cpu="3"))
+    assert "1 Insufficient cpu" in case.wait_for_event("late", "FailedScheduling")
+    remove_finalizer(case, "low")
+    assert case.wait_until_bound("high") == f"{case.name}-n"
     assert not case.node_of("late")
 
 
-def test_a_policy_without_preemption_evicts_nobody(case: Case) -> None:
+def test_a_policy_without_preemption_evicts_no_pod(case: Case) -> None:
     case.cluster.apply(case.node("n", allocatable=ROOM), case.policy(preemption={"enabled": False}))
-    case.cluster.apply(here(case, "low", cpu="3"))
-    case.bound("low")
-    case.cluster.apply(here(case, "high", cpu="3", priorityClassName="system-cluster-critical"))
-    case.told("high", "FailedScheduling")
+    case.cluster.apply(on_own_node(case, "low", cpu="3"))
+    case.wait_until_bound("low")
+    case.cluster.apply(on_own_node(case, "high", cpu="3", priorityClassName="system-cluster-critical"))
+    case.wait_for_event("high", "FailedScheduling")
     assert "deletionTimestamp" not in case.get_pod("low")["metadata"]
     assert "nominatedNodeName" not in case.get_pod("high")["status"]
 
 
-def here(case: Case, suffix: str, *, cpu: str, metadata: Manifest | None = None, **spec: Any) -> Manifest:
-    """Make a pod for the case's own node."""
+def on_own_node(case: Case, suffix: str, *, cpu: str, metadata: Manifest | None = None, **spec: Any) -> Manifest:
+    """Return a pod for the case's own node."""
     return case.pod(
         suffix,
         metadata=metadata,
         requests={"cpu": cpu},
-        nodeSelector=case.here(),
+        nodeSelector=case.labels(),
         tolerations=TAKES_ALL_NODES,
         **spec,
     )
 
 
-def kept_by_finalizer(case: Case, suffix: str) -> Manifest:
-    """Return metadata of a pod that stays after its deletion until `let_go`."""
+def metadata_with_finalizer(case: Case, suffix: str) -> Manifest:
+    """Return metadata of a pod that is kept after its deletion until `remove_finalizer`."""
     return {**case.pod(suffix)["metadata"], "finalizers": [FINALIZER]}
 
 
-def let_go(case: Case, suffix: str) -> None:
-    """Let a pod go that a finalizer keeps, as its kubelet would after it has ended."""
+def remove_finalizer(case: Case, suffix: str) -> None:
+    """Remove a deleted pod that a finalizer keeps, as its kubelet does after the pod ends."""
     name = f"{case.name}-{suffix}"
     case.cluster.kubectl("patch", "pod", name, "--type=merge", '--patch={"metadata": {"finalizers": null}}')
     case.cluster.kubectl("delete", "pod", name, "--force", "--grace-period=0", "--ignore-not-found")
 
 
 class TestBesideKubeScheduler:
-    """The same pods for moorage and for kube-scheduler: both must tell the same of them."""
+    """The same pods for moorage and for kube-scheduler: their conditions and events must be equal."""
 
     @pytest.mark.parametrize(
         "nodes_only", [pytest.param("kube-apiserver", marks=pytest.mark.controlplane)], indirect=True, scope="session"
     )
-    def test_what_is_told_of_pods_is_the_same_word_for_word(self, case: Case) -> None:
+    def test_conditions_and_events_are_equal_word_for_word(self, case: Case) -> None:
         control_plane = case.cluster.control_plane
         assert control_plane is not None
-        case.live()
+        case.make_live()
         case.cluster.apply(
             *(case.pod(f"{name}-ours", **spec) for name, spec in TROUBLES.items()),
             *(case.pod(f"{name}-theirs", **spec, schedulerName="default-scheduler") for name, spec in TROUBLES.items()),
         )
         with control_plane.start_scheduler():
-            eventually(lambda: told_by_name(case, "theirs").keys() == TROUBLES.keys())
-        eventually(lambda: told_by_name(case, "ours").keys() == TROUBLES.keys())
-        assert told_by_name(case, "ours") == told_by_name(case, "theirs")
+            eventually(lambda: outcomes_by_name(case, "theirs").keys() == TROUBLES.keys())
+        eventually(lambda: outcomes_by_name(case, "ours").keys() == TROUBLES.keys())
+        assert outcomes_by_name(case, "ours") == outcomes_by_name(case, "theirs")
 
 
 AWAY: Manifest = {
@@ -223,17 +225,17 @@ TROUBLES: dict[str, dict[str, Any]] = {
 }
 
 
-def told_by_name(case: Case, suffix: str) -> dict[str, dict[str, Any]]:
-    """Return what conditions and events tell of the case's pods with that suffix, once both do, by trouble."""
-    told: dict[str, dict[str, Any]] = {}
+def outcomes_by_name(case: Case, suffix: str) -> dict[str, dict[str, Any]]:
+    """Return condition and first event of each pod with this suffix, by trouble; skip pods that lack one of them."""
+    outcomes: dict[str, dict[str, Any]] = {}
     events = case.events()
     for pod in case.pods():
         name = pod["metadata"]["name"].removeprefix(f"{case.name}-")
         condition = case.conditions(pod).get("PodScheduled")
         notes = [event for event in events if event["regarding"].get("uid") == pod["metadata"]["uid"]]
         if name.endswith(f"-{suffix}") and condition and notes:
-            told[name.removesuffix(f"-{suffix}")] = {
+            outcomes[name.removesuffix(f"-{suffix}")] = {
                 "condition": {key: condition.get(key) for key in ("status", "reason", "message", "observedGeneration")},
                 "event": {key: notes[0].get(key) for key in ("type", "reason", "action", "note")},
             }
-    return told
+    return outcomes

@@ -1,4 +1,4 @@
-"""What an operator serves: beyond loopback by HTTPS, to whom the API server lets; metrics are kube-scheduler's."""
+"""The operator's endpoints: HTTPS and authorization beyond loopback, and kube-scheduler's metrics."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 clientConnection: {qps: 100, burst: 100}
 """
-CLAIMED = {
+REQUIRED = {
     "scheduler_schedule_attempts",
     "scheduler_scheduling_attempt_duration_seconds",
     "scheduler_scheduling_algorithm_duration_seconds",
@@ -43,11 +43,14 @@ CLAIMED = {
     "rest_client_request_duration_seconds",
     "rest_client_rate_limiter_duration_seconds",
 }
-"""kube-scheduler's metrics that moorage certainly has, without `_total`; all that bear its prefixes are compared."""
+"""Metrics of kube-scheduler that moorage must have, without `_total`.
+
+The test compares every metric with one of kube-scheduler's prefixes.
+"""
 
 
 class Family(NamedTuple):
-    """What dashboards rely on."""
+    """The properties of a metric that dashboards use."""
 
     kind: str
     labels: frozenset[str]
@@ -68,7 +71,7 @@ def case(audited: Audited, case_numbers: Iterator[int]) -> Iterator[Case]:
 
 
 def serving(audited: Audited, directory: Path, address: str, *flags: str, scheme: str = "https") -> Component:
-    """Prepare an operator with a certificate of the test's."""
+    """Return an operator, not started yet, with a certificate of the test."""
     certificate, config = directory / "serving.pem", directory / "config.yaml"
     certificate.write_bytes(self_signed(["127.0.0.1"], datetime.now(UTC)))
     config.write_text(LIMITS, encoding="utf-8")
@@ -90,7 +93,7 @@ def token_of(audited: Audited, account: str) -> str:
     return audited.cluster.kubectl("create", "token", account).strip()
 
 
-def test_beyond_loopback_only_health_is_for_everybody(audited: Audited, secured: Component) -> None:
+def test_beyond_loopback_only_health_probes_need_no_authorization(audited: Audited, secured: Component) -> None:
     endpoint = secured.endpoint
     stranger, scraper = token_of(audited, "stranger"), token_of(audited, "scraper")
     paths = ("--verb=get", "--non-resource-url=/metrics", "--non-resource-url=/configz")
@@ -110,16 +113,16 @@ def test_beyond_loopback_only_health_is_for_everybody(audited: Audited, secured:
     assert status(endpoint, "/debug/cache", audited.control_plane.token) == HTTPStatus.OK
 
 
-def test_where_it_is_asked_for_it_is_plain_http(audited: Audited, tmp_path: Path) -> None:
+def test_serve_plain_http_serves_metrics_without_tls(audited: Audited, tmp_path: Path) -> None:
     with started(serving(audited, tmp_path, EVERYWHERE, "--serve-plain-http", scheme="http")) as operator:
         assert "rest_client_requests_total" in operator.endpoint.read("/metrics")
 
 
-def test_it_answers_what_it_knows_and_how_it_is(audited: Audited, secured: Component, case: Case) -> None:
+def test_endpoints_show_readiness_profiles_and_cache(audited: Audited, secured: Component, case: Case) -> None:
     endpoint = replace(secured.endpoint, token=audited.control_plane.token)
-    case.live()
+    case.make_live()
     case.cluster.apply(case.pod("p"))
-    case.bound("p")
+    case.wait_until_bound("p")
 
     ready = endpoint.read("/readyz?verbose").splitlines()
     checks = ("ping", "scheduling-loop", "leader-election", "informers", "policies")
@@ -133,10 +136,10 @@ def test_it_answers_what_it_knows_and_how_it_is(audited: Audited, secured: Compo
     assert max(cache["secondsSinceHeard"].values()) < 120
 
 
-def test_metrics_are_kube_schedulers_by_name_type_labels_and_buckets(
+def test_metrics_match_kube_schedulers_names_types_labels_and_buckets(
     audited: Audited, secured: Component, case: Case
 ) -> None:
-    case.live()
+    case.make_live()
     ours, theirs = (case.name, "default-scheduler")
     case.cluster.apply(*(case.pod(f"fits-{n}", schedulerName=name) for n, name in enumerate((ours, theirs))))
     large = {"cpu": "500"}
@@ -145,14 +148,14 @@ def test_metrics_are_kube_schedulers_by_name_type_labels_and_buckets(
     )
     with audited.control_plane.start_scheduler() as scheduler:
         for number in range(2):
-            assert case.bound(f"fits-{number}")
-            case.told(f"big-{number}", "FailedScheduling")
+            assert case.wait_until_bound(f"fits-{number}")
+            case.wait_for_event(f"big-{number}", "FailedScheduling")
         wanted = families(scheduler.endpoint.read("/metrics"))
     endpoint = replace(secured.endpoint, token=audited.control_plane.token)
     text = endpoint.read("/metrics")
     found = families(text)
 
-    assert CLAIMED - found.keys() == set()
+    assert REQUIRED - found.keys() == set()
     like_theirs = {name for name in found if name.startswith(("scheduler_", "rest_client_"))}
     assert {name: found[name] for name in like_theirs} == {name: wanted.get(name) for name in like_theirs}
     for result in ("scheduled", "unschedulable"):

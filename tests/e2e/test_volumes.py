@@ -1,4 +1,4 @@
-"""Pods with claims on a real API server, beside Kubernetes' own volume controller; the provisioner is the test."""
+"""Pods with claims on a real API server with Kubernetes' own volume controller. The test acts as the provisioner."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 ROOM = {"cpu": "4", "memory": "16Gi", "pods": "110"}
 SOON = 60.0
-"""Seconds for what the volume controller does, and for a backoff."""
+"""The limit in seconds for the volume controller's work and a backoff."""
 CONTROLLERS = (
     "persistentvolume-binder-controller",
     "persistentvolumeclaim-protection-controller",
@@ -26,9 +26,9 @@ CONTROLLERS = (
 
 
 class Scene:
-    """A case with two nodes, `a` and `b`, and storage classes whose volumes wait for their first pod.
+    """A case with two nodes, `a` and `b`, and two storage classes with WaitForFirstConsumer.
 
-    Volumes of class `late` are provisioned, by the test; those of class `local` are there, or they are not.
+    The test provisions the volumes of the class `late`. Volumes of the class `local` exist before their claims bind.
     """
 
     def __init__(self, case: Case) -> None:
@@ -49,9 +49,9 @@ class Scene:
         return f"{self.case.name}-{suffix}"
 
     def pod(self, suffix: str, claim: str, **spec: Any) -> Manifest:
-        """Make a pod with a claim, for the case's own nodes."""
+        """Return a pod with a claim, for the case's own nodes."""
         volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": self.node(claim)}}]
-        return self.case.pod(suffix, volumes=volumes, **{"nodeSelector": self.case.here(), **spec})
+        return self.case.pod(suffix, volumes=volumes, **{"nodeSelector": self.case.labels(), **spec})
 
     def claim(self, suffix: str, *, annotations: Manifest | None = None, **spec: Any) -> Manifest:
         made = self._object("v1", "PersistentVolumeClaim", suffix)
@@ -64,7 +64,7 @@ class Scene:
         return {**made, "spec": {**usual, **spec}}
 
     def volume(self, suffix: str, node: str, **spec: Any) -> Manifest:
-        """Make a volume that is on a node."""
+        """Return a volume that only one node can use."""
         expression = {"key": "kubernetes.io/hostname", "operator": "In", "values": [self.node(node)]}
         usual = {
             "storageClassName": self.node("late"),
@@ -76,13 +76,13 @@ class Scene:
         return {**self._object("v1", "PersistentVolume", suffix), "spec": {**usual, **spec}}
 
     def provision(self, claim: str, node: str) -> None:
-        """Do what a provisioner does: make a volume for a claim, where its node was selected."""
+        """Create a volume for a claim on its selected node, as a provisioner does."""
         uid = self.get_claim(claim)["metadata"]["uid"]
         reference = {"namespace": "default", "name": self.node(claim), "uid": uid}
         self.case.cluster.apply(self.volume(f"for-{claim}", node, claimRef=reference))
 
-    def bound_pair(self, suffix: str, node: str, mode: str, **source: Any) -> None:
-        """Make a claim and its volume, bound to each other."""
+    def create_bound_pair(self, suffix: str, node: str, mode: str, **source: Any) -> None:
+        """Create a claim and a volume, and wait until they are bound to each other."""
         name, modes = self.node(suffix), [mode]
         reference = {"namespace": "default", "name": name}
         self.case.cluster.apply(
@@ -110,29 +110,29 @@ def volume_controller(audited: Audited) -> Iterator[None]:
 
 
 @pytest.fixture
-def scene(attended_case: Case, volume_controller: None) -> Iterator[Scene]:
+def scene(case_with_operator: Case, volume_controller: None) -> Iterator[Scene]:
     del volume_controller
-    case = attended_case
+    case = case_with_operator
     yield Scene(case)
     case.cluster.kubectl("delete", "pods", f"--selector={LABEL}={case.name}", "--force", "--grace-period=0")
     kinds = "persistentvolumeclaims,persistentvolumes,storageclasses,csinodes"
     case.cluster.kubectl("delete", kinds, f"--selector={LABEL}={case.name}", "--wait=false")
 
 
-def test_a_pod_goes_where_a_volume_is_for_its_claim_and_they_are_bound_first(scene: Scene) -> None:
+def test_a_pod_is_bound_to_the_node_of_its_volume_after_the_claim(scene: Scene) -> None:
     case = scene.case
-    case.live()
+    case.make_live()
     local: dict[str, Any] = {"storageClassName": scene.node("local")}
     case.cluster.apply(scene.volume("disk", "b", **local), scene.claim("data", **local), scene.pod("p", "data"))
 
-    assert case.bound("p", SOON) == scene.node("b")
+    assert case.wait_until_bound("p", SOON) == scene.node("b")
     claim = scene.get_claim("data")
     assert (claim["spec"]["volumeName"], claim["status"]["phase"]) == (scene.node("disk"), "Bound")
 
 
-def test_a_claim_is_provisioned_on_the_node_that_was_selected_and_the_pod_waits_for_it(scene: Scene) -> None:
+def test_a_pod_waits_until_its_claim_is_provisioned_on_the_selected_node(scene: Scene) -> None:
     case = scene.case
-    case.live()
+    case.make_live()
     case.cluster.apply(
         scene.claim("data"), scene.pod("p", "data", nodeSelector={"kubernetes.io/hostname": scene.node("a")})
     )
@@ -140,39 +140,39 @@ def test_a_claim_is_provisioned_on_the_node_that_was_selected_and_the_pod_waits_
     eventually(lambda: scene.selected_node("data") == scene.node("a"))
     assert not case.node_of("p")
     scene.provision("data", "a")
-    assert case.bound("p", SOON) == scene.node("a")
+    assert case.wait_until_bound("p", SOON) == scene.node("a")
 
 
-def test_a_pod_whose_volume_takes_longer_than_the_bind_timeout_says_so_and_is_tried_again(scene: Scene) -> None:
+def test_a_pod_is_retried_with_an_event_when_its_volume_exceeds_the_bind_timeout(scene: Scene) -> None:
     case = scene.case
     quick = [{"name": "VolumeBinding", "args": {"bindTimeoutSeconds": 2}}]
-    case.live(pluginConfig=quick, backoff={"initialSeconds": 1, "maxSeconds": 1})
+    case.make_live(pluginConfig=quick, backoff={"initialSeconds": 1, "maxSeconds": 1})
     case.cluster.apply(scene.claim("data"), scene.pod("p", "data"), case.pod("other"))
 
-    assert case.bound("other")
-    note = case.told("p", "FailedScheduling", seconds=SOON)
+    assert case.wait_until_bound("other")
+    note = case.wait_for_event("p", "FailedScheduling", seconds=SOON)
     assert f"binding volumes: not all are bound after 2 s: claim default/{scene.node('data')}" in note
     scene.provision("data", scene.selected_node("data").removeprefix(f"{case.name}-"))
-    assert case.bound("p", SOON) == scene.selected_node("data")
+    assert case.wait_until_bound("p", SOON) == scene.selected_node("data")
 
 
-def test_a_claim_and_a_volume_that_are_missing_hold_their_pod_until_they_come(scene: Scene) -> None:
+def test_a_pod_waits_for_its_missing_claim_and_volume(scene: Scene) -> None:
     case = scene.case
-    case.live()
+    case.make_live()
     case.cluster.apply(scene.pod("p", "data"))
 
-    assert f'persistentvolumeclaim "{scene.node("data")}" not found' in case.told("p", "FailedScheduling")
+    assert f'persistentvolumeclaim "{scene.node("data")}" not found' in case.wait_for_event("p", "FailedScheduling")
     local: dict[str, Any] = {"storageClassName": scene.node("local")}
     case.cluster.apply(scene.claim("data", **local))
     words = "2 node(s) didn't find available persistent volumes to bind"
     eventually(lambda: words in case.pod_conditions("p")["PodScheduled"]["message"], SOON)
     case.cluster.apply(scene.volume("disk", "a", **local))
-    assert case.bound("p", SOON) == scene.node("a")
+    assert case.wait_until_bound("p", SOON) == scene.node("a")
 
 
-def test_a_claim_that_is_deleted_while_it_is_provisioned_is_named(scene: Scene) -> None:
+def test_the_event_names_a_claim_that_is_deleted_during_provisioning(scene: Scene) -> None:
     case = scene.case
-    case.live()
+    case.make_live()
     case.cluster.apply(scene.claim("data"), scene.pod("p", "data"))
     eventually(lambda: bool(scene.selected_node("data")))
     case.cluster.kubectl("delete", "pvc", scene.node("data"), "--wait=false")
@@ -187,48 +187,48 @@ def test_a_claim_that_is_deleted_while_it_is_provisioned_is_named(scene: Scene) 
     assert not case.node_of("p")
 
 
-def test_a_node_takes_no_more_volumes_of_a_driver_than_it_can_attach(scene: Scene) -> None:
+def test_a_node_gets_no_more_volumes_than_its_csi_limit(scene: Scene) -> None:
     case = scene.case
-    case.live()
+    case.make_live()
     driver = "csi.example.com"
     limits = [{"name": driver, "nodeID": "a", "topologyKeys": [], "allocatable": {"count": 1}}]
     csi_node = scene._object("storage.k8s.io/v1", "CSINode", "a")
     case.cluster.apply({**csi_node, "spec": {"drivers": limits}})
     for name in ("first", "second"):
-        scene.bound_pair(name, "a", "ReadWriteOnce", local=None, csi={"driver": driver, "volumeHandle": name})
+        scene.create_bound_pair(name, "a", "ReadWriteOnce", local=None, csi={"driver": driver, "volumeHandle": name})
 
     case.cluster.apply(scene.pod("first", "first"))
-    assert case.bound("first", SOON) == scene.node("a")
+    assert case.wait_until_bound("first", SOON) == scene.node("a")
     case.cluster.apply(scene.pod("second", "second"))
-    assert "1 node(s) exceed max volume count" in case.told("second", "FailedScheduling", seconds=SOON)
+    assert "1 node(s) exceed max volume count" in case.wait_for_event("second", "FailedScheduling", seconds=SOON)
     case.cluster.kubectl("delete", "pod", f"{case.name}-first", "--force", "--grace-period=0")
-    assert case.bound("second", SOON) == scene.node("a")
+    assert case.wait_until_bound("second", SOON) == scene.node("a")
 
 
-def test_a_claim_for_one_pod_is_not_given_to_a_second(scene: Scene) -> None:
+def test_a_read_write_once_pod_claim_admits_one_pod_at_a_time(scene: Scene) -> None:
     case = scene.case
-    case.live()
-    scene.bound_pair(
+    case.make_live()
+    scene.create_bound_pair(
         "single", "a", "ReadWriteOncePod", local=None, csi={"driver": "csi.example.com", "volumeHandle": "s"}
     )
     case.cluster.apply(scene.pod("holder", "single"))
-    assert case.bound("holder", SOON) == scene.node("a")
+    assert case.wait_until_bound("holder", SOON) == scene.node("a")
     case.cluster.apply(scene.pod("waiter", "single"))
 
     words = "2 node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use"
-    assert words in case.told("waiter", "FailedScheduling", seconds=SOON)
+    assert words in case.wait_for_event("waiter", "FailedScheduling", seconds=SOON)
     case.cluster.kubectl("delete", "pod", f"{case.name}-holder", "--force", "--grace-period=0")
-    assert case.bound("waiter", SOON) == scene.node("a")
+    assert case.wait_until_bound("waiter", SOON) == scene.node("a")
 
 
-def test_a_claim_that_waits_on_a_node_that_is_gone_is_freed(scene: Scene) -> None:
+def test_a_claim_whose_selected_node_is_gone_gets_another_node(scene: Scene) -> None:
     case = scene.case
-    case.live()
+    case.make_live()
     case.cluster.apply(scene.claim("data", annotations={SELECTED_NODE: "gone"}), scene.pod("p", "data"))
 
     eventually(lambda: scene.selected_node("data") in {scene.node("a"), scene.node("b")}, SOON)
-    told = [event for event in case.events() if event["reason"] == "SelectedNodeGone"]
-    assert [event["regarding"]["name"] for event in told] == [scene.node("data")]
-    assert "Node gone, which was selected for the claim's volume, is gone" in told[0]["note"]
+    events = [event for event in case.events() if event["reason"] == "SelectedNodeGone"]
+    assert [event["regarding"]["name"] for event in events] == [scene.node("data")]
+    assert "Node gone, which was selected for the claim's volume, is gone" in events[0]["note"]
     scene.provision("data", scene.selected_node("data").removeprefix(f"{case.name}-"))
-    assert case.bound("p", SOON)
+    assert case.wait_until_bound("p", SOON)

@@ -1,4 +1,4 @@
-"""The examples that need more than nodes: a running extender, budgets that are counted, a volume controller."""
+"""The examples that need an extender, the status of a disruption budget, or a volume controller."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ on_a_real_cluster = pytest.mark.parametrize(
 
 
 class Workload:
-    """An example that is applied file by file, and taken away again at the end."""
+    """An example that the test applies file by file, and removes at the end."""
 
     def __init__(self, cluster: Cluster, name: str) -> None:
         self.cluster, self.folder = cluster, EXAMPLES / name
@@ -60,7 +60,7 @@ def of_example(name: str) -> pytest.MarkDecorator:
 
 
 @of_example("08-extender")
-def test_the_extender_decides_for_pods_that_ask_for_what_it_manages(workload: Workload) -> None:
+def test_pods_with_the_managed_resource_run_on_the_extenders_nodes(workload: Workload) -> None:
     cluster = workload.cluster
     port = cluster.ports.take()
     command = [sys.executable, str(workload.folder / "extender.py"), str(port)]
@@ -75,16 +75,16 @@ def test_the_extender_decides_for_pods_that_ask_for_what_it_manages(workload: Wo
 
 @of_example("09-preemption")
 @on_the_sandbox
-def test_an_urgent_pod_makes_room_and_the_budget_holds(workload: Workload) -> None:
+def test_preemption_stops_when_the_budget_is_used_up(workload: Workload) -> None:
     workload.apply("policy.yaml")
     workload.apply("workload.yaml")
     fillers = [f"filler-{number}" for number in (1, 2, 3)]
     workload.wait_for(*fillers)
 
-    def counted() -> bool:
+    def budget_allows_one() -> bool:
         return bool(workload.cluster.get("poddisruptionbudget", "filler")["status"].get("disruptionsAllowed") == 1)
 
-    eventually(counted)
+    eventually(budget_allows_one)
     workload.apply("urgent.yaml")
     eventually(lambda: any(map(workload.node_of, ("urgent-1", "urgent-2"))))
     left = [pod["metadata"]["name"] for pod in workload.cluster.items("pods", "--selector=app=filler")]
@@ -94,7 +94,7 @@ def test_an_urgent_pod_makes_room_and_the_budget_holds(workload: Workload) -> No
 
 @of_example("10-volumes")
 @on_a_real_cluster
-def test_a_pod_goes_where_its_volume_is(workload: Workload) -> None:
+def test_a_pod_runs_on_the_node_of_its_volume(workload: Workload) -> None:
     control_plane = workload.cluster.control_plane
     assert control_plane is not None
     with control_plane.start_controller_manager(["persistentvolume-binder-controller"]):

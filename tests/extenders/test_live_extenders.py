@@ -56,10 +56,10 @@ def test_an_extender_filters_and_scores_nodes(world: Case, extender: FakeExtende
     extender.verdicts = {first: "is not mine"}
     extender.scores = {third: 10, second: 1}
     ranking = {"prioritizeVerb": "prioritize", "weight": 100}
-    case.live(extenders=[entry(extender, nodeCacheCapable=names_only, **ranking)])
+    case.make_live(extenders=[entry(extender, nodeCacheCapable=names_only, **ranking)])
     case.cluster.apply(case.pod("p"))
 
-    assert case.bound("p", SOON) == third
+    assert case.wait_until_bound("p", SOON) == third
     question = extender.asked[0].body
     assert (question["NodeNames"] is None, question["Nodes"] is None) == (not names_only, names_only)
     assert question["Pod"]["spec"]["schedulerName"] == case.name
@@ -68,28 +68,30 @@ def test_an_extender_filters_and_scores_nodes(world: Case, extender: FakeExtende
 def test_an_extenders_reason_is_in_the_pods_event(world: Case, extender: FakeExtender) -> None:
     case = case_called(world, "refuses")
     extender.unresolvable = dict.fromkeys(nodes_of(case), "no licence left")
-    case.live(extenders=[entry(extender, nodeCacheCapable=True)])
+    case.make_live(extenders=[entry(extender, nodeCacheCapable=True)])
     case.cluster.apply(case.pod("p"))
 
-    assert case.told("p", "FailedScheduling", seconds=SOON).startswith("0/4 nodes are available: 4 no licence left.")
+    assert case.wait_for_event("p", "FailedScheduling", seconds=SOON).startswith(
+        "0/4 nodes are available: 4 no licence left."
+    )
 
 
 def test_a_hanging_extender_degrades_its_policy_but_delays_no_other(world: Case, extender: FakeExtender) -> None:
     case, other = case_called(world, "hangs"), case_called(world, "healthy")
     extender.misbehave = extender.never
-    case.live(extenders=[entry(extender)], backoff={"initialSeconds": 1, "maxSeconds": 1})
-    other.live()
+    case.make_live(extenders=[entry(extender)], backoff={"initialSeconds": 1, "maxSeconds": 1})
+    other.make_live()
     case.cluster.apply(*(case.pod(f"p{number}") for number in range(30)), other.pod("p"))
 
-    assert other.bound("p")
-    assert f"extender {extender.url}/filter: it gave no answer within 1 s" in case.told(
+    assert other.wait_until_bound("p")
+    assert f"extender {extender.url}/filter: it gave no answer within 1 s" in case.wait_for_event(
         "p0", "FailedScheduling", seconds=SOON
     )
     eventually(lambda: case.policy_conditions()["Degraded"]["reason"] == "ExtenderFailing", SOON)
     assert extender.url in case.policy_conditions()["Degraded"]["message"]
 
     extender.misbehave = None
-    assert case.bound("p0", 2 * SOON)
+    assert case.wait_until_bound("p0", 2 * SOON)
     eventually(lambda: case.policy_conditions()["Degraded"]["status"] == "False", SOON)
 
 
@@ -98,12 +100,14 @@ def test_an_invalid_answer_is_in_the_pods_event_and_an_ignorable_extender_is_ski
 ) -> None:
     strict, lenient = case_called(world, "strict"), case_called(world, "lenient")
     extender.misbehave = answering({"NodeNames": ["nowhere"]})
-    strict.live(extenders=[entry(extender, nodeCacheCapable=True)])
-    lenient.live(extenders=[entry(extender, nodeCacheCapable=True, ignorable=True)])
+    strict.make_live(extenders=[entry(extender, nodeCacheCapable=True)])
+    lenient.make_live(extenders=[entry(extender, nodeCacheCapable=True, ignorable=True)])
     strict.cluster.apply(strict.pod("p"), lenient.pod("p"))
 
-    assert lenient.bound("p", SOON)
-    assert "it keeps node 'nowhere', which it was not asked about" in strict.told("p", "FailedScheduling", seconds=SOON)
+    assert lenient.wait_until_bound("p", SOON)
+    assert "it keeps node 'nowhere', which it was not asked about" in strict.wait_for_event(
+        "p", "FailedScheduling", seconds=SOON
+    )
     condition = strict.pod_conditions("p")["PodScheduled"]
     assert (condition["status"], condition["reason"]) == ("False", "SchedulerError")
 
