@@ -151,9 +151,9 @@ def test_score_agrees_with_looking_at_each_node(labels: list[dict[str, str]], as
     assert found == {f"n{index}": score(each) for index, each in enumerate(labels)}
 
 
-def test_a_label_that_names_no_class_is_remarked_upon() -> None:
+def test_a_label_that_names_no_class_gets_a_warning() -> None:
     assert lifecycle({}).pod_warnings(pod(labels={"lifecycle-preference": "Spot"})) == ()
-    (remark,) = lifecycle({}).pod_warnings(pod(labels={"lifecycle-preference": "spto"}))
-    assert remark == (
-        "label lifecycle-preference=spto names no lifecycle and is passed over; write spot, on-demand or reserved"
+    (warning,) = lifecycle({}).pod_warnings(pod(labels={"lifecycle-preference": "spto"}))
+    assert warning == (
+        "label lifecycle-preference=spto names no lifecycle and is ignored; set it to spot, on-demand or reserved"
     )

@@ -1,1 +1,1 @@
-"""The scheduling plugins, one file each. The registry finds every plugin class below this package."""
+"""The scheduling plugins, one file each. The registry finds each plugin class below this package."""

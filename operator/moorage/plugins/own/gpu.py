@@ -1,7 +1,7 @@
-"""Gpu: nodes with GPUs are for pods that ask for them, and these fill or spread over them.
+"""Gpu: keeps pods that request no GPU off GPU nodes, and packs or spreads the pods that request one.
 
-What counts as free is what is allocatable less what is requested. A score of 0 keeps no pod off a node; that is what
-NodeResourcesFit is for, and the filter here for pods that ask for no GPU.
+Free GPUs are the allocatable ones less the requested ones. A score of 0 does not reject a node: NodeResourcesFit
+rejects nodes without enough free GPUs, and the filter here rejects GPU nodes for pods that request no GPU.
 """
 
 from __future__ import annotations
@@ -25,26 +25,27 @@ if TYPE_CHECKING:
     from moorage.model.pods.pod import Pod
 
 PRODUCT_LABEL = "nvidia.com/gpu.product"
-"""The label by which NVIDIA's feature discovery names a node's GPU model."""
+"""The node label in which NVIDIA's GPU feature discovery writes the GPU model."""
 REASON = "node(s) had GPUs that the pod does not ask for"
 
 SCORE_AVOIDED = 1 * TABLE_UNIT
-"""A pod without GPU request on a node with GPUs."""
+"""The score of GPU nodes for a pod that requests no GPU, with `podsWithoutGpu: Avoid`."""
 SCORE_NEUTRAL = 5 * TABLE_UNIT
-"""The same pod elsewhere, and the least for a pod that asks on a node that can serve it."""
+"""The score of other nodes for such a pod, and the lowest score of a node with enough free GPUs for a pod that requests
+some."""
 
 
 @dataclass(frozen=True, slots=True)
 class _GpuNodes:
-    """What the cluster's nodes have."""
+    """The GPUs of the cluster's nodes."""
 
     has_gpus: BoolArray
     model_scores: IntArray
-    """What the policy's table gives for each node's GPU model, 0..MAX_NODE_SCORE; -1 where it has no row."""
+    """The score of each node's GPU model in the policy's table, 0..MAX_NODE_SCORE; -1 for models without a row."""
 
 
 class Gpu(PolicyPlugin, FilterPlugin[None], ScorePlugin[None], GpuSection):
-    """Filters and scores by GPUs; its arguments are the policy's section `gpu`."""
+    """Filters and scores nodes by their GPUs; its arguments are the policy's section `gpu`."""
 
     policy_section = "gpu"
     default_weight = 5
@@ -58,7 +59,7 @@ class Gpu(PolicyPlugin, FilterPlugin[None], ScorePlugin[None], GpuSection):
         return spec.gpu is not None and spec.gpu.pods_without_gpu == "Forbid"
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
-        """Keep pods that ask for no GPU off nodes that have some, if `podsWithoutGpu` is Forbid."""
+        """Reject GPU nodes for pods that request no GPU, if `podsWithoutGpu` is Forbid."""
         del state
         if self.pods_without_gpu == "Forbid" and self._request(pod) is None:
             passed = ~nodes.gather(self._gpu_nodes(pod, nodes).has_gpus)
@@ -67,7 +68,7 @@ class Gpu(PolicyPlugin, FilterPlugin[None], ScorePlugin[None], GpuSection):
         return FilterResult(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
 
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Score pods that ask for a GPU by model and use, others by whether a node has GPUs at all."""
+        """Score nodes by GPU model and use for pods that request a GPU, and by having GPUs for others."""
         del state
         gpu_nodes = self._gpu_nodes(pod, nodes)
         request = self._request(pod)
@@ -81,30 +82,30 @@ class Gpu(PolicyPlugin, FilterPlugin[None], ScorePlugin[None], GpuSection):
         return np.where(used <= capacity, scores, 0)
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
-        """Queue the pod when a node is added or its resources change."""
+        """Return whether a node was added or its resources changed."""
         del pod
         old, new = event.old, event.new
         return new is not None and (old is None or old.allocatable != new.allocatable)
 
     def _request(self, pod: Pod) -> tuple[str, int] | None:
-        """Return the first of the resources that the pod asks for, and how many; None where it asks for none."""
+        """Return the first GPU resource that the pod requests, and the amount; None if it requests none."""
         requests = ((resource, pod.shape.requests.get(resource)) for resource in self.resources)
         return next((request for request in requests if request[1]), None)
 
     def _gpu_nodes(self, pod: Pod, nodes: Snapshot) -> _GpuNodes:
         cluster = nodes.cluster
-        return cluster.memo(self, pod.shape, cluster.generations.nodes, lambda: self._look_at(cluster))
+        return cluster.memo(self, pod.shape, cluster.generations.nodes, lambda: self._find_gpu_nodes(cluster))
 
-    def _look_at(self, cluster: Snapshot) -> _GpuNodes:
+    def _find_gpu_nodes(self, cluster: Snapshot) -> _GpuNodes:
         has_gpus = np.zeros(cluster.size, dtype=np.bool_)
         for resource in self.resources:
             has_gpus |= cluster.allocatable(resource) > 0
         column = cluster.label(PRODUCT_LABEL)
         rows = [self.models[name] * TABLE_UNIT if name in self.models else -1 for name in column.values]
-        # The last entry is for nodes without the label: their id, ABSENT, indexes from the end.
+        # The last entry is for nodes without the label, whose id is ABSENT (-1).
         return _GpuNodes(has_gpus, np.array([*rows, -1], dtype=np.int64)[column.ids])
 
     def _score_use(self, capacity: IntArray, used: IntArray) -> IntArray:
-        """Score nodes that can serve the pod, between neutral and the maximum."""
+        """Score nodes with enough free GPUs, from SCORE_NEUTRAL to MAX_NODE_SCORE."""
         counted = {"Pack": used, "Spread": capacity - used, "Ignore": np.zeros_like(used)}[self.pods_with_gpu]
         return SCORE_NEUTRAL + (MAX_NODE_SCORE - SCORE_NEUTRAL) * counted // np.maximum(capacity, 1)

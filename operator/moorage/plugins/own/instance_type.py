@@ -1,6 +1,6 @@
-"""InstanceType: which instance types a policy allows, and which it likes.
+"""InstanceType: filters and scores nodes by their instance type.
 
-A table of scores is not normalised: a policy means the same on every set of nodes.
+Scores from the policy's table are not normalized, so that a node's score does not depend on the other nodes.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 from moorage.api.policy_filters import PatternList, is_pattern
 from moorage.api.policy_scores import InstanceTypesSection
 from moorage.framework.policy_plugin import PolicyPlugin
-from moorage.plugins.shared.node_evaluation import NodeEvaluation, NodeEvaluationPlugin
-from moorage.plugins.shared.score_tables import TABLE_UNIT, has_new_labels
+from moorage.plugins.shared.node_evaluation import NodeEvaluation, NodeEvaluationPlugin, has_new_labels
+from moorage.plugins.shared.score_tables import TABLE_UNIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,16 +29,16 @@ REASON = "node(s) had an instance type that the policy excludes"
 
 
 class InstanceType(PolicyPlugin, NodeEvaluationPlugin, InstanceTypesSection):
-    """Filters and scores by the label node.kubernetes.io/instance-type; its table is the policy's `instanceTypes`."""
+    """Filters and scores nodes by the label node.kubernetes.io/instance-type (the policy's section `instanceTypes`)."""
 
     policy_section = "instance_types"
     default_weight = 3
     reason = REASON
 
     allow: PatternList = ()
-    """Shell patterns of which a node's type must match one. Empty: every type may."""
+    """Shell patterns; a node's type must match one of them. Empty: all types are allowed."""
     deny: PatternList = ()
-    """Shell patterns; nodes that match one are refused, also when `allow` names them."""
+    """Shell patterns; nodes whose type matches one are rejected, even if `allow` matches too."""
 
     @classmethod
     def filter_arguments(cls, filters: FiltersSection) -> dict[str, Any]:
@@ -50,15 +50,15 @@ class InstanceType(PolicyPlugin, NodeEvaluationPlugin, InstanceTypesSection):
         return {"allow": allow, "deny": list(filter(is_pattern, types.deny))}
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
-        """Queue the pod when a node of an allowed type is added, or becomes one."""
+        """Return whether a node of an allowed type was added or relabelled."""
         del pod
         return has_new_labels(event) and self._allows(event.new.labels.get(LABEL))
 
     def evaluate(self, shape: PodShape, cluster: Snapshot) -> NodeEvaluation:
-        """Judge each type once, by the bounds and by the first row of the table that matches."""
+        """Evaluate each instance type once, by `allow` and `deny` and by the first matching row of the table."""
         del shape
         column = cluster.label(LABEL)
-        # The last entry is for nodes without the label: their id, ABSENT, indexes from the end.
+        # The last entry is for nodes without the label, whose id is ABSENT (-1).
         types = (*column.values, None)
         allowed = np.array([self._allows(name) for name in types], dtype=np.bool_)
         scores = np.array([self._score(name) for name in types], dtype=np.int64)

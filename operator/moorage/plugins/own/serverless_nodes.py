@@ -1,7 +1,7 @@
-"""ServerlessNodes: Fargate and virtual-kubelet nodes are no nodes to put a pod on.
+"""ServerlessNodes: rejects Fargate and virtual-kubelet nodes.
 
-Such a node stands for one pod that its own provider placed there, or for a service behind an API; a pod that is bound
-to it by somebody else never runs.
+A Fargate node runs the one pod that its provider placed there, and a virtual-kubelet node represents a remote service.
+A pod that another scheduler binds to such a node never runs.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 REASON = "node(s) were serverless"
 
 SERVERLESS_LABELS = {"eks.amazonaws.com/compute-type": "fargate", "type": "virtual-kubelet"}
-"""Labels that tell such a node."""
+"""The labels and values of serverless nodes."""
 VIRTUAL_KUBELET_TAINT = "virtual-kubelet.io/provider"
-"""The taint that a virtual kubelet puts on its node, whatever its labels."""
+"""The taint that a virtual kubelet puts on its node."""
 
 
 class ServerlessNodes(PolicyPlugin, FilterPlugin[None]):
@@ -43,19 +43,21 @@ class ServerlessNodes(PolicyPlugin, FilterPlugin[None]):
         return spec.filters.serverless_nodes == "Exclude"
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
-        """Pass nodes that run what is bound to them."""
+        """Pass nodes that are not serverless."""
         del state
         cluster = nodes.cluster
-        passed = nodes.gather(cluster.memo(self, pod.shape, cluster.generations.nodes, lambda: ~_serverless(cluster)))
+        passed = nodes.gather(
+            cluster.memo(self, pod.shape, cluster.generations.nodes, lambda: ~_serverless_nodes(cluster))
+        )
         return FilterResult(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
-        """Queue the pod when a node is added, or changed, that is not serverless."""
+        """Return whether the added or changed node is not serverless."""
         del pod
         return event.new is not None and not _is_serverless(event.new)
 
 
-def _serverless(cluster: Snapshot) -> BoolArray:
+def _serverless_nodes(cluster: Snapshot) -> BoolArray:
     taints = cluster.taints
     tainted = np.array([any(taint.key == VIRTUAL_KUBELET_TAINT for taint in each) for each in taints.classes], np.bool_)
     found: BoolArray = tainted[taints.ids]

@@ -1,8 +1,8 @@
-"""ZoneSpread: a policy's way of spreading a workload over zones, without a word in its pods.
+"""ZoneSpread: spreads the pods of a workload or namespace over zones, without constraints in the pods.
 
-Prefer ranks zones by how many pods of the scope they have; just-assumed ones count, so that a burst spreads as evenly
-as a trickle. Require refuses zones that would get further ahead of the emptiest one than `maxSkew`. A table of zones
-that the policy prefers is part of the same score.
+With Prefer, zones with fewer pods of the scope score higher. Assumed pods count too, so that a burst of pods spreads as
+evenly as pods that arrive one by one. With Require, the plugin also rejects zones that would have over `maxSkew` more
+pods than the emptiest zone. The policy's table of preferred zones is part of the score.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ from moorage.framework.policy_plugin import PolicyPlugin
 from moorage.framework.status import SKIP, Code
 from moorage.model.pods.affinity import TopologySpreadConstraint
 from moorage.model.selectors import LabelSelector, Requirement
+from moorage.plugins.shared.score_tables import TABLE_UNIT
 from moorage.plugins.shared.spread_defaults import ZONE
-from moorage.plugins.shared.spread_domains import SpreadCounts, SpreadDomains, may_be_used
+from moorage.plugins.shared.spread_domains import SpreadCounts, SpreadDomains, included_nodes
 from moorage.plugins.shared.topology_domains import TopologyDomains
 from moorage.plugins.upstream.pod_topology_spread import MISSING_LABEL_REASON, SKEW_REASON
 
@@ -44,15 +45,12 @@ if TYPE_CHECKING:
     from moorage.model.pods.pod import Pod, PodShape
 
 REVISION_LABELS = ("pod-template-hash", "controller-revision-hash")
-"""Labels by which Deployments, and by which StatefulSets and DaemonSets, tell a revision's pods."""
-
-TABLE_UNIT = 10
-"""What a point of a policy's 0-10 tables is worth in the framework's 0-100."""
+"""The labels for a pod's revision: of Deployments, and of StatefulSets and DaemonSets."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ZoneScores:
-    """The score of the spreading, and that of the table, by node of the view; one of them may be missing."""
+    """The spreading score and the table score of each node of the view; one of them may be None."""
 
     spreading: IntArray | None
     table: IntArray | None
@@ -61,16 +59,16 @@ class ZoneScores:
 class ZoneSpread(
     PolicyPlugin, PreFilterPlugin[SpreadCounts], FilterPlugin[SpreadCounts], ScorePlugin[ZoneScores], ZonesSection
 ):
-    """Spreads the pods of a workload, or of a namespace, over zones."""
+    """Spreads the pods of a workload or a namespace over zones."""
 
     policy_section = "zones"
     default_weight: ClassVar[int] = 2
     interests: ClassVar[frozenset[str]] = frozenset({"Pod", "Node"})
 
     allow: Annotated[tuple[str, ...], ListOf] = ()
-    """Zones that the policy's filters allow; empty: all. Zones that no pod may use need not keep up with the others."""
+    """Zones that the policy's filters allow; empty: all. Zones that pods may not use do not count for maxSkew."""
     deny: Annotated[tuple[str, ...], ListOf] = ()
-    """Zones that the policy's filters refuse."""
+    """Zones that the policy's filters deny."""
 
     @classmethod
     def filter_arguments(cls, filters: FiltersSection) -> dict[str, Any]:
@@ -84,24 +82,24 @@ class ZoneSpread(
         return spec.zones is not None and spec.zones.spread == "Require"
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[SpreadCounts]:
-        """Count the pods of the scope by zone; SKIP where nothing is required."""
+        """Count the pods of the scope in each zone; SKIP unless `spread` is Require and the pod has a scope."""
         domains = self._domains(pod.shape, snapshot) if self.spread == "Require" else None
         if domains is None:
             return PreFilterResult(SKIP)
         return PreFilterResult(state=SpreadCounts(domains, domains.count(snapshot)))
 
     def add_pod(self, state: SpreadCounts, pod: Pod, other: Pod, nodes: Snapshot) -> SpreadCounts:
-        """Count `other` in the node's zone."""
+        """Add `other` to the count of the node's zone."""
         del pod
         return state.shifted(nodes, 1) if _counts(state, other) else state
 
     def remove_pod(self, state: SpreadCounts, pod: Pod, other: Pod, nodes: Snapshot) -> SpreadCounts:
-        """Count `other` out of the node's zone."""
+        """Subtract `other` from the count of the node's zone."""
         del pod
         return state.shifted(nodes, -1) if _counts(state, other) else state
 
     def filter(self, state: SpreadCounts, pod: Pod, nodes: Snapshot) -> FilterResult:
-        """Pass nodes in whose zone one more pod keeps within maxSkew."""
+        """Pass nodes in zones that stay within maxSkew with one more pod."""
         del pod
         passed = state.resolved.domains.spread(state.fits(), nodes)
 
@@ -115,13 +113,13 @@ class ZoneSpread(
         return FilterResult(passed, rejections)
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[ZoneScores]:
-        """Grade the zones of the nodes that fit; SKIP where there is neither a scope nor a table."""
+        """Score the zones of the nodes that fit; SKIP if there is neither a scope nor a table."""
         resolved = self._domains(pod.shape, nodes.cluster) if self.spread != "Ignore" else None
         if resolved is None and not self.prefer:
             return PreScoreResult(SKIP)
         spreading = table = None
         if resolved is not None:
-            spreading = _graded(resolved, nodes)
+            spreading = _spreading_scores(resolved, nodes)
         if self.prefer:
             zones = nodes.label(ZONE)
             points = [self.prefer.get(zone, 0) for zone in zones.values]
@@ -129,17 +127,18 @@ class ZoneSpread(
         return PreScoreResult(state=ZoneScores(spreading, table))
 
     def score(self, state: ZoneScores, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Combine both scores; nodes without a zone have 0."""
+        """Return the mean of both scores; nodes without a zone score 0."""
         del pod, nodes
         parts = [part for part in (state.spreading, state.table) if part is not None]
         total: IntArray = np.sum(parts, axis=0)
         return total // len(parts)
 
     def _domains(self, shape: PodShape, cluster: Snapshot) -> SpreadDomains | None:
-        """Return the zones, and what counts in them, or None where the pod is in no scope."""
-        return cluster.memo(self, shape, cluster.generations.nodes, lambda: self._resolved(shape, cluster))
+        """Return the zones and the pods that count in them; None if the pod has no scope."""
+        return cluster.memo(self, shape, cluster.generations.nodes, lambda: self._resolve(shape, cluster))
 
     def _scope(self, shape: PodShape) -> CountedTerm | None:
+        """Return the term that counts the pods of the scope; None for a pod without an owner in scope Workload."""
         if self.scope == "Namespace":
             clause = Clause(frozenset((shape.namespace,)), LabelSelector())
         elif shape.owner is None:
@@ -148,8 +147,8 @@ class ZoneSpread(
             clause = Clause(frozenset((shape.namespace,)), _revision(shape), owner_uid=shape.owner.uid)
         return CountedTerm((clause,), counts_terminating=False)
 
-    def _resolved(self, shape: PodShape, cluster: Snapshot) -> SpreadDomains | None:
-        """Count in all zones, and let those keep up that the pod may use: by its affinity, tolerations and `allow`."""
+    def _resolve(self, shape: PodShape, cluster: Snapshot) -> SpreadDomains | None:
+        """Count pods in all zones; only zones that the pod may use (affinity, tolerations, `allow`) set the minimum."""
         counted = self._scope(shape)
         if counted is None:
             return None
@@ -162,7 +161,7 @@ class ZoneSpread(
         )
         column = cluster.label(ZONE)
         allowed = [(not self.allow or zone in self.allow) and zone not in self.deny for zone in column.values]
-        usable = may_be_used(constraint, shape, cluster) & np.array([*allowed, False], np.bool_)[column.ids]
+        usable = included_nodes(constraint, shape, cluster) & np.array([*allowed, False], np.bool_)[column.ids]
         domains = TopologyDomains.of(ZONE, cluster)
         return SpreadDomains(
             constraint=constraint,
@@ -175,6 +174,7 @@ class ZoneSpread(
 
 
 def _revision(shape: PodShape) -> LabelSelector:
+    """Return a selector for the pods of the same revision."""
     return LabelSelector(
         tuple(
             Requirement(label, "In", frozenset((shape.labels[label],)))
@@ -189,8 +189,8 @@ def _counts(state: SpreadCounts, other: Pod) -> bool:
     return counted is not None and counted.matches(other)
 
 
-def _graded(resolved: SpreadDomains, nodes: Snapshot) -> IntArray:
-    """Score zones by how many more pods they have than the emptiest zone of the nodes: none 100, one 50, two 33, ..."""
+def _spreading_scores(resolved: SpreadDomains, nodes: Snapshot) -> IntArray:
+    """Score zones by how many pods they have more than the emptiest zone of the nodes: none 100, one 50, two 33, ..."""
     counts = resolved.domains.spread(resolved.count(nodes.cluster), nodes)
     outside = nodes.gather(resolved.domains.ids) == ABSENT
     if outside.all():

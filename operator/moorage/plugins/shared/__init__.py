@@ -1,1 +1,1 @@
-"""Code that several plugins share. No module here is a plugin."""
+"""Parts of plugins: code that several plugins share, and parts of large plugins. No module here is a plugin."""

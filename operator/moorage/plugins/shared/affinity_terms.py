@@ -1,4 +1,4 @@
-"""A pod's own affinity terms, resolved against the namespaces that exist into terms that the snapshot counts."""
+"""The affinity terms of the incoming pod: resolves their namespaceSelectors, so that the snapshot can count matches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class KeyedTerm:
-    """A term, the topology key over which it is summed, and what one pod that matches it is worth."""
+    """A term, the topology key to sum its matches by, and the weight of one match."""
 
     topology_key: str
     counted: CountedTerm
@@ -26,19 +26,19 @@ class KeyedTerm:
 
 @dataclass(frozen=True, slots=True)
 class IncomingTerms:
-    """The terms of a pod that waits. Required affinity counts the pods that match all its terms at once."""
+    """The terms of the incoming pod. `affinity` counts the pods that match all required affinity terms at once."""
 
     affinity: CountedTerm
     affinity_keys: tuple[str, ...]
     anti_affinity: tuple[KeyedTerm, ...]
     preferred: tuple[KeyedTerm, ...]
-    """The preferred terms; those of anti-affinity weigh less than nothing."""
+    """The preferred terms; those of anti-affinity have negative weights."""
     matches_itself: bool
-    """Whether the pod meets all its required affinity terms, and so may be the first of its group."""
+    """Whether the pod matches all its required affinity terms, so that it may be the first pod of its group."""
 
 
 def resolve_terms(shape: PodShape, namespaces: Mapping[str, Labels]) -> IncomingTerms:
-    """Resolve the terms of pods of a shape."""
+    """Resolve the terms of pods of a shape; `namespaces` maps names to labels."""
     affinity = shape.pod_affinity
     near = CountedTerm(tuple(_clause(term, namespaces) for term in affinity.required_affinity), counts_terminating=True)
     return IncomingTerms(
@@ -73,9 +73,9 @@ def _clause(term: AffinityTerm, namespaces: Mapping[str, Labels]) -> Clause:
     if selector is None:
         return Clause(term.namespaces, term.selector)
     if selector.matches({}):
-        # An empty selector means all namespaces. kube-scheduler 1.35 and 1.36 have a selector of only NotIn and
-        # DoesNotExist mean the same, as they match the incoming pod's term again, against no labels at all. Upstream
-        # repaired that in PR #138198, after 1.36.
+        # An empty selector means all namespaces. In kube-scheduler 1.35 and 1.36, a selector of only NotIn and
+        # DoesNotExist means the same, because they match the incoming pod's term a second time, without labels.
+        # Upstream fixed that in PR #138198, after 1.36.
         return Clause(None, term.selector)
     selected = frozenset(name for name, labels in namespaces.items() if selector.matches(labels))
     return Clause(term.namespaces | selected, term.selector)

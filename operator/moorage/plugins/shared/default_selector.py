@@ -1,4 +1,4 @@
-"""The selector that default spreading uses: what a pod's Services select, and the controller that owns it.
+"""The selector of default spread constraints, from the pod's Services and its controller.
 
 Upstream: `pkg/scheduler/framework/plugins/helper/spread.go`.
 """
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 _API_VERSIONS = {"ReplicationController": "v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1"}
 
 SELECTING_KINDS = ("Service", *_API_VERSIONS)
-"""Kinds of the objects on which the selector depends."""
+"""The kinds of objects that the selector depends on."""
 
 
 def default_selector(shape: PodShape, snapshot: Snapshot) -> LabelSelector:
-    """Return a selector of the pod's peers; it is empty where nothing selects or owns the pod."""
+    """Return a selector for the pod and its peers; it is empty if no Service selects and no controller owns the pod."""
     labels: dict[str, str] = {}
     for service in snapshot.objects("Service").values():
         assert isinstance(service, Service)
@@ -36,7 +36,7 @@ def default_selector(shape: PodShape, snapshot: Snapshot) -> LabelSelector:
 
 
 def _selects(service: Service, shape: PodShape) -> bool:
-    """Whether the service selects the pod; a service without a selector selects nothing."""
+    """Return whether the service selects the pod; a service without a selector selects none."""
     return bool(service.selector) and all(shape.labels.get(key) == value for key, value in service.selector.items())
 
 

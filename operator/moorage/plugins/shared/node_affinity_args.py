@@ -1,6 +1,6 @@
-"""The arguments of NodeAffinity: a `v1.NodeAffinity`, checked as strictly as kube-scheduler checks it.
+"""The arguments of NodeAffinity: a `v1.NodeAffinity`, validated as strictly as kube-scheduler validates it.
 
-Upstream: pkg/scheduler/apis/config/validation/validation_pluginargs.go, ValidateNodeAffinityArgs, and what it calls:
+Upstream: pkg/scheduler/apis/config/validation/validation_pluginargs.go, ValidateNodeAffinityArgs;
 component-helpers/scheduling/corev1/nodeaffinity, apimachinery/pkg/labels NewRequirement.
 """
 
@@ -31,9 +31,9 @@ class LabelRequirementArgs(ApiModel):
     key: QualifiedName
     """The label's key."""
     operator: Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
-    """How the label's value relates to `values`."""
+    """The relation between the label's value and `values`."""
     values: Annotated[tuple[LabelValueOrEmpty, ...], ListOf] = ()
-    """At least one for In and NotIn, none for Exists and DoesNotExist, one whole number for Gt and Lt."""
+    """At least one value for In and NotIn, none for Exists and DoesNotExist, one whole number for Gt and Lt."""
 
     @model_validator(mode="after")
     def _values_suit_operator(self) -> Self:
@@ -50,23 +50,23 @@ class FieldRequirementArgs(ApiModel):
     """One of `matchFields`."""
 
     key: Literal["metadata.name"]
-    """The field; there is only one."""
+    """The field; only metadata.name is supported."""
     operator: Literal["In", "NotIn"]
-    """Whether the node's name has to be the value, or must not be."""
+    """Whether the node's name must equal the value (In) or differ from it (NotIn)."""
     values: Annotated[tuple[str, ...], ListOf, Field(min_length=1, max_length=1)]
     """The name of one node."""
 
 
 class NodeSelectorTermArgs(ApiModel):
-    """Requirements that must all hold; without any, the term matches no node."""
+    """A term: a node must meet all its requirements. A term without requirements matches no node."""
 
     match_expressions: Annotated[tuple[LabelRequirementArgs, ...], ListOf] = ()
     """Requirements on the node's labels."""
     match_fields: Annotated[tuple[FieldRequirementArgs, ...], ListOf] = ()
     """Requirements on the node's name."""
 
-    def digest(self) -> NodeSelectorTerm:
-        """Return the term as the plugin reads it."""
+    def decode(self) -> NodeSelectorTerm:
+        """Return the term as the model has it."""
         return NodeSelectorTerm(
             expressions=tuple(Requirement(r.key, r.operator, frozenset(r.values)) for r in self.match_expressions),
             fields=tuple(Requirement(r.key, r.operator, frozenset(r.values)) for r in self.match_fields),
@@ -74,38 +74,38 @@ class NodeSelectorTermArgs(ApiModel):
 
 
 class NodeSelectorArgs(ApiModel):
-    """Terms of which one must hold."""
+    """Terms; a node must match at least one of them."""
 
     node_selector_terms: Annotated[tuple[NodeSelectorTermArgs, ...], ListOf]
-    """The terms; without any, no node fits."""
+    """The terms; an empty list matches no node."""
 
 
 class PreferredSchedulingTermArgs(ApiModel):
-    """A term that nodes gain by."""
+    """A preferred term and its weight."""
 
     weight: int
-    """What a matching node gains; 0 switches the term off."""
+    """The weight that a matching node adds to its score; 0 disables the term."""
     preference: NodeSelectorTermArgs
-    """The term."""
+    """The term to match."""
 
 
 class AddedAffinity(ApiModel):
-    """A node affinity that every pod of the profile has, besides its own."""
+    """A node affinity that applies to all pods of the profile, in addition to their own."""
 
     required_during_scheduling_ignored_during_execution: NodeSelectorArgs | None = None
-    """What nodes must meet."""
+    """The terms that nodes must match."""
     preferred_during_scheduling_ignored_during_execution: Annotated[
         tuple[PreferredSchedulingTermArgs, ...], ListOf
     ] = ()
-    """What nodes gain by."""
+    """The terms that raise the score of matching nodes."""
 
-    def digest(self) -> NodeAffinityTerms:
-        """Return the affinity as the plugin reads it."""
+    def decode(self) -> NodeAffinityTerms:
+        """Return the affinity as the model has it."""
         required = self.required_during_scheduling_ignored_during_execution
         return NodeAffinityTerms(
-            NodeSelector(tuple(term.digest() for term in required.node_selector_terms)) if required else None,
+            NodeSelector(tuple(term.decode() for term in required.node_selector_terms)) if required else None,
             tuple(
-                PreferredSchedulingTerm(preferred.weight, preferred.preference.digest())
+                PreferredSchedulingTerm(preferred.weight, preferred.preference.decode())
                 for preferred in self.preferred_during_scheduling_ignored_during_execution
             ),
         )

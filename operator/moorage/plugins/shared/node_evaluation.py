@@ -1,4 +1,4 @@
-"""What the plugins share that evaluate nodes by their labels: who is allowed, and what each scores, once a template."""
+"""The base of plugins that filter and score nodes by labels: it evaluates all nodes once for each pod shape."""
 
 from __future__ import annotations
 
@@ -12,30 +12,31 @@ from moorage.framework.status import Code
 if TYPE_CHECKING:
     from moorage.cluster.arrays import BoolArray, IntArray
     from moorage.cluster.snapshot import Snapshot
+    from moorage.framework.cluster_events import ClusterEvent
     from moorage.model.pods.pod import Pod, PodShape
 
 
 @dataclass(frozen=True, slots=True)
 class NodeEvaluation:
-    """What policy and template make of the cluster's nodes."""
+    """Which nodes of the cluster are allowed, and their scores."""
 
     allowed: BoolArray
     scores: IntArray
 
 
 class NodeEvaluationPlugin(FilterPlugin[None], ScorePlugin[None], ABC):
-    """Filters and scores by an opinion that holds as long as the nodes stay what they are."""
+    """A plugin whose result depends only on the pod's shape and the nodes."""
 
     has_static_filter = True
     has_static_score = True
     interests = frozenset({"Node"})
 
     reason: ClassVar[str]
-    """Why a node that is not allowed is refused."""
+    """The reason for rejecting a node that is not allowed."""
 
     @abstractmethod
     def evaluate(self, shape: PodShape, cluster: Snapshot) -> NodeEvaluation:
-        """Form the opinion on all nodes of the cluster."""
+        """Evaluate all nodes of the cluster for pods of the shape."""
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
         """Pass nodes that are allowed."""
@@ -44,10 +45,16 @@ class NodeEvaluationPlugin(FilterPlugin[None], ScorePlugin[None], ABC):
         return FilterResult(passed, lambda: (Rejection(~passed, self.reason, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
 
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Score as the opinion says; not normalised."""
+        """Return the scores of the evaluation, which are not normalized."""
         del state
         return nodes.gather(self._evaluation(pod, nodes).scores)
 
     def _evaluation(self, pod: Pod, nodes: Snapshot) -> NodeEvaluation:
         cluster, shape = nodes.cluster, pod.shape
         return cluster.memo(self, shape, cluster.generations.nodes, lambda: self.evaluate(shape, cluster))
+
+
+def has_new_labels(event: ClusterEvent) -> bool:
+    """Return whether a node event adds the node or changes its labels."""
+    old, new = event.old, event.new
+    return new is not None and (old is None or old.labels != new.labels)

@@ -1,7 +1,8 @@
-"""The nodes that storage can be reached from, found quickly for very many volumes.
+"""The nodes that can reach a volume or storage segment.
 
-Local volumes, and the capacities of local storage, are as many as nodes, and each is for nodes with one value of one
-label, mostly the hostname: these are looked up by that value. Anything else is matched against all nodes at once.
+A cluster may have as many local volumes and local storage capacities as nodes. Each of them selects nodes by one value
+of one label, mostly the hostname, so this module looks up such nodes by value. It matches other selectors against all
+nodes.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class NodeReach:
-    """Positions of nodes of a view by what is asked of their labels."""
+    """An index of the nodes of a view: returns the positions of the nodes that meet requirements on labels."""
 
     def __init__(self, nodes: Snapshot) -> None:
         self.size = nodes.size
@@ -31,7 +32,7 @@ class NodeReach:
         self._positions_of: list[IntArray] = []
 
     def group(self, affinity: NodeSelector | None) -> int:
-        """Return a number that volumes of the same node affinity share."""
+        """Return the group number of a node affinity; equal affinities share it."""
         group = self._groups.get(affinity)
         if group is None:
             group = self._groups[affinity] = len(self._positions_of)
@@ -39,11 +40,11 @@ class NodeReach:
         return group
 
     def positions(self, group: int) -> IntArray:
-        """Return the positions of nodes that meet the group's affinity."""
+        """Return the positions of the nodes that meet the group's affinity."""
         return self._positions_of[group]
 
     def of_labels(self, requirements: tuple[Requirement, ...]) -> IntArray:
-        """Return the positions of nodes whose labels meet all requirements."""
+        """Return the positions of the nodes whose labels meet all requirements."""
         if len(requirements) == 1 and requirements[0].operator == "In":
             by_value = self._by_label(requirements[0].key)
             found = [by_value[value] for value in requirements[0].values if value in by_value]
@@ -60,7 +61,7 @@ class NodeReach:
         return np.flatnonzero(matches_selector(affinity, self._nodes))
 
     def _by_label(self, key: str) -> dict[str, IntArray]:
-        """Return the positions of nodes by a label's value."""
+        """Return the positions of the nodes for each value of a label."""
         if key not in self._by_value:
             column = self._nodes.label(key)
             order = np.argsort(column.ids, kind="stable")
@@ -68,7 +69,9 @@ class NodeReach:
             groups = np.split(order, starts[1:])
             self._by_value[key] = {
                 column.values[value]: group
-                for value, group in zip(ids.tolist(), groups, strict=False)  # no nodes, one empty group
+                for value, group in zip(
+                    ids.tolist(), groups, strict=False
+                )  # without nodes, `split` returns one empty group
                 if value != ABSENT
             }
         return self._by_value[key]

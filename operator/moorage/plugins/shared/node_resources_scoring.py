@@ -1,8 +1,8 @@
-"""How NodeResourcesFit turns the use of resources into a score: the scoring strategies and their arguments.
+"""The scoring strategies of NodeResourcesFit and their arguments.
 
-All arithmetic is exact, in int64, as upstream's. Upstream: pkg/scheduler/framework/plugins/noderesources/
+All arithmetic is exact, in int64, as upstream. Upstream: pkg/scheduler/framework/plugins/noderesources/
 (resource_allocation.go, least_allocated.go, most_allocated.go, requested_to_capacity_ratio.go), plugins/helper/
-shape_score.go and, for what is a valid argument, pkg/scheduler/apis/config/validation/validation_pluginargs.go.
+shape_score.go; for validation: pkg/scheduler/apis/config/validation/validation_pluginargs.go.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from moorage.plugins.shared.node_resources_usage import DEFAULT_RESOURCES, Resou
 
 if TYPE_CHECKING:
     from moorage.cluster.arrays import BoolArray, IntArray
-    from moorage.plugins.shared.node_resources_usage import Use
+    from moorage.plugins.shared.node_resources_usage import ResourceUse
 
 MAX_UTILIZATION = 100
 """Utilization is a percentage."""
 MAX_SHAPE_SCORE = 10
-"""Scores in a shape run from 0 to this (upstream MaxCustomPriorityScore)."""
+"""The highest score in a shape; the lowest is 0 (upstream MaxCustomPriorityScore)."""
 
 
 class ShapePoint(UtilizationShapePoint):
-    """A point as kube-scheduler reads it, where a number that is left out is 0; policies have to write both."""
+    """A point in a plugin's arguments. A missing number is 0, as in kube-scheduler; policies must set both numbers."""
 
     utilization: Annotated[int, Field(ge=0, le=MAX_UTILIZATION)] = 0
-    """Percent of the resource that is requested once the pod is there."""
+    """The requested percentage of the resource, with the pod on the node."""
     score: Score = 0
-    """The score at that utilization, 0 to 10; between points it runs straight."""
+    """The score at that utilization, 0 to 10; linear between points."""
 
 
 class RequestedToCapacityRatioParam(ApiModel):
-    """A scoring function of utilization, straight between its points and level outside of them."""
+    """A function from utilization to score: linear between its points, constant outside them."""
 
     shape: Annotated[tuple[ShapePoint, ...], ListOf, Field(min_length=1)]
-    """The points, by increasing utilization."""
+    """The points, sorted by increasing utilization."""
 
     @field_validator("shape")
     @classmethod
@@ -53,7 +53,7 @@ class RequestedToCapacityRatioParam(ApiModel):
 
     @cached_property
     def table(self) -> IntArray:
-        """The function's value, 0 to MAX_NODE_SCORE, for each whole percentage of utilization."""
+        """The score, 0 to MAX_NODE_SCORE, for each whole percentage of utilization."""
         return np.array([self._value(percent) for percent in range(MAX_UTILIZATION + 1)], dtype=np.int64)
 
     def _value(self, percent: int) -> int:
@@ -69,19 +69,19 @@ class RequestedToCapacityRatioParam(ApiModel):
 
 
 def truncated_quotient(dividend: int, divisor: int) -> int:
-    """Divide as Go does, toward zero, by a positive divisor."""
+    """Divide by a positive divisor and round toward zero, as Go does."""
     return dividend // divisor if dividend >= 0 else -(-dividend // divisor)
 
 
 class ScoringStrategy(ApiModel):
-    """Which use of a node's resources is a good one."""
+    """The scoring strategy: whether emptier or fuller nodes score higher."""
 
     type: Literal["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"]
-    """Prefer empty nodes, full nodes, or what the shape says."""
+    """Prefer empty nodes (LeastAllocated), full nodes (MostAllocated), or follow a shape."""
     resources: Annotated[tuple[ResourceSpec, ...], ListOf] = DEFAULT_RESOURCES
-    """The resources that count; cpu and memory alike where none is given."""
+    """The resources that count; by default cpu and memory with equal weights."""
     requested_to_capacity_ratio: RequestedToCapacityRatioParam | None = None
-    """The shape; for RequestedToCapacityRatio only, and needed there."""
+    """The shape; required for RequestedToCapacityRatio, not allowed for other types."""
 
     @field_validator("resources")
     @classmethod
@@ -97,8 +97,8 @@ class ScoringStrategy(ApiModel):
             raise ValueError("requestedToCapacityRatio: only allowed when type is RequestedToCapacityRatio")
         return self
 
-    def score(self, use: Use) -> IntArray:
-        """Score nodes by the weighted mean over the resources that each of them has, 0 where it has none."""
+    def score(self, use: ResourceUse) -> IntArray:
+        """Return the weighted mean over the resources that each node has; 0 for nodes that have none of them."""
         ratio = self.requested_to_capacity_ratio
         if ratio is not None:
             return _requested_to_capacity_ratio(ratio.table, use)
@@ -109,8 +109,8 @@ class ScoringStrategy(ApiModel):
         return means
 
 
-def _requested_to_capacity_ratio(table: IntArray, use: Use) -> IntArray:
-    """Score by a shape's table; the mean is rounded, and leaves out resources that score 0, as upstream does."""
+def _requested_to_capacity_ratio(table: IntArray, use: ResourceUse) -> IntArray:
+    """Score by a shape's table; as upstream, round the mean and leave out resources that score 0."""
     scores = table[np.minimum(use.used, use.capacity) * MAX_UTILIZATION // use.capacity]
     counted = scores > 0 if use.present is None else (scores > 0) & use.present
     total, weights = _weighted(scores, use.weights, counted)
@@ -120,7 +120,7 @@ def _requested_to_capacity_ratio(table: IntArray, use: Use) -> IntArray:
 
 
 def _weighted(scores: IntArray, weights: IntArray, counted: BoolArray | None) -> tuple[IntArray, IntArray]:
-    """Return each node's weighted sum of scores and the sum of the weights that count there."""
+    """Return the weighted sum of each node's scores and the sum of the weights that count for the node."""
     if counted is None:
         return weights @ scores, weights.sum()
     return weights @ (scores * counted), weights @ counted

@@ -1,4 +1,4 @@
-"""What both scores by resources share: which resources count for a pod, and how much of them each node has.
+"""The use of resources on nodes, for NodeResourcesFit and NodeResourcesBalancedAllocation.
 
 Upstream: pkg/scheduler/framework/plugins/noderesources/resource_allocation.go.
 """
@@ -26,69 +26,69 @@ if TYPE_CHECKING:
 D = TypeVar("D", bound=np.generic)
 
 _ALWAYS_SCORED = frozenset({CPU, MEMORY, EPHEMERAL_STORAGE})
-"""Resources that count even for a pod that requests nothing of them."""
+"""Resources that count even for pods that do not request them."""
 
 
 def _default_to_one(weight: Any) -> Any:
-    """Read a weight of 0 as one that was not given."""
+    """Replace a weight of 0, which counts as not set, by 1."""
     return 1 if weight == 0 else weight
 
 
 class ResourceSpec(ApiModel):
-    """A resource and how much it counts."""
+    """A resource and its weight."""
 
     name: str
     """The resource's name, such as `cpu` or `nvidia.com/gpu`."""
     weight: Annotated[int, BeforeValidator(_default_to_one), Field(ge=1, le=100)] = 1
-    """How much the resource counts beside the others; 0 is the same as none given, 1."""
+    """The resource's weight, 1 to 100; 0 counts as not set and means 1."""
 
 
 DEFAULT_RESOURCES = (ResourceSpec(name=CPU), ResourceSpec(name=MEMORY))
-"""What counts where nothing is configured."""
+"""The default resources."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredResources:
-    """The resources that count for pods of a shape; what has a row each is in the order of `names`."""
+    """The resources that count for pods of a shape; rows are in the order of `names`."""
 
     names: tuple[str, ...]
     amounts: IntArray
-    """What a pod requests: one row, and one column for all nodes."""
+    """The pod's requests: one row for each resource, one column for all nodes."""
     weights: IntArray
     present: tuple[BoolArray, ...] | None
-    """Which nodes of the cluster have each resource, their capacity not being 0; None where all nodes have all."""
+    """For each resource, which nodes of the cluster have a capacity above 0; None if all nodes have all resources."""
 
-    def use(self, before: Sequence[IntArray], nodes: Snapshot) -> Use:
-        """Return the use of the resources on a view's nodes, given how much of each is in use before the pod comes."""
+    def use(self, before: Sequence[IntArray], nodes: Snapshot) -> ResourceUse:
+        """Return the use of the resources on the view's nodes; `before` holds the amounts in use without the pod."""
         capacity = _rows([nodes.allocatable(name) for name in self.names], nodes.size)
         if self.present is None:
-            return Use(capacity, _rows(before, nodes.size), self.amounts, self.weights, None)
+            return ResourceUse(capacity, _rows(before, nodes.size), self.amounts, self.weights, None)
         present = _rows([nodes.gather(each) for each in self.present], nodes.size)
-        return Use(np.maximum(capacity, 1), _rows(before, nodes.size), self.amounts, self.weights, present)
+        return ResourceUse(np.maximum(capacity, 1), _rows(before, nodes.size), self.amounts, self.weights, present)
 
 
-class Use(Struct, frozen=True):
-    """Resources on nodes: a row a resource, a column a node."""
+class ResourceUse(Struct, frozen=True):
+    """The use of resources on nodes: one row for each resource, one column for each node."""
 
     capacity: IntArray
-    """What nodes offer; 1 where a node lacks the resource, so that it can be divided by."""
+    """The allocatable amounts; 1 if a node lacks the resource, so that division works."""
     before: IntArray
-    """What is in use without the pod."""
+    """The amounts in use without the pod."""
     amounts: IntArray
     weights: IntArray
     present: BoolArray | None
-    """Which nodes have which resource; None where all nodes have all."""
+    """Which nodes have each resource; None if all nodes have all resources."""
 
     @property
     def used(self) -> IntArray:
-        """What would be in use with the pod."""
+        """The amounts in use with the pod."""
         return self.before + self.amounts
 
 
 def scored_resources(specs: Sequence[ResourceSpec], requests: Resources, cluster: Snapshot) -> ScoredResources:
-    """Return which of the resources count for a pod: cpu, memory and storage always, others only if it requests them.
+    """Return the resources that count: cpu, memory and ephemeral storage always, others only if the pod requests them.
 
-    Resources that no node has are left out.
+    Leave out resources that no node has.
     """
     counted = [spec for spec in specs if spec.name in _ALWAYS_SCORED or requests.get(spec.name)]
     present = {spec.name: cluster.allocatable(spec.name) != 0 for spec in counted}
@@ -103,5 +103,5 @@ def scored_resources(specs: Sequence[ResourceSpec], requests: Resources, cluster
 
 
 def _rows(columns: Sequence[npt.NDArray[D]], size: int) -> npt.NDArray[D]:
-    """Put columns of `size` entries below each other; `np.stack` would do, in six times the time for a few nodes."""
+    """Stack arrays of `size` entries as rows; for few nodes, `np.stack` takes six times as long."""
     return np.array(columns) if columns else np.empty((0, size), dtype=np.int64)

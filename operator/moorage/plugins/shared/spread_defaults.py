@@ -1,4 +1,4 @@
-"""Constraints for pods that state none: how a profile writes them, and kube-scheduler's own.
+"""Default spread constraints: those of kube-scheduler, and those in a profile's arguments.
 
 Upstream: `pkg/scheduler/apis/config/validation/validation_pluginargs.go`, ValidatePodTopologySpreadArgs.
 """
@@ -20,11 +20,11 @@ SYSTEM_DEFAULTS = (
     TopologySpreadConstraint(max_skew=3, topology_key=HOSTNAME, when_unsatisfiable="ScheduleAnyway", selector=None),
     TopologySpreadConstraint(max_skew=5, topology_key=ZONE, when_unsatisfiable="ScheduleAnyway", selector=None),
 )
-"""What kube-scheduler spreads by where nobody says anything."""
+"""kube-scheduler's own default constraints."""
 
 
 class DefaultConstraint(BaseModel):
-    """A `v1.TopologySpreadConstraint` without a selector: that is deduced for each pod."""
+    """A `v1.TopologySpreadConstraint` without a selector; the plugin deduces the selector for each pod."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
 
@@ -35,17 +35,17 @@ class DefaultConstraint(BaseModel):
     node_affinity_policy: Literal["Honor", "Ignore"] | None = None
     node_taints_policy: Literal["Honor", "Ignore"] | None = None
     match_label_keys: tuple[str, ...] | None = None
-    """Accepted and without effect, as in kube-scheduler: the deduced selector replaces it."""
+    """Ignored, as in kube-scheduler, because the deduced selector replaces it."""
     label_selector: Any = None
 
     @field_validator("label_selector")
     @classmethod
-    def _no_selector(cls, selector: Any) -> None:
+    def _reject_selector(cls, selector: Any) -> None:
         if selector is not None:
             raise ValueError("constraint must not define a selector, as they deduced for each pod")
 
-    def digest(self) -> TopologySpreadConstraint:
-        """Return the constraint as pods have it, still without a selector."""
+    def decode(self) -> TopologySpreadConstraint:
+        """Return the constraint as the model has it, without a selector."""
         return TopologySpreadConstraint(
             max_skew=self.max_skew,
             topology_key=self.topology_key,

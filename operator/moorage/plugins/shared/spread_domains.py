@@ -1,7 +1,7 @@
-"""How pods spread over the domains of a topology key.
+"""Spread constraints, resolved against the nodes of the cluster.
 
-`SpreadDomains` is what a constraint means for a shape and the nodes as they are; it outlives decisions. `SpreadCounts`
-is what one decision, or a what-if of it, counts.
+`SpreadDomains` is valid for a pod shape until the nodes change. `SpreadCounts` holds the counts of one cycle or of one
+what-if in it.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpreadDomains:
-    """A constraint of a shape, resolved against the nodes as they are."""
+    """A constraint of a shape, resolved against the current nodes."""
 
     constraint: TopologySpreadConstraint
     counted: CountedTerm | None
-    """The pods that count; None where none does."""
+    """The term for the pods that count; None if no pods count."""
     self_match: int
-    """1 if the pod itself counts once it is placed."""
+    """1 if the pod itself will count when it is placed, else 0."""
     domains: TopologyDomains
     counting: TopologyDomains
-    """The same domains with the nodes only whose pods count."""
+    """The same domains, with only the nodes whose pods count."""
     present: IntArray
-    """The domains that the pod could be in, and so have to keep up with each other."""
+    """The ids of the domains that the pod may use; the skew is relative to the emptiest of them."""
 
     def count(self, cluster: Snapshot) -> IntArray:
-        """Return how many pods each domain has."""
+        """Return the table of pod counts by domain."""
         if self.counted is None:
             return np.zeros(self.counting.size + 1, np.int64)
         return self.counting.sums(cluster.counted(self.counted))
@@ -53,24 +53,42 @@ class SpreadDomains:
 def resolve(
     constraints: Sequence[TopologySpreadConstraint], shape: PodShape, cluster: Snapshot
 ) -> tuple[SpreadDomains, ...]:
-    """Resolve constraints of which only nodes count that have all their topology keys."""
+    """Resolve constraints; only nodes with the topology keys of all constraints count."""
     if not constraints:
         return ()
-    eligible = having_keys((each.topology_key for each in constraints), cluster)
+    eligible = nodes_with_keys((each.topology_key for each in constraints), cluster)
     return tuple(
-        resolve_one(
-            each, shape, TopologyDomains.of(each.topology_key, cluster), eligible & may_be_used(each, shape, cluster)
+        _resolve_one(
+            each, shape, TopologyDomains.of(each.topology_key, cluster), eligible & included_nodes(each, shape, cluster)
         )
         for each in constraints
     )
 
 
-def resolve_one(
+def resolve_lenient(
+    constraints: Sequence[TopologySpreadConstraint], shape: PodShape, cluster: Snapshot
+) -> tuple[SpreadDomains, ...]:
+    """Resolve constraints; nodes without the topology key form a domain of their own, as if the value were empty."""
+    return tuple(
+        _resolve_one(each, shape, _with_missing(each.topology_key, cluster), included_nodes(each, shape, cluster))
+        for each in constraints
+    )
+
+
+def _with_missing(key: str, cluster: Snapshot) -> TopologyDomains:
+    """Return the domains of a key, with the nodes that lack it in the domain of the empty value."""
+    column = cluster.label(key)
+    missing = column.values.index("") if "" in column.values else len(column.values)
+    ids = np.where(column.ids == ABSENT, np.int32(missing), column.ids)
+    return TopologyDomains(ids, len(column.values) + 1, singles=False, complete=True)
+
+
+def _resolve_one(
     constraint: TopologySpreadConstraint, shape: PodShape, domains: TopologyDomains, counting: BoolArray
 ) -> SpreadDomains:
-    """Resolve one constraint, given its domains and the nodes whose pods count."""
+    """Resolve a constraint with its domains and the nodes whose pods count."""
     selector = constraint.selector
-    # An empty selector counts no placed pod, although it matches the pod itself (upstream countPodsMatchSelector).
+    # An empty selector counts no placed pods, although it matches the pod itself (upstream countPodsMatchSelector).
     counts_pods = selector is not None and not selector.is_empty
     restricted = domains.restricted(counting)
     return SpreadDomains(
@@ -85,42 +103,42 @@ def resolve_one(
     )
 
 
-def having_keys(keys: Iterable[str], nodes: Snapshot) -> BoolArray:
-    """Which nodes have all the labels."""
-    having = np.ones(nodes.size, np.bool_)
+def nodes_with_keys(keys: Iterable[str], nodes: Snapshot) -> BoolArray:
+    """Return the nodes that have all the labels."""
+    found = np.ones(nodes.size, np.bool_)
     for key in keys:
-        having &= nodes.label(key).ids != ABSENT
-    return having
+        found &= nodes.label(key).ids != ABSENT
+    return found
 
 
-def may_be_used(constraint: TopologySpreadConstraint, shape: PodShape, cluster: Snapshot) -> BoolArray:
-    """Which nodes the constraint's inclusion policies let count (upstream matchNodeInclusionPolicies)."""
-    usable = matches_pod_affinity(shape, cluster) if constraint.honor_affinity else np.ones(cluster.size, np.bool_)
+def included_nodes(constraint: TopologySpreadConstraint, shape: PodShape, cluster: Snapshot) -> BoolArray:
+    """Return the nodes that the constraint's inclusion policies include (upstream matchNodeInclusionPolicies)."""
+    included = matches_pod_affinity(shape, cluster) if constraint.honor_affinity else np.ones(cluster.size, np.bool_)
     if constraint.honor_taints:
         column = cluster.taints
         tolerable = [not untolerated(shape.tolerations, taints) for taints in column.classes]
-        usable = usable & np.array([*tolerable, True], np.bool_)[column.ids]
-    return usable
+        included = included & np.array([*tolerable, True], np.bool_)[column.ids]
+    return included
 
 
 class SpreadCounts(Struct, frozen=True):
-    """How many pods the domains of a constraint have, in one decision or in a what-if of it."""
+    """The pod counts by domain of one constraint, in one cycle or in a what-if."""
 
     resolved: SpreadDomains
     counts: IntArray
 
     def fits(self) -> BoolArray:
-        """Whether one more pod keeps within maxSkew, by domain; False at the end, for nodes in none."""
+        """Return for each domain whether one more pod stays within maxSkew; the last entry, for no domain, is False."""
         resolved = self.resolved
-        fits = self.counts <= resolved.constraint.max_skew + self._fewest() - resolved.self_match
+        fits = self.counts <= resolved.constraint.max_skew + self._minimum() - resolved.self_match
         fits[-1] = False
         return fits
 
     def changed(self, other: Pod, nodes: Snapshot, change: int) -> SpreadCounts:
-        """Return the counts with `other` come to the one node of `nodes` (1), or gone from it (-1).
+        """Return the counts with `other` added to the one node of `nodes` (change 1) or removed from it (-1).
 
-        A pod that was never counted is counted out all the same, be it terminating or the selector empty: so does
-        kube-scheduler, whose preemption the answers have to match.
+        Subtract even pods that never counted, because they terminate or the selector is empty. kube-scheduler does so,
+        and preemption has to give the same results.
         """
         selector = self.resolved.constraint.selector
         if selector is None or not selector.matches(other.labels):
@@ -128,7 +146,7 @@ class SpreadCounts(Struct, frozen=True):
         return self.shifted(nodes, change)
 
     def shifted(self, nodes: Snapshot, change: int) -> SpreadCounts:
-        """Return the counts with one pod more, or less, in the domain of the one node of `nodes`."""
+        """Return the counts with `change` added in the domain of the one node of `nodes`."""
         domain = nodes.gather(self.resolved.counting.ids)[0]
         if domain == ABSENT:
             return self
@@ -136,8 +154,8 @@ class SpreadCounts(Struct, frozen=True):
         counts[domain] += change
         return replace(self, counts=counts)
 
-    def _fewest(self) -> int:
-        """Return the smallest count of a domain, 0 if there are fewer domains than minDomains."""
+    def _minimum(self) -> int:
+        """Return the smallest count of the present domains; 0 if there are fewer than minDomains."""
         present = self.resolved.present
         if len(present) < max(self.resolved.constraint.min_domains, 1):
             return 0

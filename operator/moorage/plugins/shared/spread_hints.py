@@ -1,4 +1,4 @@
-"""Which events may make a pod schedulable that PodTopologySpread rejected.
+"""Queueing hints of PodTopologySpread: decides which events may make a rejected pod schedulable.
 
 Upstream: isSchedulableAfterPodChange and isSchedulableAfterNodeChange in podtopologyspread/plugin.go.
 """
@@ -18,12 +18,12 @@ Constraints = Sequence["TopologySpreadConstraint"]
 
 
 def pod_may_help(pod: Pod, constraints: Constraints, old: Pod | None, new: Pod | None) -> bool:
-    """Whether a change of a pod, perhaps of `pod` itself, changes what the constraints count."""
-    if any(other is not None and not _takes_part(other, pod) for other in (old, new)):
+    """Return whether a change of any pod, including `pod`, changes the counts of the constraints."""
+    if any(other is not None and not _is_relevant(other, pod) for other in (old, new)):
         return False
     if old is not None and new is not None:
-        tolerates_anew = pod.uid == new.uid and old.shape.tolerations != new.shape.tolerations
-        if tolerates_anew and any(constraint.honor_taints for constraint in constraints):
+        changed_tolerations = pod.uid == new.uid and old.shape.tolerations != new.shape.tolerations
+        if changed_tolerations and any(constraint.honor_taints for constraint in constraints):
             return True
         return any(_matches(constraint, old) != _matches(constraint, new) for constraint in constraints)
     only = new if old is None else old
@@ -31,14 +31,15 @@ def pod_may_help(pod: Pod, constraints: Constraints, old: Pod | None, new: Pod |
 
 
 def node_may_help(constraints: Constraints, old: Node | None, new: Node | None) -> bool:
-    """Whether a change of a node changes the domains that the constraints know."""
+    """Return whether a change of a node changes the domains of the constraints."""
     had, has = _has_keys(old, constraints), _has_keys(new, constraints)
     if old is None or new is None or had != has:
         return had or has
     return has and (old.taints != new.taints or _moved(old.labels, new.labels, constraints))
 
 
-def _takes_part(other: Pod, pod: Pod) -> bool:
+def _is_relevant(other: Pod, pod: Pod) -> bool:
+    """Return whether `other` is the pod itself, or a placed or nominated pod of its namespace."""
     if other.uid == pod.uid:
         return True
     return bool(other.node_name or other.nominated_node_name) and other.namespace == pod.namespace

@@ -1,8 +1,8 @@
-"""The domains of a topology key: which nodes share a zone, a rack, a host.
+"""The domains of a topology key: sets of nodes that share a zone, a rack or a host.
 
-What is counted by domain is kept in tables: one entry for each domain and one more at the end, 0, that stands for nodes
-in no domain (their id, ABSENT, indexes it). Where every node has a value of its own, as with the hostname, a domain's
-id is the node's position, so that neither summing nor spreading has anything to do.
+Counts by domain are tables. A table has one entry for each domain and a last entry, 0, for nodes in no domain, whose id
+is ABSENT (-1). If each node has its own value, as with the hostname, a domain's id is the node's position, so that
+summing and spreading need no arithmetic.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ D = TypeVar("D", bound=np.generic)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TopologyDomains:
-    """The domain of each node of the cluster; good until nodes or their labels change."""
+    """The domain of each node of the cluster; valid until nodes or their labels change."""
 
     ids: IdArray
-    """ABSENT for nodes in no domain."""
+    """The domain of each node; ABSENT for nodes in no domain."""
     size: int
     """One more than the highest id."""
     singles: bool
-    """Whether every domain is one node, and its id the node's position."""
+    """Whether each domain is one node, with the node's position as its id."""
     complete: bool
-    """Whether every node is in a domain."""
+    """Whether each node is in a domain."""
 
     @classmethod
     def of(cls, key: str, cluster: Snapshot) -> Self:
-        """Find the domains of a label key."""
+        """Return the domains of a label key."""
         column = cluster.label(key)
         inside = column.ids != ABSENT
         complete = bool(inside.all())
@@ -49,7 +49,7 @@ class TopologyDomains:
         return cls(column.ids.copy(), len(column.values), singles=False, complete=complete)
 
     def restricted(self, nodes: BoolArray) -> Self:
-        """Return the same domains with these nodes only in them."""
+        """Return the same domains with only these nodes in them."""
         if nodes.all():
             return self
         ids = np.where(nodes, self.ids, np.int32(ABSENT))
@@ -57,11 +57,11 @@ class TopologyDomains:
 
     @property
     def present(self) -> IntArray:
-        """The domains that have a node."""
+        """The ids of the domains that have a node."""
         return np.unique(self.ids[self.ids != ABSENT]).astype(np.int64)
 
     def sums(self, counts: IntArray) -> IntArray:
-        """Sum what is counted by node of the cluster into a table."""
+        """Sum counts by node of the cluster into a table."""
         if not self.singles:
             return sum_by_domain(self.ids, counts, self.size + 1)
         table = np.zeros(self.size + 1, np.int64)
@@ -71,21 +71,21 @@ class TopologyDomains:
         return table
 
     def spread(self, table: npt.NDArray[D], nodes: Snapshot) -> npt.NDArray[D]:
-        """Give each node of the view its domain's entry of a table."""
+        """Return the table's entry for the domain of each node of the view."""
         if self.singles and self.complete:
             return nodes.gather(table[:-1])
         return table.take(nodes.gather(self.ids))
 
 
 class Topology:
-    """The domains of those keys that were asked for; good until nodes or their labels change."""
+    """A cache of the domains by topology key; valid until nodes or their labels change."""
 
     def __init__(self) -> None:
-        self._known: dict[str, TopologyDomains] = {}
+        self._domains: dict[str, TopologyDomains] = {}
 
     def domains(self, key: str, nodes: Snapshot) -> TopologyDomains:
-        """Return the domains of a key, over all nodes of the cluster that `nodes` is a view of."""
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = TopologyDomains.of(key, nodes.cluster)
-        return known
+        """Return the domains of a key over the whole cluster of the view `nodes`."""
+        found = self._domains.get(key)
+        if found is None:
+            found = self._domains[key] = TopologyDomains.of(key, nodes.cluster)
+        return found

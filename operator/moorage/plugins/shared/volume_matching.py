@@ -1,7 +1,7 @@
-"""Which volume a claim that waits for its first consumer gets on each node.
+"""Matching of existing volumes with claims that wait for their first consumer, for each node.
 
-For every node the smallest volume that the claim can use there is chosen, smaller claims first; a volume is chosen once
-a node. A volume that somebody has kept for the claim wins, and rules out nodes that it cannot be used on.
+The smallest claim chooses first, and each claim gets the smallest volume that it can use on the node. No volume goes to
+two claims on the same node. A claim with a volume reserved for it gets only that volume.
 
 Upstream: `findMatchingVolumes` in volumebinding/binder.go; `FindMatchingVolume` in component-helpers/storage/volume.
 """
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from moorage.model.volumes.storage_objects import PersistentVolume, PersistentVolumeClaim
 
 NO_VOLUME = -1
-"""The choice on a node where the claim gets no volume that is there already."""
+"""The choice on nodes where the claim gets no existing volume."""
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
-    """The volumes chosen for a claim: by node the index of one of `volumes`, or NO_VOLUME."""
+class VolumeMatch:
+    """The volumes chosen for a claim: for each node an index into `volumes`, or NO_VOLUME."""
 
     claim: PersistentVolumeClaim
     volumes: Sequence[PersistentVolume]
@@ -36,33 +36,33 @@ class Match:
 
     @property
     def found(self) -> BoolArray:
-        """Which nodes have a volume for the claim."""
+        """The nodes with a volume for the claim."""
         found: BoolArray = self.chosen != NO_VOLUME
         return found
 
 
 def match_claims(
     claims: Iterable[PersistentVolumeClaim], volumes: Sequence[PersistentVolume], nodes: Snapshot
-) -> list[Match]:
-    """Choose volumes for the claims, which are returned in the order in which they were served.
+) -> list[VolumeMatch]:
+    """Choose volumes for the claims; return the matches in the order of choice, smallest claim first.
 
-    Of volumes of one size the first one wins.
+    Of volumes of the same size, the first one wins.
     """
     reach = NodeReach(nodes)
-    matches: list[Match] = []
+    matches: list[VolumeMatch] = []
     for claim in sorted(claims, key=lambda each: each.request_bytes or 0):
-        kept = next((index for index, volume in enumerate(volumes) if _is_kept(volume, claim)), None)
-        candidates = _candidates(claim, volumes) if kept is None else [kept]
-        matches.append(Match(claim, volumes, _choose(candidates, volumes, reach, matches)))
+        reserved = next((index for index, volume in enumerate(volumes) if _is_reserved(volume, claim)), None)
+        candidates = _candidates(claim, volumes) if reserved is None else [reserved]
+        matches.append(VolumeMatch(claim, volumes, _choose(candidates, volumes, reach, matches)))
     return matches
 
 
 def _choose(
-    candidates: Sequence[int], volumes: Sequence[PersistentVolume], reach: NodeReach, earlier: Sequence[Match]
+    candidates: Sequence[int], volumes: Sequence[PersistentVolume], reach: NodeReach, earlier: Sequence[VolumeMatch]
 ) -> IntArray:
-    """Return for each node the first candidate that can be used there and that no earlier match has chosen there."""
+    """Return, for each node, the first usable candidate that no earlier match has chosen on the node."""
     chosen = np.full(reach.size, NO_VOLUME, np.int64)
-    offers = list(_few_of_each_group(candidates, volumes, reach, len(earlier) + 1))
+    offers = list(_first_of_each_group(candidates, volumes, reach, len(earlier) + 1))
     if not offers:
         return chosen
     positions = np.concatenate([where for _, where in offers])
@@ -75,19 +75,20 @@ def _choose(
     return chosen
 
 
-def _few_of_each_group(
-    candidates: Iterable[int], volumes: Sequence[PersistentVolume], reach: NodeReach, enough: int
+def _first_of_each_group(
+    candidates: Iterable[int], volumes: Sequence[PersistentVolume], reach: NodeReach, limit: int
 ) -> Iterator[tuple[int, IntArray]]:
-    """Yield candidates with the nodes that they can be used on: of those for the same nodes no more than `enough`."""
+    """Yield candidates with the positions of their nodes, and for each set of nodes only the first `limit`."""
     seen: Counter[int] = Counter()
     for index in candidates:
         group = reach.group(volumes[index].node_affinity)
         seen[group] += 1
-        if seen[group] <= enough:
+        if seen[group] <= limit:
             yield index, reach.positions(group)
 
 
-def _is_kept(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+def _is_reserved(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    """Return whether the volume's claimRef names the claim, and the volume suits it."""
     reference = volume.claim_ref
     if reference is None or (reference.namespace, reference.name) != (claim.namespace, claim.name):
         return False
@@ -109,7 +110,7 @@ def _candidates(claim: PersistentVolumeClaim, volumes: Sequence[PersistentVolume
 
 
 def _suits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Whether the volume is what the claim asks for; one that is kept for it has to be that, too."""
+    """Return whether the volume has the properties that the claim requests."""
     return (
         volume.class_name == claim.class_name
         and volume.capacity_bytes >= (claim.request_bytes or 0)

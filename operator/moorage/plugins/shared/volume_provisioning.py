@@ -1,4 +1,4 @@
-"""Where a volume that does not exist yet could be made: by its class's topology, and by what storage has left.
+"""The nodes for which a volume can be provisioned, by the topology of its class and the free storage capacity.
 
 Upstream: `checkVolumeProvisions` and `hasEnoughCapacity` in volumebinding/binder.go.
 """
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from moorage.model.volumes.storage_objects import CSIStorageCapacity, PersistentVolumeClaim, StorageClass
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
-"""What classes name whose volumes somebody makes by hand."""
+"""The provisioner of classes whose volumes an administrator creates."""
 
 
 def can_be_provisioned(claim: PersistentVolumeClaim, nodes: Snapshot) -> BoolArray:
-    """Which nodes the claim's class makes volumes for."""
+    """Return the nodes for which the claim's class can provision volumes."""
     storage_class: StorageClass = nodes.objects("StorageClass")[claim.class_name]
     if storage_class.provisioner in {"", NO_PROVISIONER}:
         return np.zeros(nodes.size, np.bool_)
@@ -36,17 +36,17 @@ def can_be_provisioned(claim: PersistentVolumeClaim, nodes: Snapshot) -> BoolArr
 
 
 def has_space(claim: PersistentVolumeClaim, nodes: Snapshot) -> BoolArray:
-    """Which nodes can reach storage with enough left, where the driver says at all how much it has left."""
+    """Return the nodes that can reach enough free storage; all nodes if the driver does not report its capacity."""
     storage_class: StorageClass = nodes.objects("StorageClass")[claim.class_name]
     driver = nodes.objects("CSIDriver").get(storage_class.provisioner)
     if claim.request_bytes is None or driver is None or not driver.storage_capacity:
         return np.ones(nodes.size, np.bool_)
     reach = NodeReach(nodes)
-    reaching = np.zeros(nodes.size, np.bool_)
+    reaches = np.zeros(nodes.size, np.bool_)
     capacity: CSIStorageCapacity
     for capacity in nodes.objects("CSIStorageCapacity").values():
         if capacity.class_name != claim.class_name or capacity.node_topology is None:
             continue
         if capacity.limit_bytes is not None and capacity.limit_bytes >= claim.request_bytes:
-            reaching[reach.of_labels(capacity.node_topology.requirements)] = True
-    return reaching
+            reaches[reach.of_labels(capacity.node_topology.requirements)] = True
+    return reaches

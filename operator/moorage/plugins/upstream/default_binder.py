@@ -1,4 +1,4 @@
-"""DefaultBinder: a pod is bound by a call of its `binding` subresource.
+"""DefaultBinder: binds a pod through the `binding` subresource.
 
 Upstream: pkg/scheduler/framework/plugins/defaultbinder/default_binder.go.
 """
@@ -7,4 +7,4 @@ from moorage.framework.extension_points import BindPlugin
 
 
 class DefaultBinder(BindPlugin):
-    """Says that a profile binds pods itself; the call is made outside of the core, by the runtime's binder."""
+    """Binds pods; the runtime's binder makes the API call."""

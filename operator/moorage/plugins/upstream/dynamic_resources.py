@@ -1,7 +1,7 @@
-"""DynamicResources: pods that use resource claims.
+"""DynamicResources: rejects pods that use resource claims.
 
-moorage allocates no devices (DRA) yet. A pod that needs a claim is turned away with a reason that says so, rather than
-put on a node where the kubelet would refuse it. Pods without claims take the same way as in kube-scheduler.
+moorage does not allocate devices (DRA) yet. It rejects a pod with resource claims and gives that reason, because the
+kubelet would reject the pod later. It handles pods without claims as kube-scheduler does.
 
 Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
 """
@@ -33,7 +33,7 @@ NOTHING_TO_DEALLOCATE = "no new claims to deallocate"
 
 
 class DynamicResources(PreFilterPlugin[None], FilterPlugin[None], PostFilterPlugin, ScorePlugin[None]):
-    """Turns away pods with `spec.resourceClaims`; scores nothing."""
+    """Rejects pods with `spec.resourceClaims`; scores all nodes 0."""
 
     default_weight = 2
     has_static_score = True
@@ -42,29 +42,29 @@ class DynamicResources(PreFilterPlugin[None], FilterPlugin[None], PostFilterPlug
     interests = frozenset({"Pod"})
 
     def skips_filter(self, shape: PodShape) -> bool:
-        """Skip pods without claims."""
+        """Return whether pods of the shape have no claims."""
         return not shape.resource_claims
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[None]:
-        """Skip pods without claims, and turn the others away."""
+        """Return SKIP for pods without claims, and reject other pods."""
         del snapshot
         return PreFilterResult(SKIP if self.skips_filter(pod.shape) else unresolvable(REASON))
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
-        """Pass every node: only pods without claims come here."""
+        """Pass all nodes; PreFilter has rejected pods with claims."""
         del state, pod
         return FilterResult(np.ones(nodes.size, dtype=np.bool_), tuple)
 
     def post_filter(self, state: None, pod: Pod) -> Status:
-        """Say that nothing is gained by taking claims back."""
+        """Return that there are no claims to deallocate."""
         del state, pod
         return unschedulable(NOTHING_TO_DEALLOCATE)
 
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Score 0 everywhere, as kube-scheduler does for pods without claims."""
+        """Score 0 for all nodes, as kube-scheduler does for pods without claims."""
         del state, pod
         return np.zeros(nodes.size, dtype=np.int64)
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
-        """Queue a pod only when it is replaced by one without claims."""
+        """Return whether the pod itself no longer has claims."""
         return event.new is not None and event.new.uid == pod.uid and not event.new.shape.resource_claims

@@ -1,4 +1,4 @@
-"""ImageLocality: nodes gain by the pod's images that they already have, the more the larger and wider spread these are.
+"""ImageLocality: prefers nodes that already have the pod's images, above all large images that many nodes have.
 
 Upstream: pkg/scheduler/framework/plugins/imagelocality/image_locality.go.
 """
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 MEBIBYTE = 1024 * 1024
 MIN_BYTES = 23 * MEBIBYTE
-"""Up to this sum of sizes a node gains nothing (upstream minThreshold)."""
+"""Sums of image sizes up to this one score 0 (upstream minThreshold)."""
 MAX_BYTES_PER_CONTAINER = 1000 * MEBIBYTE
-"""From this sum of sizes a container it gains all (upstream maxContainerThreshold)."""
+"""Sums of image sizes from this one, times the containers, score the maximum (upstream maxContainerThreshold)."""
 
 
 class ImageLocality(ScorePlugin[None]):
-    """Scores by the sizes of the pod's images on a node, each weighed by the share of nodes that have the image."""
+    """Scores nodes by the sizes of the pod's images that they have, weighted by the share of nodes with the image."""
 
     has_static_score = True
 
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Map the weighed sum of sizes to 0..MAX_NODE_SCORE."""
+        """Scale the weighted sum of image sizes to 0..MAX_NODE_SCORE."""
         del state
         cluster, shape = nodes.cluster, pod.shape
         generation = (cluster.generations.nodes, cluster.generations.images)
@@ -37,17 +37,17 @@ class ImageLocality(ScorePlugin[None]):
 
 
 def _scores(shape: PodShape, cluster: Snapshot) -> IntArray:
-    most = MAX_BYTES_PER_CONTAINER * shape.container_count
-    gained = np.clip(_weighed_bytes(shape, cluster), MIN_BYTES, most) - MIN_BYTES
-    scores: IntArray = MAX_NODE_SCORE * gained // (most - MIN_BYTES)
+    max_bytes = MAX_BYTES_PER_CONTAINER * shape.container_count
+    clipped = np.clip(_weighted_bytes(shape, cluster), MIN_BYTES, max_bytes)
+    scores: IntArray = MAX_NODE_SCORE * (clipped - MIN_BYTES) // (max_bytes - MIN_BYTES)
     return scores
 
 
-def _weighed_bytes(shape: PodShape, cluster: Snapshot) -> IntArray:
+def _weighted_bytes(shape: PodShape, cluster: Snapshot) -> IntArray:
     total = np.zeros(cluster.size, dtype=np.int64)
     for name in shape.images:
         image = cluster.image(name)
         if image is not None:
-            # Floats in this order, then cut off: to the byte what upstream computes.
+            # The order of the float operations and the truncation match upstream to the byte.
             total += int(image.size_bytes * (image.node_count / cluster.total_nodes)) * image.present
     return total

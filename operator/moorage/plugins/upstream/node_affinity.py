@@ -1,4 +1,4 @@
-"""NodeAffinity: labels and names that nodes must have, or gain by.
+"""NodeAffinity: selects and prefers nodes by their labels and names.
 
 Upstream: pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go.
 """
@@ -48,17 +48,19 @@ REASON_CONFLICT = "pod affinity terms conflict"
 
 
 @dataclass(frozen=True, slots=True)
-class _Matches:
-    """What a shape's affinity and the added one make of the cluster's nodes."""
+class AffinityMatches:
+    """The nodes of the cluster that match the added affinity and the affinity of a shape."""
 
     enforced: BoolArray
+    """Nodes that match the required terms of the added affinity."""
     passed: BoolArray
+    """Nodes that also match the required terms of the pod."""
     preferred: IntArray
-    """Sum of the weights of the preferred terms that match."""
+    """The sum of the weights of the preferred terms that match."""
 
 
 class NodeAffinity(PreFilterPlugin[None], FilterPlugin[None], ScorePlugin[None]):
-    """Filters by nodeSelector and required node affinity, scores by preferred node affinity."""
+    """Filters nodes by nodeSelector and required node affinity, and scores nodes by preferred node affinity."""
 
     default_weight = 2
     has_static_filter = True
@@ -66,14 +68,14 @@ class NodeAffinity(PreFilterPlugin[None], FilterPlugin[None], ScorePlugin[None])
     interests = frozenset({"Node"})
 
     added_affinity: AddedAffinity | None = None
-    """A node affinity that every pod of the profile has, besides its own."""
+    """A node affinity that applies to all pods of the profile, in addition to their own."""
 
     def skips_filter(self, shape: PodShape) -> bool:
-        """Skip where nothing is required."""
+        """Return whether neither the pod nor the added affinity has required terms."""
         return _required(shape) is None and self._added.required is None and shape.node_selector is None
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[None]:
-        """Skip where nothing is required; narrow the nodes where every term of the pod names some."""
+        """Return SKIP without required terms; if all terms of the pod name nodes, limit the cycle to these nodes."""
         del snapshot
         if self.skips_filter(pod.shape):
             return PreFilterResult(SKIP)
@@ -84,7 +86,7 @@ class NodeAffinity(PreFilterPlugin[None], FilterPlugin[None], ScorePlugin[None])
         return PreFilterResult(node_names=names)
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
-        """Pass nodes that meet the added affinity and the pod's."""
+        """Pass nodes that match the added affinity and the pod's."""
         del state
         matches = self._matches(pod.shape, nodes)
         passed = nodes.gather(matches.passed)
@@ -99,11 +101,11 @@ class NodeAffinity(PreFilterPlugin[None], FilterPlugin[None], ScorePlugin[None])
         return FilterResult(passed, rejections)
 
     def skips_score(self, shape: PodShape) -> bool:
-        """Skip where nothing is preferred."""
+        """Return whether neither the pod nor the added affinity has preferred terms."""
         return not (_preferred(shape) or self._added.preferred)
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[None]:
-        """Skip where nothing is preferred; a preferred term that cannot be read is an error."""
+        """Return SKIP without preferred terms, and an error if one of them is invalid."""
         del nodes
         preferred = _preferred(pod.shape)
         errors = [
@@ -116,17 +118,17 @@ class NodeAffinity(PreFilterPlugin[None], FilterPlugin[None], ScorePlugin[None])
         return PreScoreResult(SKIP if self.skips_score(pod.shape) else SUCCESS)
 
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Sum up the weights of the preferred terms that each node matches."""
+        """Sum the weights of the preferred terms that each node matches."""
         del state
         return nodes.gather(self._matches(pod.shape, nodes).preferred)
 
     def normalize(self, state: None, pod: Pod, nodes: Snapshot, scores: IntArray) -> IntArray:
-        """Give most to the nodes with the greatest sum."""
+        """Scale the sums so that the highest becomes MAX_NODE_SCORE."""
         del state, pod, nodes
         return default_normalize(scores)
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
-        """Queue the pod when a node that it may use is added or comes to match."""
+        """Return whether a node that matches the required terms was added or relabelled."""
         old, new = event.old, event.new
         if new is None or (self._added.required and not node_matches(self._added.required, new)):
             return False
@@ -136,20 +138,20 @@ class NodeAffinity(PreFilterPlugin[None], FilterPlugin[None], ScorePlugin[None])
 
     @cached_property
     def _added(self) -> NodeAffinityTerms:
-        return self.added_affinity.digest() if self.added_affinity else NodeAffinityTerms()
+        return self.added_affinity.decode() if self.added_affinity else NodeAffinityTerms()
 
-    def _matches(self, shape: PodShape, nodes: Snapshot) -> _Matches:
+    def _matches(self, shape: PodShape, nodes: Snapshot) -> AffinityMatches:
         cluster = nodes.cluster
         return cluster.memo(self, shape, cluster.generations.nodes, lambda: self._match(shape, cluster))
 
-    def _match(self, shape: PodShape, cluster: Snapshot) -> _Matches:
+    def _match(self, shape: PodShape, cluster: Snapshot) -> AffinityMatches:
         enforced = np.ones(cluster.size, dtype=np.bool_)
         if self._added.required:
             enforced = matches_selector(self._added.required, cluster)
         preferred = np.zeros(cluster.size, dtype=np.int64)
         for entry in (*self._added.preferred, *_preferred(shape)):
             preferred += entry.weight * matches_term(entry.term, cluster)
-        return _Matches(enforced, enforced & matches_pod_affinity(shape, cluster), preferred)
+        return AffinityMatches(enforced, enforced & matches_pod_affinity(shape, cluster), preferred)
 
 
 def _required(shape: PodShape) -> NodeSelector | None:
@@ -161,14 +163,14 @@ def _preferred(shape: PodShape) -> tuple[PreferredSchedulingTerm, ...]:
 
 
 def _named_nodes(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:
-    """Return all nodes that the terms name, if every one of them names some by `metadata.name In`, else None."""
-    by_term = [_nodes_of(term) for term in terms]
+    """Return the nodes that the terms name by `metadata.name In`; None if a term does not name nodes."""
+    by_term = [_nodes_named_by(term) for term in terms]
     if not by_term or None in by_term:
         return None
     return frozenset[str]().union(*(names for names in by_term if names is not None))
 
 
-def _nodes_of(term: NodeSelectorTerm) -> frozenset[str] | None:
-    """Return the nodes that satisfy all of the term's `metadata.name In`, None where it has none."""
+def _nodes_named_by(term: NodeSelectorTerm) -> frozenset[str] | None:
+    """Return the nodes that meet all `metadata.name In` requirements of the term; None if it has none."""
     named = [field.values for field in term.fields if field.key == METADATA_NAME and field.operator == "In"]
     return frozenset.intersection(*named) if named else None

@@ -1,4 +1,4 @@
-"""NodeDeclaredFeatures: a pod that needs a kubelet's feature runs where a node declares it.
+"""NodeDeclaredFeatures: runs pods only on nodes that declare the kubelet features that the pods require.
 
 Upstream: pkg/scheduler/framework/plugins/nodedeclaredfeatures/nodedeclaredfeatures.go.
 """
@@ -22,36 +22,36 @@ REASON = "node(s) didn't match Pod's required features"
 
 
 class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None]):
-    """Passes nodes that declare every feature that the pod's spec needs."""
+    """Filters nodes by their declared features: a node must declare all features that the pod's spec requires."""
 
     has_static_filter = True
     without_pre_filter = 'error reading "PreFilterNodeDeclaredFeatures" from cycle-state: not found'
     interests = frozenset({"Node", "Pod"})
 
     def skips_filter(self, shape: PodShape) -> bool:
-        """Skip pods that need no feature."""
+        """Return whether pods of the shape require no feature."""
         return not shape.required_features
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[None]:
-        """Skip pods that need no feature."""
+        """Return SKIP for pods that require no feature."""
         del snapshot
         return PreFilterResult(SKIP if self.skips_filter(pod.shape) else SUCCESS)
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
-        """Pass nodes whose declared features include the needed ones."""
+        """Pass nodes whose declared features include the required ones."""
         del state
         cluster = nodes.cluster
 
         def declaring() -> BoolArray:
             features = cluster.declared_features
-            answers = [declared >= pod.shape.required_features for declared in features.classes]
-            return np.array(answers, dtype=np.bool_)[features.ids]
+            matches = [declared >= pod.shape.required_features for declared in features.classes]
+            return np.array(matches, dtype=np.bool_)[features.ids]
 
         passed = nodes.gather(cluster.memo(self, pod.shape, cluster.generations.nodes, declaring))
         return FilterResult(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
-        """Queue the pod when a node's declared features change, or when the pod comes to need others."""
+        """Return whether a node's declared features or the pod's required features changed."""
         old, new = event.old, event.new
         if new is None:
             return False

@@ -1,4 +1,4 @@
-"""NodeName: a pod that names a node runs there or nowhere.
+"""NodeName: runs a pod that names a node only on that node.
 
 Upstream: pkg/scheduler/framework/plugins/nodename/node_name.go.
 """
@@ -22,12 +22,12 @@ REASON = "node(s) didn't match the requested node name"
 
 
 class NodeName(FilterPlugin[None]):
-    """Keeps a pod with `spec.nodeName` to that node."""
+    """Rejects all nodes but the one in the pod's `spec.nodeName`."""
 
     interests = frozenset({"Node"})
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
-        """Pass every node, or only the one that the pod names."""
+        """Pass the node that the pod names, or all nodes if it names none."""
         del state
         passed = np.full(nodes.size, not pod.required_node_name, dtype=np.bool_)
         position = nodes.position(pod.required_node_name) if pod.required_node_name else None
@@ -36,6 +36,6 @@ class NodeName(FilterPlugin[None]):
         return FilterResult(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
-        """Queue the pod when a node is added."""
+        """Return whether a node was added."""
         del pod
         return event.action is Action.ADD

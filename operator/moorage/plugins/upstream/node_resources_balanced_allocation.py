@@ -1,7 +1,7 @@
-"""NodeResourcesBalancedAllocation: nodes gain where the pod makes their resources' use more even.
+"""NodeResourcesBalancedAllocation: prefers nodes on which the pod makes the use of resources more even.
 
-Upstream: pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go. Floats are computed in upstream's order
-of operations, so that scores agree to the integer.
+Upstream: pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go. The order of float operations is
+upstream's, so that the integer scores are the same.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
     from moorage.cluster.arrays import BoolArray, IntArray
     from moorage.cluster.snapshot import Snapshot
     from moorage.model.pods.pod import Pod, PodShape
-    from moorage.plugins.shared.node_resources_usage import Use
+    from moorage.plugins.shared.node_resources_usage import ResourceUse
 
 FloatArray = npt.NDArray[np.float64]
 
 HALF_SCORE = MAX_NODE_SCORE // 2
 PAIR = 2
-"""The deviation of two fractions is half their distance; that of fewer is 0."""
+"""The deviation of two fractions is half their difference; the deviation of one is 0."""
 
 
 class NodeResourcesBalancedAllocation(ScorePlugin[None]):
-    """Compares how evenly a node's resources are used with the pod and without it: 75 is no change, 100 the best."""
+    """Scores nodes by how much the pod evens out the use of their resources: 75 means no change, 100 is the best."""
 
     has_local_score = True
 
     resources: tuple[ResourceSpec, ...] = DEFAULT_RESOURCES
-    """The resources whose use should be even; cpu and memory where none is given. All weigh 1."""
+    """The resources to balance; by default cpu and memory. All weights must be 1."""
 
     @field_validator("resources")
     @classmethod
@@ -54,16 +54,16 @@ class NodeResourcesBalancedAllocation(ScorePlugin[None]):
         return resources or DEFAULT_RESOURCES
 
     def skips_score(self, shape: PodShape) -> bool:
-        """Skip pods that request none of the resources."""
+        """Return whether pods of the shape request none of the resources."""
         return not any(shape.requests.get(resource.name) for resource in self.resources)
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[None]:
-        """Skip, see `skips_score`."""
+        """Return SKIP for pods that request none of the resources."""
         del nodes
         return PreScoreResult(SKIP if self.skips_score(pod.shape) else SUCCESS)
 
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Map the change of evenness, -50 to 50, to 50..100; without a PreScore, 0 for pods that it would skip."""
+        """Add half the change of balance, -50 to 50, to 75; score 0 for pods that PreScore would skip."""
         del state
         if self.skips_score(pod.shape):
             return np.zeros(nodes.size, dtype=np.int64)
@@ -75,32 +75,32 @@ class NodeResourcesBalancedAllocation(ScorePlugin[None]):
         return cluster.memo(self, shape, generation, lambda: scored_resources(specs, shape.requests, cluster))
 
 
-def _score(use: Use) -> IntArray:
+def _score(use: ResourceUse) -> IntArray:
     fractions = np.minimum(np.array([use.before, use.used]) / use.capacity, 1.0)
     deviation = _deviation(fractions) if use.present is None else _deviation_where_present(fractions, use.present)
     without_pod, with_pod = ((1 - deviation) * MAX_NODE_SCORE).astype(np.int64)
-    # Never negative before it is halved, as both lie in 50..100.
+    # The dividend is never negative, because both scores are in 50..100.
     scores: IntArray = HALF_SCORE + (HALF_SCORE + with_pod - without_pod) // 2
     return scores
 
 
 def _deviation(fractions: FloatArray) -> FloatArray:
-    """Return the standard deviation over the resources (axis 1), where all nodes have all of them."""
+    """Return the standard deviation over the resources (axis 1), if all nodes have all of them."""
     count = fractions.shape[1]
     if count < PAIR:
         return np.zeros((len(fractions), fractions.shape[2]))
     if count == PAIR:
-        distance: FloatArray = np.abs(fractions[:, 0] - fractions[:, 1])
-        return distance / PAIR
+        difference: FloatArray = np.abs(fractions[:, 0] - fractions[:, 1])
+        return difference / PAIR
     distances = fractions - _sum(fractions)[:, np.newaxis] / count
     deviation: FloatArray = np.sqrt(_sum(distances * distances) / count)
     return deviation
 
 
 def _deviation_where_present(fractions: FloatArray, present: BoolArray) -> FloatArray:
-    """Return the same where nodes lack some of the resources: those do not count there.
+    """Return the standard deviation over the resources that each node has.
 
-    Adding 0 for a resource that does not count changes no sum, not even in its last bit.
+    Resources that a node lacks add 0 to the sums, which does not change even their last bit.
     """
     count = present.sum(axis=0)
     divisor = np.maximum(count, 1)
@@ -113,5 +113,5 @@ def _deviation_where_present(fractions: FloatArray, present: BoolArray) -> Float
 
 
 def _sum(fractions: FloatArray) -> FloatArray:
-    """Add the resources (axis 1) up in their order, which NumPy's own sum does not promise."""
+    """Sum over the resources (axis 1) in their order; NumPy's own sum does not guarantee the order."""
     return reduce(np.add, fractions.swapaxes(0, 1))

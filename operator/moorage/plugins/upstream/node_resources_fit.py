@@ -1,8 +1,8 @@
-"""NodeResourcesFit: a node has room for what the pod requests, and nodes rank by how much of them is in use.
+"""NodeResourcesFit: rejects nodes that lack free resources for the pod, and scores nodes by the use of their resources.
 
-The filter reads real requests, the score those in which defaults stand for what containers leave out.
+The filter uses the pod's requests. The score uses requests with defaults for containers that request no cpu or memory.
 
-moorage does not allocate devices (see `dynamic_resources`), so no extended resource is left to a device class.
+moorage does not allocate devices (see `dynamic_resources`), so no device class provides extended resources.
 
 Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go.
 """
@@ -45,24 +45,24 @@ REASON_PODS = "Too many pods"
 ResourceGroup = Annotated[str, Field(max_length=LABEL_VALUE_LENGTH, pattern=LABEL_VALUE_PATTERN)]
 
 Requests = tuple[tuple[str, int], ...]
-"""The amounts that a node must have free, none of them 0."""
+"""Resource names and the amounts that a node must have free, none of them 0."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Demand:
-    """What a shape requests of one resource."""
+class ResourceDemand:
+    """The request of a shape for one resource."""
 
     resource: str
     amount: int
-    bearable: IntArray
-    """How much of it may be in use already on each node of the cluster; negative where even none is too much."""
+    max_in_use: IntArray
+    """The amount that may be in use on each node of the cluster; negative if even the empty node has too little."""
 
 
-Demands = tuple[_Demand, ...]
+Demands = tuple[ResourceDemand, ...]
 
 
 class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands | None], ScorePlugin[None]):
-    """Filters by free resources and free places for pods, scores by a strategy."""
+    """Filters nodes by free resources and by the number of pods, and scores nodes by a scoring strategy."""
 
     without_pre_filter = 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
     ignored_resources_argument = "ignoredResources"
@@ -70,40 +70,40 @@ class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands | None], S
     interests = frozenset({"Node", "Pod"})
 
     ignored_resources: tuple[QualifiedName, ...] = ()
-    """Extended resources that the filter does not look at."""
+    """Extended resources that the filter ignores."""
     ignored_resource_groups: tuple[ResourceGroup, ...] = ()
-    """Prefixes, such as `example.com`, of extended resources that the filter does not look at."""
+    """Prefixes, such as `example.com`, of extended resources that the filter ignores."""
     scoring_strategy: ScoringStrategy = ScoringStrategy(type="LeastAllocated")
-    """Which use of resources is preferred; by default that of the emptiest node."""
+    """The scoring strategy; by default emptier nodes score higher."""
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[Demands]:
-        """Work out what may be in use on each node for the pod to fit."""
+        """Compute the amounts that may be in use on each node for the pod to fit."""
         return PreFilterResult(state=self._demands_of(pod.shape, snapshot.cluster))
 
     def filter(self, state: Demands | None, pod: Pod, nodes: Snapshot) -> FilterResult:
-        """Pass nodes that have a free place and enough of every resource."""
+        """Pass nodes that allow one more pod and have enough of all requested resources."""
         demands = self._demands_of(pod.shape, nodes.cluster) if state is None else state
         passed = nodes.pod_count < nodes.allowed_pods
         for demand in demands:
-            passed &= nodes.requested(demand.resource) <= nodes.gather(demand.bearable)
+            passed &= nodes.requested(demand.resource) <= nodes.gather(demand.max_in_use)
         return FilterResult(passed, lambda: tuple(_rejections(demands, nodes)))
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[None]:
-        """Do nothing; that there is a PreScore is part of what profiles can state."""
+        """Do nothing; the method exists because profiles may name this plugin at PreScore."""
         del pod, nodes
         return PreScoreResult()
 
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Score by the strategy."""
+        """Score nodes by the strategy."""
         del state
         resources = self._resources(pod.shape, nodes.cluster)
         in_use = [nodes.non_zero_requested(name) for name in resources.names]
         return self.scoring_strategy.score(resources.use(in_use, nodes))
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
-        """Queue the pod when something that it requests was freed, or a node that could hold it came or grew."""
+        """Return whether requested resources became free, or a node that could hold the pod was added or grew."""
         if event.kind == "Pod":
-            return _frees(event, pod)
+            return _frees_resources(event, pod)
         old, new = event.old, event.new
         requests = self._requests(pod.shape)
         if new is None or not _would_fit_empty(requests, new):
@@ -111,13 +111,13 @@ class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands | None], S
         return old is None or _grew(requests, old, new)
 
     def _demands_of(self, shape: PodShape, cluster: Snapshot) -> Demands:
-        """Look up what was worked out for a shape."""
+        """Return the memoized demands of a shape."""
         generation = cluster.generations.nodes
         return cluster.memo((self, "demands"), shape, generation, lambda: self._demands(shape, cluster))
 
     def _demands(self, shape: PodShape, cluster: Snapshot) -> Demands:
         return tuple(
-            _Demand(resource, amount, cluster.allocatable(resource) - amount)
+            ResourceDemand(resource, amount, cluster.allocatable(resource) - amount)
             for resource, amount in self._requests(shape)
         )
 
@@ -126,10 +126,10 @@ class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands | None], S
         return cluster.memo(self, shape, generation, lambda: scored_resources(specs, shape.score_requests, cluster))
 
     def _requests(self, shape: PodShape) -> Requests:
-        return tuple((name, amount) for name, amount in shape.requests.amounts if self._heeds(name, amount))
+        return tuple((name, amount) for name, amount in shape.requests.amounts if self._checks(name, amount))
 
-    def _heeds(self, resource: str, amount: int) -> bool:
-        """Whether the filter looks at a request."""
+    def _checks(self, resource: str, amount: int) -> bool:
+        """Return whether the filter checks a request."""
         if not amount:
             return False
         group = resource.split("/", maxsplit=1)[0]
@@ -138,18 +138,18 @@ class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands | None], S
 
 
 def _rejections(demands: Demands, nodes: Snapshot) -> Iterator[Rejection]:
-    """Yield each lack; one that even an empty node would have cannot be helped by preemption."""
+    """Yield a rejection for each lacking resource; preemption cannot help if even the empty node has too little."""
     yield Rejection(nodes.pod_count >= nodes.allowed_pods, REASON_PODS)
     for demand in demands:
-        bearable = nodes.gather(demand.bearable)
-        short = nodes.requested(demand.resource) > bearable
+        max_in_use = nodes.gather(demand.max_in_use)
+        short = nodes.requested(demand.resource) > max_in_use
         reason = f"Insufficient {demand.resource}"
-        yield Rejection(short & (bearable >= 0), reason)
-        yield Rejection(short & (bearable < 0), reason, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+        yield Rejection(short & (max_in_use >= 0), reason)
+        yield Rejection(short & (max_in_use < 0), reason, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
 
 
-def _frees(event: ClusterEvent, pod: Pod) -> bool:
-    """Whether a pod left, or came to request less of something that this pod requests."""
+def _frees_resources(event: ClusterEvent, pod: Pod) -> bool:
+    """Return whether a pod was deleted or now requests less of a resource that `pod` requests."""
     old, new = event.old, event.new
     if event.action is Action.DELETE:
         return bool(old.node_name or old.nominated_node_name)
@@ -166,11 +166,11 @@ def _requests_less(amounts: Requests, pod: Pod) -> bool:
 
 
 def _would_fit_empty(requests: Requests, node: Node) -> bool:
-    """Whether the node could run the pod if nothing else ran on it."""
+    """Return whether the pod would fit the node if no other pod ran there."""
     return node.allocatable.get(PODS) >= 1 and all(amount <= node.allocatable.get(name) for name, amount in requests)
 
 
 def _grew(requests: Requests, old: Node, new: Node) -> bool:
-    """Whether a node got more places for pods, or more of something that the pod requests."""
+    """Return whether a node now allows more pods, or has more of a requested resource."""
     wanted = (PODS, *(name for name, _ in requests))
     return any(new.allocatable.get(name) > old.allocatable.get(name) for name in wanted)

@@ -1,4 +1,4 @@
-"""NodeUnschedulable: cordoned nodes take only pods that tolerate it.
+"""NodeUnschedulable: rejects cordoned nodes for pods that do not tolerate them.
 
 Upstream: pkg/scheduler/framework/plugins/nodeunschedulable/node_unschedulable.go.
 """
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
 
 REASON = "node(s) were unschedulable"
 UNSCHEDULABLE_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
-"""What a pod has to tolerate to be put on a cordoned node, whether or not the node carries it already."""
+"""The taint that a pod must tolerate to run on a cordoned node, even if the node does not have it yet."""
 
 
 class NodeUnschedulable(FilterPlugin[None]):
-    """Keeps pods off nodes with `spec.unschedulable`."""
+    """Rejects nodes with `spec.unschedulable`."""
 
     has_static_filter = True
     interests = frozenset({"Node", "Pod"})
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
-        """Pass nodes that are not cordoned, or all of them if the pod tolerates it."""
+        """Pass nodes that are not cordoned, or all nodes if the pod tolerates cordoned ones."""
         del state
         tolerant = _tolerates_cordon(pod.shape)
         passed = np.ones(nodes.size, dtype=np.bool_) if tolerant else ~nodes.unschedulable
         return FilterResult(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
-        """Queue the pod when a node can be used again, or when the pod itself begins to tolerate cordons."""
+        """Return whether a node was added or uncordoned, or the pod itself now tolerates cordoned nodes."""
         old, new = event.old, event.new
         if new is None:
             return False

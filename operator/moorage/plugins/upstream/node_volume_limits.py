@@ -1,7 +1,7 @@
-"""NodeVolumeLimits: a node attaches no more volumes of a CSI driver than the driver says.
+"""NodeVolumeLimits: rejects nodes that would exceed a CSI driver's limit of attached volumes.
 
-`moorage.cluster.volumes.attachable_volumes` counts the attached volumes. A new volume that a pod of the node already
-uses costs nothing; a volume that is only still attached is counted twice, as kube-scheduler counts it.
+`moorage.cluster.volumes.attachable_volumes` counts the attached volumes. A volume of the pod does not count again if
+another pod on the node uses it. It counts twice if it is still attached but not in use, as in kube-scheduler.
 
 Upstream: `pkg/scheduler/framework/plugins/nodevolumelimits/csi.go`.
 """
@@ -29,31 +29,31 @@ if TYPE_CHECKING:
 REASON = "node(s) exceed max volume count"
 
 VOLUME_LIMIT_SCALING = "VolumeLimitScaling"
-"""The feature gate by which nodes without a driver are refused; alpha, and off, in 1.36."""
+"""The feature gate that rejects nodes without a driver; alpha and off in 1.36."""
 
 
 class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
-    """Filters by the number of volumes that CSI drivers can attach."""
+    """Filters nodes by the number of volumes that CSI drivers can attach."""
 
     interests: ClassVar[frozenset[str]] = frozenset({"CSINode", "Pod", "PersistentVolumeClaim", "VolumeAttachment"})
 
-    _refuses_missing_drivers: bool = PrivateAttr(default=False)
+    _rejects_missing_drivers: bool = PrivateAttr(default=False)
 
     def model_post_init(self, context: Any, /) -> None:
-        """Take the feature gate, which no argument sets, from the validation's context."""
-        self._refuses_missing_drivers = VOLUME_LIMIT_SCALING in (context or {}).get("feature_gates", ())
+        """Read the feature gate from the validation context."""
+        self._rejects_missing_drivers = VOLUME_LIMIT_SCALING in (context or {}).get("feature_gates", ())
 
     def skips_filter(self, shape: PodShape) -> bool:
-        """Skip pods without volumes that a driver might attach."""
+        """Return whether pods of the shape have no volumes that a driver could attach."""
         return not any(map(is_attachable, shape.volumes))
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[None]:
-        """SKIP pods without volumes that a driver might attach."""
+        """Return SKIP for pods without volumes that a driver could attach."""
         del snapshot
         return PreFilterResult(SKIP if self.skips_filter(pod.shape) else SUCCESS)
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
-        """Pass nodes that can attach what the pod adds."""
+        """Pass nodes that can attach the pod's additional volumes."""
         del state
         for volume in pod.shape.volumes:
             if not volume.is_claim:
@@ -64,11 +64,11 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
                 return _claim_not_found(pod, name, nodes)
             if volume.ephemeral and claim.owner_uid != pod.uid:
                 reason = f"PVC {claim.key} was not created for pod {pod.key} (pod is not owner)"
-                return _nowhere(nodes, reason, Code.ERROR)
+                return _reject_all(nodes, reason, Code.ERROR)
         by_driver: dict[str, set[VolumeKey]] = {}
         for key in attachable_volumes(pod, nodes.objects):
             by_driver.setdefault(key.driver, set()).add(key)
-        missing = {driver: self._missing(driver, nodes) for driver in sorted(by_driver)}
+        missing = {driver: self._nodes_without(driver, nodes) for driver in sorted(by_driver)}
         full = np.zeros(nodes.size, np.bool_)
         for driver, keys in by_driver.items():
             new = len(keys) - sum(nodes.volume_in_use(key).astype(np.int64) for key in keys)
@@ -86,7 +86,7 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         return FilterResult(passed, rejections)
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
-        """Whether a volume may have been given up, a claim of the pod came, or a limit was raised."""
+        """Return whether a volume may have been released, a claim of the pod was added, or a limit was raised."""
         match event.kind:
             case "CSINode":
                 return event.action is Action.ADD or (
@@ -98,12 +98,12 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
             case "VolumeAttachment":
                 return event.action is Action.DELETE and any(map(is_attachable, pod.shape.volumes))
             case _:
-                return event.action is Action.DELETE and _gave_up_volumes(event.old)
+                return event.action is Action.DELETE and _used_volumes(event.old)
 
-    def _missing(self, driver: str, nodes: Snapshot) -> BoolArray:
-        """Which nodes lack a driver that asks for pods to be kept off them."""
+    def _nodes_without(self, driver: str, nodes: Snapshot) -> BoolArray:
+        """Return the nodes without the driver, if the gate is on and the driver opts in; else no nodes."""
         installed = nodes.objects("CSIDriver").get(driver)
-        opted_in = self._refuses_missing_drivers and installed and installed.prevent_pod_scheduling_if_missing
+        opted_in = self._rejects_missing_drivers and installed and installed.prevent_pod_scheduling_if_missing
         missing = np.full(nodes.size, bool(opted_in))
         if opted_in:
             for csi_node in nodes.objects("CSINode").values():
@@ -115,17 +115,17 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
 
 def _claim_not_found(pod: Pod, name: str, nodes: Snapshot) -> FilterResult:
     reason = f'looking up PVC {pod.namespace}/{name}: persistentvolumeclaim "{name}" not found'
-    return _nowhere(nodes, reason, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+    return _reject_all(nodes, reason, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
 
 
-def _nowhere(nodes: Snapshot, reason: str, code: Code) -> FilterResult:
-    everywhere = np.ones(nodes.size, np.bool_)
-    return FilterResult(~everywhere, lambda: (Rejection(everywhere, reason, code),))
+def _reject_all(nodes: Snapshot, reason: str, code: Code) -> FilterResult:
+    all_nodes = np.ones(nodes.size, np.bool_)
+    return FilterResult(~all_nodes, lambda: (Rejection(all_nodes, reason, code),))
 
 
 def _raises_a_limit(old: CSINode, new: CSINode) -> bool:
     return any(limit > old.limits.get(driver, 0) for driver, limit in new.limits.items())
 
 
-def _gave_up_volumes(other: Pod) -> bool:
+def _used_volumes(other: Pod) -> bool:
     return bool(other.node_name or other.nominated_node_name) and any(map(is_attachable, other.shape.volumes))

@@ -1,4 +1,4 @@
-"""PrioritySort: the queue's order.
+"""PrioritySort: orders the active queue.
 
 Upstream: pkg/scheduler/framework/plugins/queuesort/priority_sort.go.
 """
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 class PrioritySort(QueueSortPlugin):
-    """Puts pods of higher priority first, and among equals the one that has been in the queue for longer."""
+    """Sorts pods by priority, highest first, and pods of equal priority by the time they entered the queue."""
 
     def sort_key(self, pod: Pod, queued_at: float) -> tuple[float, ...]:
-        """Return the priority, negated, and the time of the last entry into the queue."""
+        """Return the negated priority and the time at which the pod last entered the queue."""
         return (-pod.priority, queued_at)

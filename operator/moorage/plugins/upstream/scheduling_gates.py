@@ -1,4 +1,4 @@
-"""SchedulingGates: a pod with gates waits outside the queue until the last one is removed.
+"""SchedulingGates: keeps a pod out of the active queue until its last scheduling gate is removed.
 
 Upstream: pkg/scheduler/framework/plugins/schedulinggates/scheduling_gates.go.
 """
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 class SchedulingGates(PreEnqueuePlugin):
-    """Holds back pods with `spec.schedulingGates`."""
+    """Keeps pods with `spec.schedulingGates` out of the active queue."""
 
     interests = frozenset({"Pod"})
 
     def pre_enqueue(self, pod: Pod) -> Status:
-        """Admit pods without gates."""
+        """Return SUCCESS for pods without gates, else a rejection that names the gates."""
         if not pod.scheduling_gates:
             return SUCCESS
         return unresolvable(f"waiting for scheduling gates: [{' '.join(pod.scheduling_gates)}]")
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
-        """Queue the pod when its own gates are gone."""
+        """Return whether the pod itself has no gates any more."""
         return event.new is not None and event.new.uid == pod.uid and not event.new.scheduling_gates

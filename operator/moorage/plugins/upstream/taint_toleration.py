@@ -1,7 +1,9 @@
-"""TaintToleration: taints keep pods off nodes, or make nodes less welcome.
+"""TaintToleration: rejects nodes with untolerated taints, or scores them lower.
 
-Nodes share few distinct sets of taints: each is judged once a pod's shape, and the answers are gathered by the nodes'
-ids. Upstream: pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go.
+Nodes share few distinct sets of taints. The plugin checks each set once for a pod shape and gathers the results by the
+nodes' ids.
+
+Upstream: pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go.
 """
 
 from __future__ import annotations
@@ -31,16 +33,17 @@ PREFER_NO_SCHEDULE = "PreferNoSchedule"
 
 
 @dataclass(frozen=True, slots=True)
-class _Judgement:
-    """What a shape makes of the cluster's taints."""
+class TaintMatches:
+    """For each node of the cluster, how a shape's tolerations match the node's taints."""
 
     passed: BoolArray
+    """Nodes whose NoSchedule and NoExecute taints are all tolerated."""
     intolerable: IntArray
-    """Number of PreferNoSchedule taints that the shape does not tolerate."""
+    """The number of untolerated PreferNoSchedule taints."""
 
 
 class TaintToleration(FilterPlugin[None], ScorePlugin[None]):
-    """Filters by NoSchedule and NoExecute taints, and prefers nodes with fewer untolerated PreferNoSchedule taints."""
+    """Filters nodes by NoSchedule and NoExecute taints, and scores nodes by PreferNoSchedule taints."""
 
     default_weight = 3
     without_pre_score = 'failed to read "PreScoreTaintToleration" from cycleState: not found'
@@ -49,35 +52,35 @@ class TaintToleration(FilterPlugin[None], ScorePlugin[None]):
     interests = frozenset({"Node", "Pod"})
 
     _comparisons: bool = PrivateAttr(default=False)
-    """Whether the feature gate of the operators Gt and Lt is on."""
+    """Whether the feature gate for the operators Gt and Lt is on."""
 
     def model_post_init(self, context: Any, /) -> None:
-        """Take the feature gate, which no argument sets, from the validation's context."""
+        """Read the feature gate from the validation context."""
         self._comparisons = COMPARISON_OPERATORS in (context or {}).get("feature_gates", ())
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
         """Pass nodes whose NoSchedule and NoExecute taints are all tolerated."""
         del state
-        passed = nodes.gather(self._judgement(pod.shape, nodes).passed)
+        passed = nodes.gather(self._matches(pod.shape, nodes).passed)
         return FilterResult(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[None]:
-        """Prepare nothing; configurations may name the point all the same."""
+        """Do nothing; the method exists because profiles may name this plugin at PreScore."""
         del pod, nodes
         return PreScoreResult()
 
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Count the PreferNoSchedule taints that are not tolerated."""
+        """Count the untolerated PreferNoSchedule taints."""
         del state
-        return nodes.gather(self._judgement(pod.shape, nodes).intolerable)
+        return nodes.gather(self._matches(pod.shape, nodes).intolerable)
 
     def normalize(self, state: None, pod: Pod, nodes: Snapshot, scores: IntArray) -> IntArray:
-        """Give most to the nodes with the fewest such taints."""
+        """Reverse and scale the counts, so that fewer taints score higher."""
         del state, pod, nodes
         return default_normalize(scores, reverse=True)
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
-        """Queue the pod when a node's taints become tolerable, or when its own tolerations may have changed."""
+        """Return whether all taints of a node are now tolerated, or the pod itself changed."""
         old, new = event.old, event.new
         if new is None:
             return False
@@ -85,20 +88,20 @@ class TaintToleration(FilterPlugin[None], ScorePlugin[None]):
             return bool(new.uid == pod.uid)
         return (old is None or self._rejects(pod.shape, old.taints)) and not self._rejects(pod.shape, new.taints)
 
-    def _judgement(self, shape: PodShape, nodes: Snapshot) -> _Judgement:
+    def _matches(self, shape: PodShape, nodes: Snapshot) -> TaintMatches:
         cluster = nodes.cluster
-        return cluster.memo(self, shape, cluster.generations.nodes, lambda: self._judge(shape, cluster))
+        return cluster.memo(self, shape, cluster.generations.nodes, lambda: self._match(shape, cluster))
 
-    def _judge(self, shape: PodShape, cluster: Snapshot) -> _Judgement:
+    def _match(self, shape: PodShape, cluster: Snapshot) -> TaintMatches:
         ids, classes = cluster.taints.ids, cluster.taints.classes
         passed = np.array([not self._rejects(shape, taints) for taints in classes], dtype=np.bool_)
-        intolerable = np.array([self._intolerable(shape, taints) for taints in classes], dtype=np.int64)
-        return _Judgement(passed[ids], intolerable[ids])
+        intolerable = np.array([self._count_intolerable(shape, taints) for taints in classes], dtype=np.int64)
+        return TaintMatches(passed[ids], intolerable[ids])
 
     def _rejects(self, shape: PodShape, taints: Sequence[Taint]) -> bool:
         return untolerated(shape.tolerations, taints, comparisons=self._comparisons)
 
-    def _intolerable(self, shape: PodShape, taints: Sequence[Taint]) -> int:
+    def _count_intolerable(self, shape: PodShape, taints: Sequence[Taint]) -> int:
         return sum(
             taint.effect == PREFER_NO_SCHEDULE
             and not tolerated(shape.tolerations, taint, comparisons=self._comparisons)

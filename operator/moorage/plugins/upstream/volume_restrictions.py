@@ -1,7 +1,7 @@
-"""VolumeRestrictions: what may not be mounted twice.
+"""VolumeRestrictions: rejects nodes on which the pod's volumes would be mounted twice.
 
-A legacy disk is not mounted by two pods of a node unless both only read; a claim with the access mode
-ReadWriteOncePod is not used by two pods at all.
+Two pods on one node may mount the same legacy disk only if both are read-only. Two pods may not use the same claim with
+the access mode ReadWriteOncePod, on any nodes.
 
 Upstream: `pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go`.
 """
@@ -34,24 +34,24 @@ CLAIM_REASON = (
 
 @dataclass(frozen=True, slots=True)
 class ExclusiveClaims:
-    """The pod's claims that only one pod may use (names), and how often placed pods use them."""
+    """The names of the pod's ReadWriteOncePod claims, and how often placed pods use them."""
 
     names: frozenset[str]
     uses: int
 
 
 class VolumeRestrictions(PreFilterPlugin[ExclusiveClaims], FilterPlugin[ExclusiveClaims]):
-    """Filters by disks and claims that others have mounted."""
+    """Filters nodes by disks and ReadWriteOncePod claims that other pods use."""
 
     without_pre_filter: ClassVar[str] = 'cannot read "PreFilterVolumeRestrictions" from cycleState'
     interests: ClassVar[frozenset[str]] = frozenset({"Pod", "Node", "PersistentVolumeClaim"})
 
     def skips_filter(self, shape: PodShape) -> bool:
-        """Skip pods without volumes."""
+        """Return whether pods of the shape have no volumes."""
         return not shape.volumes
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[ExclusiveClaims]:
-        """Look for exclusive claims in use; SKIP where nothing can conflict."""
+        """Count the uses of exclusive claims; SKIP if neither claims nor disks can conflict."""
         names: set[str] = set()
         claims = snapshot.objects("PersistentVolumeClaim")
         for name in _claim_names(pod):
@@ -66,17 +66,17 @@ class VolumeRestrictions(PreFilterPlugin[ExclusiveClaims], FilterPlugin[Exclusiv
         return PreFilterResult(state=ExclusiveClaims(frozenset(names), uses))
 
     def add_pod(self, state: ExclusiveClaims, pod: Pod, other: Pod, nodes: Snapshot) -> ExclusiveClaims:
-        """Count the exclusive claims that `other` uses."""
+        """Add the exclusive claims that `other` uses."""
         del pod, nodes
         return _changed(state, other, 1)
 
     def remove_pod(self, state: ExclusiveClaims, pod: Pod, other: Pod, nodes: Snapshot) -> ExclusiveClaims:
-        """Count the exclusive claims out that `other` uses."""
+        """Subtract the exclusive claims that `other` uses."""
         del pod, nodes
         return _changed(state, other, -1)
 
     def filter(self, state: ExclusiveClaims, pod: Pod, nodes: Snapshot) -> FilterResult:
-        """Pass nodes without a conflicting disk, and none at all while an exclusive claim is in use."""
+        """Pass nodes without a conflicting disk; pass no node while an exclusive claim is in use."""
         taken = _disk_taken(pod, nodes)
         free = np.full(nodes.size, state.uses <= 0)
 
@@ -86,10 +86,10 @@ class VolumeRestrictions(PreFilterPlugin[ExclusiveClaims], FilterPlugin[Exclusiv
         return FilterResult(~taken & free, rejections)
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
-        """Whether a pod with the same disk or claim went, a claim of the pod came, or a node did."""
+        """Return whether a pod with the same disk or claim was deleted, or a claim of the pod or a node was added."""
         if event.kind == "Pod":
             other: Pod = event.old
-            return event.action is Action.DELETE and other.namespace == pod.namespace and _share(pod, other)
+            return event.action is Action.DELETE and other.namespace == pod.namespace and _conflicts_with(pod, other)
         if event.action is not Action.ADD:
             return False
         if event.kind == "PersistentVolumeClaim":
@@ -102,7 +102,7 @@ def _claim_names(pod: Pod) -> Iterable[str]:
 
 
 def _changed(state: ExclusiveClaims, other: Pod, change: int) -> ExclusiveClaims:
-    """Count what another pod uses; like kube-scheduler, by the claims' names whatever the namespace."""
+    """Count the claims of another pod by name; as in kube-scheduler, ignore its namespace."""
     uses = sum(name in state.names for name in _claim_names(other))
     return replace(state, uses=state.uses + change * uses) if uses else state
 
@@ -120,11 +120,12 @@ def _disk_taken(pod: Pod, nodes: Snapshot) -> BoolArray:
 
 
 def _conflict(volume: PodVolume, user: Pod) -> bool:
-    """Whether a pod mounts the same disk in a way that excludes the volume."""
+    """Return whether a pod mounts the volume's disk in a way that excludes the volume."""
     return any(_exclude(volume, other) for other in user.shape.volumes if other.disk == volume.disk)
 
 
 def _exclude(one: PodVolume, other: PodVolume) -> bool:
+    """Return whether two volumes of the same disk cannot be mounted on one node."""
     assert one.disk is not None
     kind = one.disk[0]
     if kind == "rbd" and not one.monitors & other.monitors:
@@ -132,8 +133,8 @@ def _exclude(one: PodVolume, other: PodVolume) -> bool:
     return kind == "aws" or not (one.read_only and other.read_only)
 
 
-def _share(pod: Pod, other: Pod) -> bool:
-    """Whether two pods cannot share a node by their disks, or name the same claim."""
+def _conflicts_with(pod: Pod, other: Pod) -> bool:
+    """Return whether the disks of two pods exclude each other, or both pods name the same claim."""
     if any(volume.disk and _conflict(volume, other) for volume in pod.shape.volumes):
         return True
     return not set(_claim_names(pod)).isdisjoint(_claim_names(other))

@@ -1,6 +1,6 @@
-"""VolumeZone: a pod follows its bound volumes into their zone and region.
+"""VolumeZone: rejects nodes outside the zones and regions of the pod's bound volumes.
 
-Only labels of volumes count here; their node affinity is VolumeBinding's.
+This plugin reads the labels of volumes; VolumeBinding reads their node affinity.
 
 Upstream: `pkg/scheduler/framework/plugins/volumezone/volume_zone.go`.
 """
@@ -32,55 +32,55 @@ SUCCESSORS = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
 }
-"""The labels that took the place of the beta ones."""
+"""The beta labels and the labels that replaced them."""
 
 TOPOLOGY_LABELS = (*SUCCESSORS, *SUCCESSORS.values())
 ZONE_DELIMITER = "__"
-"""Joins the zones of a regional volume in one label value."""
+"""The separator of zones in the label value of a regional volume."""
 
 
 @dataclass(frozen=True, slots=True)
 class VolumeTopology:
-    """A topology label of a volume, and the values of which a node needs one."""
+    """A topology label of a volume, and its values; a node must have one of them."""
 
     key: str
     values: frozenset[str]
 
 
 class VolumeZone(PreFilterPlugin[tuple[VolumeTopology, ...]], FilterPlugin[tuple[VolumeTopology, ...]]):
-    """Filters by the zones and regions of bound volumes."""
+    """Filters nodes by the zones and regions of bound volumes."""
 
     interests: ClassVar[frozenset[str]] = frozenset(
         {"Node", "StorageClass", "PersistentVolumeClaim", "PersistentVolume"}
     )
 
     def skips_filter(self, shape: PodShape) -> bool:
-        """Skip pods without volumes."""
+        """Return whether pods of the shape have no volumes."""
         return not shape.volumes
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[tuple[VolumeTopology, ...]]:
-        """Collect the topology of the pod's volumes; SKIP where there is none."""
-        found, refusal = _collect(pod, snapshot)
-        if refusal is not None:
-            return PreFilterResult(refusal)
+        """Collect the topology labels of the pod's volumes; SKIP if there are none."""
+        found, rejection = _collect(pod, snapshot)
+        if rejection is not None:
+            return PreFilterResult(rejection)
         return PreFilterResult(state=found) if found else PreFilterResult(SKIP)
 
     def filter(self, state: tuple[VolumeTopology, ...] | None, pod: Pod, nodes: Snapshot) -> FilterResult:
-        """Pass nodes in a zone and region of every volume, and nodes that are in none.
+        """Pass nodes in a zone and region of each volume, and nodes without topology labels.
 
-        A profile that leaves PreFilter out has this plugin collect the topology here, as upstream's does.
+        If the profile disables PreFilter, collect the topology labels here, as upstream does.
         """
         if state is None:
-            state, refusal = _collect(pod, nodes)
-            if refusal is not None:
-                everywhere = np.ones(nodes.size, np.bool_)
-                reasons = [Rejection(everywhere, reason, refusal.code) for reason in refusal.reasons]
-                return FilterResult(~everywhere, lambda: reasons)
-        placed = np.zeros(nodes.size, np.bool_)
+            state, rejection = _collect(pod, nodes)
+            if rejection is not None:
+                all_nodes = np.ones(nodes.size, np.bool_)
+                rejections = [Rejection(all_nodes, reason, rejection.code) for reason in rejection.reasons]
+                return FilterResult(~all_nodes, lambda: rejections)
+        labelled = np.zeros(nodes.size, np.bool_)
         for key in TOPOLOGY_LABELS:
-            placed |= nodes.label(key).ids != ABSENT
-        passed = ~placed
-        if placed.any():
+            labelled |= nodes.label(key).ids != ABSENT
+        passed = ~labelled
+        if labelled.any():
             matching = np.ones(nodes.size, np.bool_)
             for each in state:
                 matching &= _in_topology(each, nodes)
@@ -88,13 +88,13 @@ class VolumeZone(PreFilterPlugin[tuple[VolumeTopology, ...]], FilterPlugin[tuple
         return FilterResult(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
-        """Whether a claim of the pod, its class, a volume's topology or a node changed for the better."""
+        """Return whether a change of a claim, a storage class, a volume or a node may help the pod."""
         match event.kind:
             case _ if event.action is Action.DELETE:
                 return False
             case "StorageClass":
-                waits = event.new.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
-                return event.action is Action.ADD and waits
+                is_delayed = event.new.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
+                return event.action is Action.ADD and is_delayed
             case "PersistentVolumeClaim":
                 return event.new.namespace == pod.namespace and event.new.name in _claim_names(pod)
             case "PersistentVolume":
@@ -104,16 +104,16 @@ class VolumeZone(PreFilterPlugin[tuple[VolumeTopology, ...]], FilterPlugin[tuple
 
 
 def _collect(pod: Pod, snapshot: Snapshot) -> tuple[tuple[VolumeTopology, ...], Status | None]:
-    """Return the topology of all bound volumes, or say which claim stands in the way."""
+    """Return the topology labels of all bound volumes, or a rejection for the first unusable claim."""
     found: list[VolumeTopology] = []
     for name in _claim_names(pod):
         claim = snapshot.objects("PersistentVolumeClaim").get(f"{pod.namespace}/{name}")
         if claim is None:
             return (), unresolvable(f'persistentvolumeclaim "{name}" not found')
         if not claim.volume_name:
-            refusal = _refuse_unbound(claim, snapshot)
-            if refusal is not None:
-                return (), refusal
+            rejection = _reject_unbound(claim, snapshot)
+            if rejection is not None:
+                return (), rejection
             continue
         volume = snapshot.objects("PersistentVolume").get(claim.volume_name)
         if volume is None:
@@ -126,8 +126,8 @@ def _claim_names(pod: Pod) -> list[str]:
     return [volume.claim_name for volume in pod.shape.volumes if volume.claim_name]
 
 
-def _refuse_unbound(claim: PersistentVolumeClaim, snapshot: Snapshot) -> Status | None:
-    """Say why an unbound claim has to be bound first; None where it waits for its first consumer."""
+def _reject_unbound(claim: PersistentVolumeClaim, snapshot: Snapshot) -> Status | None:
+    """Return a rejection for an unbound claim; None if the claim waits for its first consumer."""
     if not claim.class_name:
         return unresolvable("PersistentVolumeClaim had no pv name and storageClass name")
     storage_class = snapshot.objects("StorageClass").get(claim.class_name)
@@ -144,12 +144,12 @@ def _topology(volume: PersistentVolume) -> Iterator[VolumeTopology]:
     for key in TOPOLOGY_LABELS:
         if key in volume.labels:
             values = frozenset(value.strip() for value in volume.labels[key].split(ZONE_DELIMITER))
-            if "" not in values:  # a label that names no zone is ignored
+            if "" not in values:  # upstream ignores labels with an empty zone
                 yield VolumeTopology(key, values)
 
 
 def _in_topology(topology: VolumeTopology, nodes: Snapshot) -> BoolArray:
-    """Which nodes have one of the values; a node without a beta label may have its successor."""
+    """Return the nodes that have one of the values; a node without a beta label may have its successor."""
     column = nodes.label(topology.key)
     matching = np.array([*(value in topology.values for value in column.values), False], np.bool_)[column.ids]
     successor = SUCCESSORS.get(topology.key)
