@@ -1,3 +1,5 @@
+"""Assumed volumes and claims: assume, revert, and new versions from the watch."""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -42,7 +44,7 @@ class Storage:
         return found
 
 
-def test_next_pod_sees_what_was_promised() -> None:
+def test_assumed_versions_replace_the_objects() -> None:
     storage = Storage()
 
     storage.assumed.assume("p", [BIND, SELECT])
@@ -51,7 +53,7 @@ def test_next_pod_sees_what_was_promised() -> None:
     assert storage.claim.selected_node == "a"
 
 
-def test_failed_pod_gives_its_promises_back() -> None:
+def test_revert_restores_the_objects_of_one_pod() -> None:
     storage = Storage()
     storage.assumed.assume("p", [BIND, SELECT])
 
@@ -62,7 +64,7 @@ def test_failed_pod_gives_its_promises_back() -> None:
     assert (storage.volume, storage.claim) == (VOLUME, CLAIM)
 
 
-def test_version_that_was_known_already_does_not_undo_an_assumption() -> None:
+def test_known_version_does_not_replace_an_assumed_one() -> None:
     storage = Storage()
     storage.assumed.assume("p", [SELECT])
 
@@ -71,7 +73,7 @@ def test_version_that_was_known_already_does_not_undo_an_assumption() -> None:
     assert storage.claim.selected_node == "a"
 
 
-def test_newer_version_replaces_an_assumption_for_good() -> None:
+def test_newer_version_replaces_an_assumed_one_and_survives_a_revert() -> None:
     storage, newer = Storage(), replace(CLAIM, resource_version="2")
     storage.assumed.assume("p", [SELECT])
 
@@ -81,7 +83,7 @@ def test_newer_version_replaces_an_assumption_for_good() -> None:
     assert storage.claim == newer
 
 
-def test_second_assumption_is_reverted_to_what_was_observed() -> None:
+def test_revert_after_two_assumptions_restores_the_observed_version() -> None:
     storage = Storage()
     storage.assumed.assume("p", [SELECT])
     storage.assumed.assume("q", [replace(SELECT, node_name="b")])
@@ -91,7 +93,7 @@ def test_second_assumption_is_reverted_to_what_was_observed() -> None:
     assert storage.claim == CLAIM
 
 
-def test_objects_that_are_gone_are_left_alone() -> None:
+def test_removed_object_stays_removed_after_assume_and_revert() -> None:
     storage = Storage()
     storage.assumed.assume("p", [BIND])
     storage.assumed.remove("PersistentVolume", "pv")

@@ -1,4 +1,4 @@
-"""Counts of attachable volumes, which are kept up to date, against a count from nothing."""
+"""Incremental counts of attachable volumes agree with a full recount."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PODS = ("p", "q", "r")
 
 
 class Cluster(RuleBasedStateMachine):
-    """Pods come and go, claims are bound, volumes attached."""
+    """Places and removes pods, binds claims, and attaches volumes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class Cluster(RuleBasedStateMachine):
             self.columns.remove_pod(self.placed.pop(name))
 
     @rule(name=st.sampled_from(CLAIMS), bound=st.booleans())
-    def state(self, name: str, *, bound: bool) -> None:
+    def set_claim(self, name: str, *, bound: bool) -> None:
         body = claim(name, volume=f"pv-{name}") if bound else claim(name, storage_class="late")
         self.columns.objects.set("PersistentVolumeClaim", f"default/{name}", make("PersistentVolumeClaim", body))
         self.bound.discard(name)
@@ -61,7 +61,7 @@ class Cluster(RuleBasedStateMachine):
         self.attached.add((name, on))
 
     def handles(self, on: str) -> set[str]:
-        """The volumes that the node's pods use, told from those that are only to come."""
+        """Return handles of the volumes that the node's pods use; an unprovisioned volume has its claim's name."""
         known = self.columns.objects.of_kind("PersistentVolumeClaim")
         used = {
             mount.claim_name
@@ -73,13 +73,13 @@ class Cluster(RuleBasedStateMachine):
         return {f"h-{name}" if name in self.bound else f"claim default/{name}" for name in used}
 
     @invariant()
-    def counts_are_those_of_a_recount(self) -> None:
+    def counts_agree_with_a_recount(self) -> None:
         expected = [len(self.handles(on) | {f"h-{name}" for name, at in self.attached if at == on}) for on in NODES]
 
         assert self.snapshot.attached_volumes(DRIVER).tolist() == expected
 
     @invariant()
-    def users_are_those_of_a_recount(self) -> None:
+    def users_agree_with_a_recount(self) -> None:
         for name in CLAIMS:
             expected = [f"h-{name}" in self.handles(on) for on in NODES]
             assert self.snapshot.volume_in_use(VolumeKey(DRIVER, f"h-{name}")).tolist() == expected
@@ -89,7 +89,7 @@ TestCluster = Cluster.TestCase
 TestCluster.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
 
 
-def test_limit_is_what_the_nodes_csi_node_says() -> None:
+def test_limit_comes_from_the_csi_node_of_the_node() -> None:
     columns = NodeColumns()
     for name in NODES:
         columns.set_node(node(name))

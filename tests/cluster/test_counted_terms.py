@@ -1,4 +1,4 @@
-"""Terms by which placed pods are counted."""
+"""Counted terms, carried terms, and the index that finds them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WEB = LabelSelector((Requirement("app", "In", frozenset({"web"})),))
 ANY = LabelSelector()
 
 
-def test_pods_of_one_owner_can_be_counted() -> None:
+def test_clause_with_an_owner_counts_only_pods_of_that_controller() -> None:
     owners = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": n, "uid": n, "controller": True} for n in "ab"]
     placed = [
         pod("one", node="n", owner=owners[0]),
@@ -25,7 +25,7 @@ def test_pods_of_one_owner_can_be_counted() -> None:
     assert snapshot.counted(term).tolist() == [2]
 
 
-def test_pods_that_are_being_deleted_count_only_where_the_term_says_so() -> None:
+def test_terminating_pods_count_only_with_counts_terminating() -> None:
     snapshot = snapshot_of([node("n")], [pod("one", node="n"), pod("two", node="n", terminating=True)])
     counts = [
         snapshot.counted(CountedTerm((Clause(None, ANY),), counts_terminating=terminating)).tolist()
@@ -34,7 +34,7 @@ def test_pods_that_are_being_deleted_count_only_where_the_term_says_so() -> None
     assert counts == [[2], [1]]
 
 
-def test_a_clause_without_a_selector_matches_nothing_and_all_clauses_have_to_match() -> None:
+def test_pod_must_meet_all_clauses_and_no_pod_meets_a_clause_without_selector() -> None:
     snapshot = snapshot_of([node("n")], [pod(node="n", labels={"app": "web"})])
     for clauses, count in (
         ((Clause(None, None),), 0),
@@ -46,14 +46,14 @@ def test_a_clause_without_a_selector_matches_nothing_and_all_clauses_have_to_mat
         assert snapshot.counted(CountedTerm(clauses, counts_terminating=True)).tolist() == [count]
 
 
-def test_equal_terms_are_one_term() -> None:
+def test_terms_with_equal_fields_are_equal() -> None:
     one, other = (CountedTerm((Clause(frozenset({"a"}), WEB),), counts_terminating=True) for _ in range(2))
     assert one == other
     assert hash(one) == hash(other)
     assert one != CountedTerm((Clause(frozenset({"a"}), WEB),), counts_terminating=False)
 
 
-def test_a_carried_term_asks_for_the_namespace_by_name_or_by_label() -> None:
+def test_carried_term_selects_namespaces_by_name_or_by_label() -> None:
     shape = pod(namespace="a", labels={"app": "web"}).shape
 
     def term(namespaces: frozenset[str], selector: LabelSelector | None) -> CarriedTerm:
@@ -71,7 +71,7 @@ def test_a_carried_term_asks_for_the_namespace_by_name_or_by_label() -> None:
     )
 
 
-def test_a_pods_terms_are_listed_by_kind_and_weight() -> None:
+def test_carried_by_returns_kind_and_weight_of_each_term() -> None:
     selector = {"matchLabels": {"app": "web"}}
     required = [{"topologyKey": "zone", "labelSelector": selector}]
     preferred = [{"weight": 7, "podAffinityTerm": required[0]}]
@@ -89,22 +89,22 @@ def test_a_pods_terms_are_listed_by_kind_and_weight() -> None:
     assert carried_by(pod().shape) == ()
 
 
-def test_the_index_finds_a_term_wherever_it_is_filed_and_each_only_once() -> None:
+def test_index_yields_each_candidate_once_for_every_form_of_key() -> None:
     index: ShapeIndex[str] = ShapeIndex()
     many = frozenset(f"ns-{number}" for number in range(100))
     both = LabelSelector((*WEB.requirements, Requirement("tier", "In", frozenset({"a", "b"}))))
-    filed = {
-        "any": (None, ANY),
+    terms = {
+        "all pods": (None, ANY),
         "labelled": (frozenset({"ns-1", "ns-2"}), WEB),
         "many namespaces": (many, WEB),
         "several labels": (None, both),
     }
-    for term, (namespaces, selector) in filed.items():
+    for term, (namespaces, selector) in terms.items():
         index.add(term, namespaces, selector)
     index.add("nothing", None, None)
     shape = pod(namespace="ns-1", labels={"app": "web", "tier": "b"}).shape
-    assert sorted(index.candidates(shape)) == sorted(filed)
-    assert list(index.candidates(pod(labels={"app": "db"}).shape)) == ["any"]
-    for term, (namespaces, selector) in filed.items():
+    assert sorted(index.candidates(shape)) == sorted(terms)
+    assert list(index.candidates(pod(labels={"app": "db"}).shape)) == ["all pods"]
+    for term, (namespaces, selector) in terms.items():
         index.discard(term, namespaces, selector)
     assert list(index.candidates(shape)) == []

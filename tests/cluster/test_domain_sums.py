@@ -1,4 +1,4 @@
-"""Sums over topology domains, against the plainest loop."""
+"""Sums over topology domains agree with a plain loop."""
 
 import numpy as np
 from hypothesis import given
@@ -8,7 +8,7 @@ from moorage.cluster.terms.domain_sums import sum_by_domain
 
 
 @given(nodes=st.lists(st.tuples(st.integers(-1, 4), st.integers(-100, 10**12))))
-def test_counts_add_up_by_domain(nodes: list[tuple[int, int]]) -> None:
+def test_sums_agree_with_a_plain_loop(nodes: list[tuple[int, int]]) -> None:
     ids = np.array([domain for domain, _ in nodes], dtype=np.int32)
     counts = np.array([count for _, count in nodes], dtype=np.int64)
     sums = sum_by_domain(ids, counts, 5)
@@ -17,7 +17,7 @@ def test_counts_add_up_by_domain(nodes: list[tuple[int, int]]) -> None:
     assert sums.dtype == np.int64
 
 
-def test_without_domains_there_are_no_sums() -> None:
+def test_nodes_without_domain_do_not_count() -> None:
     ids = np.array([-1, -1], dtype=np.int32)
     counts = np.array([3, 4], dtype=np.int64)
     assert sum_by_domain(ids, counts, 0).tolist() == []

@@ -1,4 +1,4 @@
-"""Decoding objects: which fields are read, which shapes are shared, which errors name their field."""
+"""Decoding pods and nodes: all fields, shared shapes, and errors with the path of the field."""
 
 import gc
 import weakref
@@ -15,10 +15,9 @@ from moorage.model.selectors import LabelSelector, Requirement
 from moorage.model.volumes.decode_storage import STORAGE_DECODERS
 from moorage.model.volumes.decode_volumes import VOLUME_DECODERS
 from moorage.model.workloads.decode_workloads import WORKLOAD_DECODERS
-from moorage.model.workloads.workload_objects import Controller, Namespace, PodDisruptionBudget, Service
 
 
-def test_pods_of_one_template_share_a_shape_whatever_is_their_own() -> None:
+def test_pods_of_one_template_share_a_shape() -> None:
     def template(index: int) -> dict[str, object]:
         token = f"kube-api-access-{index:05}"
         return pod_object(
@@ -35,7 +34,7 @@ def test_pods_of_one_template_share_a_shape_whatever_is_their_own() -> None:
     assert (first.node_name, second.node_name) == ("n1", "n2")
 
 
-def test_equal_shapes_are_one_object_even_if_their_bytes_differ() -> None:
+def test_equal_shapes_with_different_json_are_one_object() -> None:
     decoder = Decoder()
     first = decoder.pod(
         b'{"metadata":{"name":"a","namespace":"x","labels":{"a":"1","b":"2"}},"spec":{"affinity":null}}'
@@ -44,7 +43,7 @@ def test_equal_shapes_are_one_object_even_if_their_bytes_differ() -> None:
     assert first.shape is second.shape
 
 
-def test_different_shapes_are_told_apart() -> None:
+def test_each_field_of_a_shape_makes_another_shape() -> None:
     bodies = [
         pod_object(),
         pod_object(namespace="other"),
@@ -64,7 +63,7 @@ def test_different_shapes_are_told_apart() -> None:
     assert len({make_pod(body).shape for body in bodies}) == len(bodies)
 
 
-def test_a_shape_lives_as_long_as_a_pod_has_it() -> None:
+def test_shape_is_freed_with_its_last_pod() -> None:
     decoder = Decoder()
     made = decoder.pod(b'{"metadata":{"name":"a"}}')
     shape = weakref.ref(made.shape)
@@ -73,7 +72,7 @@ def test_a_shape_lives_as_long_as_a_pod_has_it() -> None:
     assert shape() is None
 
 
-def test_everything_that_scheduling_reads_of_a_pod() -> None:
+def test_all_fields_of_a_pod_are_decoded() -> None:
     made = make_pod(
         {
             "metadata": {
@@ -149,13 +148,13 @@ def test_everything_that_scheduling_reads_of_a_pod() -> None:
     assert shape.required_features == {"RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport"}
 
 
-def test_what_the_api_server_would_fill_in_is_filled_in() -> None:
+def test_absent_fields_get_the_defaults_of_the_api_server() -> None:
     made = make_pod({"metadata": {"name": "p"}})
     assert (made.namespace, made.uid, made.scheduler_name) == ("default", "default/p", "default-scheduler")
     assert (made.priority, made.preemption_policy) == (0, "PreemptLowerPriority")
 
 
-def test_nulls_that_go_writes_for_empty_slices_are_read() -> None:
+def test_null_slices_and_maps_are_decoded_as_empty() -> None:
     made = Decoder().pod(
         b'{"metadata":{"name":"p","labels":null,"ownerReferences":null,"creationTimestamp":null},"spec":{"containers":null,'
         b'"volumes":null,"tolerations":null,"affinity":null,"topologySpreadConstraints":null,"resources":null},'
@@ -168,7 +167,7 @@ def test_nulls_that_go_writes_for_empty_slices_are_read() -> None:
     assert (node.taints, node.images) == ((), ())
 
 
-def test_raw_bytes_are_kept_only_while_the_pod_waits() -> None:
+def test_raw_json_is_kept_only_for_a_waiting_pod() -> None:
     decoder = Decoder()
     waiting, bound = (msgspec.json.encode(pod_object(node=node)) for node in ("", "n1"))
     assert decoder.pod(waiting, keep_raw=True).raw == waiting
@@ -176,7 +175,7 @@ def test_raw_bytes_are_kept_only_while_the_pod_waits() -> None:
     assert decoder.pod(waiting).raw == b""
 
 
-def test_terms_name_the_namespaces_they_speak_of() -> None:
+def test_affinity_term_without_namespaces_selects_the_namespace_of_the_pod() -> None:
     def namespaces_of(**fields: object) -> tuple[frozenset[str], LabelSelector | None]:
         term = {"topologyKey": "zone", **fields}
         affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
@@ -188,7 +187,7 @@ def test_terms_name_the_namespaces_they_speak_of() -> None:
     assert namespaces_of(namespaceSelector={}) == (frozenset(), LabelSelector())
 
 
-def test_match_label_keys_add_the_pods_own_values_to_the_selector() -> None:
+def test_match_label_keys_add_the_values_of_the_pod_to_the_selector() -> None:
     constraint = {
         "maxSkew": 1,
         "topologyKey": "zone",
@@ -204,7 +203,7 @@ def test_match_label_keys_add_the_pods_own_values_to_the_selector() -> None:
     assert (read.min_domains, read.honor_affinity, read.honor_taints) == (1, True, False)
 
 
-def test_a_preferred_node_term_that_cannot_be_read_keeps_kube_schedulers_words() -> None:
+def test_invalid_preferred_term_keeps_the_error_text_of_kube_scheduler() -> None:
     preference = {"matchExpressions": [{"key": "rank", "operator": "Gt", "values": ["-5"]}]}
     affinity = {
         "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": preference}]}
@@ -242,12 +241,12 @@ def test_a_preferred_node_term_that_cannot_be_read_keeps_kube_schedulers_words()
         ({"spec": {}}, "missing required field `metadata`"),
     ],
 )
-def test_a_pod_that_cannot_be_read_is_refused_by_the_path_of_the_field(body: dict[str, object], message: str) -> None:
+def test_invalid_pod_raises_value_error_with_the_path_of_the_field(body: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make_pod(body)
 
 
-def test_everything_that_scheduling_reads_of_a_node() -> None:
+def test_all_fields_of_a_node_are_decoded() -> None:
     body = node_object(
         "n1",
         cpu="3920m",
@@ -270,39 +269,11 @@ def test_everything_that_scheduling_reads_of_a_node() -> None:
     assert made.declared_features == {"F"}
 
 
-def test_a_nodes_amount_that_cannot_be_read_counts_as_none() -> None:
+def test_invalid_allocatable_amount_counts_as_0() -> None:
     made = make_node(node_object(cpu="lots", memory="1"))
     assert made.allocatable == Resources((("cpu", 0), ("memory", 1), ("pods", 110)))
 
 
-def test_objects_around_pods() -> None:
-    decoder = Decoder()
-    meta = {"name": "x", "namespace": "ns", "uid": "u"}
-    labels = {"matchLabels": {"app": "web"}}
-    selector = LabelSelector((Requirement("app", "In", frozenset({"web"})),))
-    assert decoder.decode_object("Service", {"metadata": meta, "spec": {"selector": {"app": "web"}}}) == Service(
-        namespace="ns", name="x", selector={"app": "web"}
-    )
-    assert decoder.decode_object("Service", {"metadata": meta, "spec": {"selector": None}}).selector == {}
-    for kind in ("ReplicaSet", "StatefulSet"):
-        assert decoder.decode_object(kind, {"metadata": meta, "spec": {"selector": labels}}) == Controller(
-            kind=kind, namespace="ns", name="x", uid="u", selector=selector
-        )
-    replication = decoder.decode_object(
-        "ReplicationController", {"metadata": meta, "spec": {"selector": {"app": "web"}}}
-    )
-    assert replication.selector == selector
-    assert decoder.decode_object("Namespace", {"metadata": {"name": "ns", "labels": {"a": "b"}}}) == Namespace(
-        name="ns", labels={"a": "b"}
-    )
-    budget = {"disruptionsAllowed": 2, "disruptedPods": {"p": "2026-01-01T00:00:00Z"}}
-    assert decoder.decode_object(
-        "PodDisruptionBudget", {"metadata": meta, "spec": {"selector": labels}, "status": budget}
-    ) == PodDisruptionBudget(
-        namespace="ns", name="x", selector=selector, disruptions_allowed=2, disrupted_pods=frozenset({"p"})
-    )
-
-
 @pytest.mark.parametrize("kind", ["Pod", "Node", *WORKLOAD_DECODERS, *VOLUME_DECODERS, *STORAGE_DECODERS])
-def test_every_kind_is_read_from_no_more_than_a_name(kind: str) -> None:
+def test_object_with_only_a_name_is_decoded(kind: str) -> None:
     assert Decoder().decode_object(kind, {"metadata": {"name": "x"}}).name == "x"

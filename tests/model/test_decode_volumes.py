@@ -1,3 +1,5 @@
+"""Decoding claims, volumes and storage.k8s.io objects."""
+
 from __future__ import annotations
 
 import pytest
@@ -9,19 +11,19 @@ from moorage.model.volumes.storage_objects import ClaimRef, CSINode, PersistentV
 from storage_builders import claim, csi_node, storage_class, volume
 
 
-def test_claim_is_bound_once_the_controller_says_so() -> None:
+def test_claim_is_bound_after_the_controller_confirms_it() -> None:
     assert make("PersistentVolumeClaim", claim(volume="pv")).is_bound
     assert not make("PersistentVolumeClaim", claim(volumeName="pv")).is_bound
 
 
-def test_class_in_the_old_annotation_wins() -> None:
+def test_storage_class_in_the_old_annotation_overrides_the_spec() -> None:
     old = {"volume.beta.kubernetes.io/storage-class": "old"}
 
     assert make("PersistentVolumeClaim", claim(storage_class="new", annotations=old)).class_name == "old"
     assert make("PersistentVolume", volume(storage_class="new")).class_name == "new"
 
 
-def test_claim_says_what_it_asks_for() -> None:
+def test_claim_has_size_selector_selected_node_and_owner() -> None:
     read = make(
         "PersistentVolumeClaim",
         claim(
@@ -36,7 +38,7 @@ def test_claim_says_what_it_asks_for() -> None:
     assert read.selector == LabelSelector((Requirement("tier", "In", frozenset({"fast"})),))
 
 
-def test_volume_says_whom_it_is_kept_for() -> None:
+def test_reserved_volume_has_a_claim_ref_without_uid() -> None:
     read = make("PersistentVolume", volume(kept_for="data"))
 
     assert read.claim_ref == ClaimRef("default", "data")
@@ -55,7 +57,7 @@ def test_volume_says_whom_it_is_kept_for() -> None:
         ({"azureDisk": {"diskName": "d", "diskURI": "/subscriptions/1/d"}}, AZURE_DISK_DRIVER, "/subscriptions/1/d"),
     ],
 )
-def test_in_tree_disks_are_known_as_their_drivers_know_them(source: Object, driver: str, handle: str) -> None:
+def test_in_tree_disk_has_driver_and_handle_of_its_csi_driver(source: Object, driver: str, handle: str) -> None:
     zone = {"topology.kubernetes.io/zone": "europe-west1-b"}
     read: PersistentVolume = make("PersistentVolume", volume(labels=zone, **source))
 
@@ -67,7 +69,7 @@ def test_other_volumes_have_no_driver() -> None:
     assert not make("PersistentVolume", volume(handle="h")).in_tree
 
 
-def test_csi_node_lists_drivers_and_those_with_a_limit() -> None:
+def test_csi_node_has_all_drivers_and_only_stated_limits() -> None:
     body = csi_node("a", ebs_csi_aws_com=25)
     body["spec"]["drivers"].append({"name": "unlimited"})
     read: CSINode = make("CSINode", body)
@@ -76,7 +78,7 @@ def test_csi_node_lists_drivers_and_those_with_a_limit() -> None:
     assert read.limits == {"ebs.csi.aws.com": 25}
 
 
-def test_topologies_are_terms_of_which_one_must_hold() -> None:
+def test_allowed_topologies_are_terms_of_requirements() -> None:
     terms = [{"matchLabelExpressions": [{"key": "zone", "values": ["a", "b"]}]}]
 
     read = make("StorageClass", storage_class(allowedTopologies=terms))
@@ -101,6 +103,6 @@ def test_topologies_are_terms_of_which_one_must_hold() -> None:
         ),
     ],
 )
-def test_what_cannot_be_read_is_named_by_its_path(kind: str, body: Object, path: str) -> None:
+def test_invalid_field_raises_value_error_with_its_path(kind: str, body: Object, path: str) -> None:
     with pytest.raises(ValueError, match=path):
         make(kind, body)

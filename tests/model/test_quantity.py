@@ -1,4 +1,4 @@
-"""Quantities, against the rules of Go's `resource.Quantity`."""
+"""Quantities follow the rules of Go's `resource.Quantity`."""
 
 import math
 import re
@@ -91,7 +91,7 @@ def test_json_numbers_are_quantities(number: float, expected: int) -> None:
         "1\n", "aoeu", ".5i", "-3.01i", "0.1am",
     ],
 )  # fmt: skip
-def test_what_the_api_server_refuses_is_refused(text: str) -> None:
+def test_invalid_quantity_raises_value_error(text: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(repr(text))} is not a quantity"):
         value(text)
 
