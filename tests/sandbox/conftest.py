@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
 from controlplane.launcher import ControlPlane
 from moorage.sandbox.api_server import SandboxServer
+from moorage.sandbox.simulation.node_groups import load_node_groups
 from sandbox.api_objects import widget_definition
 from sandbox.kube_api import DEFINITIONS, KubeApi, connect, until
+from sandbox.kubectl_client import NODES, Kubectl
 
 GROUP = "contract.example.dev"
 WIDGETS = f"/apis/{GROUP}/v1/widgets"
@@ -54,3 +57,10 @@ async def client(sandbox: SandboxServer) -> AsyncIterator[KubeApi]:
     """A client of the sandbox, in the default namespace."""
     async with connect(sandbox.url, sandbox.token, "default") as found:
         yield found
+
+
+@pytest.fixture
+async def kubectl(tmp_path: Path) -> AsyncIterator[Kubectl]:
+    crds = [widget_definition("example.dev")]
+    async with SandboxServer(node_groups=load_node_groups(NODES), crds=crds) as server:
+        yield Kubectl(tmp_path, server)

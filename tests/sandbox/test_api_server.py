@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from contextlib import aclosing
+from dataclasses import replace
 
 import aiohttp
 import pytest
 import yaml
 
 from moorage.sandbox.api_server import SandboxServer
+from moorage.sandbox.http.response_format import ResponseEncoder
+from moorage.sandbox.http.watches import Watch, WatchOptions
+from moorage.sandbox.operations.targets import Target
 from sandbox.api_objects import pod
 from sandbox.kube_api import KubeApi, until
 
@@ -80,14 +86,18 @@ async def test_watchers_share_one_encoding(sandbox: SandboxServer, client: KubeA
     assert record.encodings.keys() == {""}
 
 
-async def test_quiet_watch_gets_bookmarks(
-    sandbox: SandboxServer, client: KubeApi, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("moorage.sandbox.http.watches.BOOKMARK_SECONDS", 0.05)
-    await client.create(client.configmaps, {"metadata": {"name": "elsewhere"}})
-    [(kind, obj)] = await client.watch(client.pods, 1, resourceVersion="1", allowWatchBookmarks="true")
-    assert kind == "BOOKMARK"
-    assert obj["metadata"]["resourceVersion"] == str(sandbox.store.revision)
+async def test_quiet_watch_gets_bookmarks(sandbox: SandboxServer) -> None:
+    async def never_stall() -> None:
+        pass
+
+    target = Target(sandbox.registry.resources.pods)
+    options = WatchOptions.of(target, "", {"resourceVersion": "1", "allowWatchBookmarks": "true"})
+    options = replace(options, bookmark_seconds=0.01)
+    watch = Watch(sandbox.store, ResponseEncoder(sandbox.registry.now), target, options, never_stall)
+    async with aclosing(watch.lines()) as lines:
+        event = json.loads(await anext(lines))
+    assert event["type"] == "BOOKMARK"
+    assert event["object"]["metadata"]["resourceVersion"] == str(sandbox.store.revision)
 
 
 async def test_oversized_body_is_refused(client: KubeApi) -> None:

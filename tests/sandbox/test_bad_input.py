@@ -16,9 +16,9 @@ from moorage.sandbox.api_status import StatusError
 from moorage.sandbox.http.tables import Tables
 from moorage.sandbox.objects import copy, key_of
 from moorage.sandbox.operations.object_registry import ObjectRegistry
-from moorage.sandbox.operations.options import WriteOptions
 from moorage.sandbox.operations.pod_binding import bind
 from moorage.sandbox.operations.pod_eviction import evict
+from moorage.sandbox.operations.request_options import WriteOptions
 from moorage.sandbox.operations.targets import Target
 from moorage.sandbox.simulation.initial_objects import create_initial_objects
 from moorage.sandbox.storage.store import Record, Store

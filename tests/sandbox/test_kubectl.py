@@ -4,118 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import sysconfig
-from collections.abc import AsyncIterator
-from pathlib import Path
 
-import pytest
-
-from moorage.sandbox.api_server import SandboxServer
-from moorage.sandbox.simulation.node_groups import load_node_groups
-from sandbox.api_objects import binding, widget_definition
-from sandbox.kube_api import connect, until
+from sandbox.api_objects import widget_definition
+from sandbox.kube_api import until
+from sandbox.kubectl_client import POD, WIDGET, Kubectl
 
 LIST_AND_WATCH = 3  # and the creation before them
-KUBECTL = Path(sysconfig.get_path("scripts")) / "kubectl"
-NODES = """
-nodeGroups:
-  - {name: m5, count: 2, instanceType: m5.xlarge, cpu: "4", memory: 16Gi}
-"""
-POD = """
-apiVersion: v1
-kind: Pod
-metadata: {name: web, labels: {app: web}}
-spec:
-  containers: [{name: main, image: "nginx:1", resources: {requests: {cpu: 100m}}}]
-"""
-WIDGET = """
-apiVersion: example.dev/v1
-kind: Widget
-metadata: {name: w}
-spec: {weight: %d}
-"""
-
-
-class Kubectl:
-    """Runs kubectl with its own home directory."""
-
-    def __init__(self, home: Path, server: SandboxServer) -> None:
-        self.server = server
-        self._environment = {**os.environ, "HOME": str(home), "KUBECONFIG": str(home / "config")}
-        (home / "config").write_text(server.kubeconfig())
-
-    async def __call__(self, *arguments: str, stdin: str = "", fails: bool = False, **environment: str) -> str:
-        process = await asyncio.create_subprocess_exec(
-            KUBECTL,
-            *arguments,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            env=self._environment | environment,
-        )
-        output, _ = await process.communicate(stdin.encode())
-        text = output.decode()
-        assert bool(process.returncode) is fails, text
-        return text
-
-    async def apply(self, manifest: str, *arguments: str, fails: bool = False) -> str:
-        return await self("apply", "-f", "-", *arguments, stdin=manifest, fails=fails)
-
-    async def bind(self, pod: str, node: str) -> None:
-        """Bind a pod, and wait until it runs."""
-        async with connect(self.server.url, self.server.token, "default") as api:
-            await api.create(f"{api.pods}/{pod}/binding", binding(pod, node))
-        await self("wait", "--for=condition=Ready", f"pod/{pod}", "--timeout=10s")
-
-
-@pytest.fixture
-async def kubectl(tmp_path: Path) -> AsyncIterator[Kubectl]:
-    crds = [widget_definition("example.dev")]
-    async with SandboxServer(node_groups=load_node_groups(NODES), crds=crds) as server:
-        yield Kubectl(tmp_path, server)
-
-
-async def test_apply_reports_created_unchanged_and_configured(kubectl: Kubectl) -> None:
-    assert await kubectl.apply(WIDGET % 1) == "widget.example.dev/w created\n"
-    assert await kubectl.apply(WIDGET % 1) == "widget.example.dev/w unchanged\n"
-    assert await kubectl.apply(WIDGET % 2) == "widget.example.dev/w configured\n"
-    assert await kubectl("get", "wd", "w", "-o", "jsonpath={.spec.weight}") == "2"
-
-
-async def test_apply_of_a_pod_is_idempotent(kubectl: Kubectl) -> None:
-    assert await kubectl.apply(POD) == "pod/web created\n"
-    assert await kubectl.apply(POD) == "pod/web unchanged\n"
-    changed = POD.replace("app: web", "app: shop")
-    assert await kubectl.apply(changed) == "pod/web configured\n"
-    assert await kubectl("get", "pods", "-l", "app=shop", "-o", "name") == "pod/web\n"
-
-
-async def test_apply_refuses_an_unknown_field_with_its_path(kubectl: Kubectl) -> None:
-    refused = await kubectl.apply(WIDGET.replace("weight", "wieght") % 1, fails=True)
-    assert 'strict decoding error: unknown field "spec.wieght"' in refused
-
-
-async def test_apply_shows_why_an_object_is_invalid(kubectl: Kubectl) -> None:
-    refused = await kubectl.apply(WIDGET % 101, fails=True)
-    assert refused.strip() == (
-        'The Widget "w" is invalid: spec.weight: Invalid value: 101: '
-        "spec.weight in body should be less than or equal to 100"
-    )
-
-
-async def test_server_side_apply_reports_conflicts_and_can_force_them(kubectl: Kubectl) -> None:
-    assert await kubectl.apply(WIDGET % 1, "--server-side") == "widget.example.dev/w serverside-applied\n"
-    refused = await kubectl.apply(WIDGET % 2, "--server-side", "--field-manager=other", fails=True)
-    assert 'conflict with "kubectl": .spec.weight' in refused
-    await kubectl.apply(WIDGET % 2, "--server-side", "--field-manager=other", "--force-conflicts")
-    assert await kubectl("get", "wd", "w", "-o", "jsonpath={.spec.weight}") == "2"
-
-
-async def test_server_side_apply_takes_over_a_pod_of_client_side_apply(kubectl: Kubectl) -> None:
-    await kubectl.apply(POD)
-    assert await kubectl.apply(POD, "--server-side") == "pod/web serverside-applied\n"
-    assert await kubectl.apply(POD, "--server-side") == "pod/web serverside-applied\n"
 
 
 async def test_get_prints_the_columns_of_pods_and_nodes(kubectl: Kubectl) -> None:
@@ -175,25 +69,6 @@ async def test_explain_shows_fields_and_their_descriptions(kubectl: Kubectl) -> 
     assert "mode\t<string>" in explained
     assert "enum: Fast, Slow" in explained
     assert "KIND:       CustomResourceDefinition" in await kubectl("explain", "crd.spec.versions.schema")
-
-
-async def test_edit_saves_what_the_editor_wrote(kubectl: Kubectl, tmp_path: Path) -> None:
-    await kubectl.apply(WIDGET % 1)
-    editor = tmp_path / "editor.sh"
-    editor.write_text('#!/bin/sh\nsed -i "s/weight: 1/weight: 33/" "$1"\n')
-    editor.chmod(0o700)
-    assert await kubectl("edit", "widget", "w", EDITOR=str(editor)) == "widget.example.dev/w edited\n"
-    assert await kubectl("get", "wd", "w", "-o", "jsonpath={.spec.weight}") == "33"
-
-
-@pytest.mark.parametrize(
-    ("kind", "patch"),
-    [("merge", '{"spec":{"weight":5}}'), ("json", '[{"op":"replace","path":"/spec/weight","value":5}]')],
-)
-async def test_patch_of_a_custom_kind(kubectl: Kubectl, kind: str, patch: str) -> None:
-    await kubectl.apply(WIDGET % 1)
-    await kubectl("patch", "widget", "w", f"--type={kind}", f"--patch={patch}")
-    assert await kubectl("get", "wd", "w", "-o", "jsonpath={.spec.weight}") == "5"
 
 
 async def test_label_annotate_cordon_and_taint(kubectl: Kubectl) -> None:

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from moorage.sandbox.api_status import StatusError, expired, failure, unauthorized
 from moorage.sandbox.http.nonresource_handlers import NonResourceHandlers
-from moorage.sandbox.http.request_info import RequestInfo, parse
+from moorage.sandbox.http.request_info import RequestInfo, parse_request
 from moorage.sandbox.http.resource_handlers import ResourceHandlers
 from moorage.sandbox.http.response_format import ResponseEncoder
 from moorage.sandbox.http.responses import error_response
@@ -51,7 +51,7 @@ class HandlerChain:
         response: web.StreamResponse | None = self._nonresource_handlers.handle(request)
         if response is not None:
             return response
-        info = parse(request.method, request.path, request.query, self._registry.resources)
+        info = parse_request(request.method, request.path, request.query, self._registry.resources)
         actions = list(self._faults.take(info.verb, request.path_qs))
         response = await self._apply_faults(actions, info, request)
         if response is not None:

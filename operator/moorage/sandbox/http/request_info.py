@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from moorage.sandbox.api_status import bad_request, method_not_allowed, no_such_resource
 from moorage.sandbox.kinds.resource_types import EVENTS
 from moorage.sandbox.kinds.served_resources import ServedResources
-from moorage.sandbox.operations.options import ListOptions, WriteOptions
+from moorage.sandbox.operations.request_options import ListOptions, WriteOptions
 from moorage.sandbox.operations.targets import Target
 
 _NAMESPACED_PARTS = 3
@@ -25,7 +25,7 @@ class RequestInfo:
     target: Target
 
 
-def parse(method: str, path: str, query: Mapping[str, str], resources: ServedResources) -> RequestInfo:
+def parse_request(method: str, path: str, query: Mapping[str, str], resources: ServedResources) -> RequestInfo:
     """Return the verb and target of a resource request. Raises 400, 404 and 405."""
     group, version, parts = _split(path)
     namespace = ""
@@ -45,8 +45,8 @@ def parse(method: str, path: str, query: Mapping[str, str], resources: ServedRes
     return RequestInfo(verb, Target(resource, namespace, name, subresource))
 
 
-def write_options(query: Mapping[str, str], user_agent: str) -> WriteOptions:
-    """Read the options of a create, update or patch. Raises a 400."""
+def parse_write_options(query: Mapping[str, str], user_agent: str) -> WriteOptions:
+    """Return the options of a create, update or patch. Raises a 400."""
     manager = query.get("fieldManager") or user_agent.partition("/")[0] or "unknown"
     validation = query.get("fieldValidation") or "Warn"
     if validation not in {"Ignore", "Warn", "Strict"}:
@@ -57,24 +57,24 @@ def write_options(query: Mapping[str, str], user_agent: str) -> WriteOptions:
     return WriteOptions(manager, force, dry_run, validation, named)
 
 
-def list_options(query: Mapping[str, str]) -> ListOptions:
-    """Read the options of a list. Raises a 400."""
+def parse_list_options(query: Mapping[str, str]) -> ListOptions:
+    """Return the options of a list. Raises a 400."""
     return ListOptions(
         query.get("labelSelector") or "",
         query.get("fieldSelector") or "",
-        integer(query, "limit"),
+        parse_integer(query, "limit"),
         query.get("continue") or "",
-        integer(query, "resourceVersion"),
+        parse_integer(query, "resourceVersion"),
         query.get("resourceVersionMatch") or "",
     )
 
 
-def selection(query: Mapping[str, str]) -> ListOptions:
-    """Read only the selectors, as watches and deletions of a collection use them."""
+def parse_selection(query: Mapping[str, str]) -> ListOptions:
+    """Return only the selectors, for watches and deletions of a collection."""
     return ListOptions(query.get("labelSelector") or "", query.get("fieldSelector") or "")
 
 
-def integer(query: Mapping[str, str], name: str) -> int:
+def parse_integer(query: Mapping[str, str], name: str) -> int:
     """Return a number of the query, 0 if absent. Raises a 400."""
     text = query.get(name) or "0"
     try:

@@ -9,17 +9,17 @@ from aiohttp import web
 
 from moorage.sandbox.http import reviews
 from moorage.sandbox.http.request_bodies import read_body
-from moorage.sandbox.http.request_info import RequestInfo, list_options, selection, write_options
+from moorage.sandbox.http.request_info import RequestInfo, parse_list_options, parse_selection, parse_write_options
 from moorage.sandbox.http.response_format import ResponseEncoder, ResponseFormat
 from moorage.sandbox.http.responses import json_response
 from moorage.sandbox.objects import Object, encode, key_of, metadata
 from moorage.sandbox.operations.decoding import check_is_object
 from moorage.sandbox.operations.deletion import delete
-from moorage.sandbox.operations.list_pages import list_page
+from moorage.sandbox.operations.list_pages import select_page
 from moorage.sandbox.operations.object_registry import ObjectRegistry
-from moorage.sandbox.operations.options import DeleteOptions, WriteOptions
 from moorage.sandbox.operations.pod_binding import bind
 from moorage.sandbox.operations.pod_eviction import evict
+from moorage.sandbox.operations.request_options import DeleteOptions, WriteOptions
 from moorage.sandbox.operations.targets import Target
 from moorage.sandbox.storage.store import Record
 
@@ -37,7 +37,7 @@ class ResourceHandlers:
         target = info.target
         form = ResponseFormat.of(request.headers.get("Accept", ""), request.query)
         if info.verb == "list":
-            page = list_page(self.registry.store, target, list_options(request.query))
+            page = select_page(self.registry.store, target, parse_list_options(request.query))
             return json_response(self.encoder.encode_list(target.resource, page, form))
         if info.verb == "get":
             return json_response(self.encoder.encode_object(target.resource, self.registry.get(target), form))
@@ -46,14 +46,14 @@ class ResourceHandlers:
             return self._delete_collection(target, body, request.query)
         if info.verb == "delete":
             return json_response(encode(delete(self.registry, target, DeleteOptions.of(body, request.query))))
-        options = write_options(request.query, request.headers.get("User-Agent", ""))
+        options = parse_write_options(request.query, request.headers.get("User-Agent", ""))
         if info.verb == "create":
             return self._create(target, body, options)
         return self._change(info, body, request.content_type, options)
 
     def _delete_collection(self, target: Target, body: Any, query: Mapping[str, str]) -> web.Response:
         options = DeleteOptions.of(body, query)
-        page = list_page(self.registry.store, target, selection(query))
+        page = select_page(self.registry.store, target, parse_selection(query))
         for record in page.records:
             namespace, name = key_of(record.obj)
             delete(self.registry, Target(target.resource, namespace, name), options)

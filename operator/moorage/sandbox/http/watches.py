@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mappi
 from dataclasses import dataclass
 
 from moorage.sandbox.api_status import expired
-from moorage.sandbox.http.request_info import integer, is_true, selection
+from moorage.sandbox.http.request_info import is_true, parse_integer, parse_selection
 from moorage.sandbox.http.response_format import ResponseEncoder, ResponseFormat
 from moorage.sandbox.objects import Object, encode, key_of
 from moorage.sandbox.operations.list_pages import predicate_of
@@ -34,15 +34,16 @@ class WatchOptions:
     seconds: float
     sends_initial: bool
     allows_bookmarks: bool
+    bookmark_seconds: float = BOOKMARK_SECONDS
 
     @classmethod
     def of(cls, target: Target, accept: str, query: Mapping[str, str]) -> "WatchOptions":
         """Read the options. Raises a 400."""
         return cls(
             ResponseFormat.of(accept, query),
-            predicate_of(target, selection(query)),
-            integer(query, "resourceVersion"),
-            integer(query, "timeoutSeconds") or _LONGEST_SECONDS,
+            predicate_of(target, parse_selection(query)),
+            parse_integer(query, "resourceVersion"),
+            parse_integer(query, "timeoutSeconds") or _LONGEST_SECONDS,
             is_true(query.get("sendInitialEvents")),
             is_true(query.get("allowWatchBookmarks")),
         )
@@ -82,14 +83,14 @@ class Watch:
             yield error_line(expired(str(error)).to_status())
 
     async def _follow(self, feed: ChangeFeed, deadline: float) -> AsyncGenerator[bytes, None]:
-        next_bookmark = _now() + BOOKMARK_SECONDS
+        next_bookmark = _now() + self.options.bookmark_seconds
         while (now := _now()) < deadline:
             changes = await feed.changes(min(deadline, next_bookmark) - now)
             await self.stall()
             batch = b"".join(self._encoded(changes))
             if not changes and self.options.allows_bookmarks:
                 batch = self._bookmark()
-                next_bookmark = _now() + BOOKMARK_SECONDS
+                next_bookmark = _now() + self.options.bookmark_seconds
             if batch:
                 yield batch
 

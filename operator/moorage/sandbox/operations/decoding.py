@@ -10,7 +10,7 @@ from moorage.sandbox.kinds.schemas import Schema, Schemas
 from moorage.sandbox.kinds.structural import prune
 from moorage.sandbox.kinds.validation import type_error
 from moorage.sandbox.objects import Object, copy, metadata
-from moorage.sandbox.operations.options import WriteOptions
+from moorage.sandbox.operations.request_options import WriteOptions
 from moorage.sandbox.operations.targets import Target
 
 _ZERO_VALUES = {"object": {}, "array": [], "string": "", "integer": 0, "number": 0, "boolean": False}

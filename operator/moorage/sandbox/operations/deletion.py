@@ -12,7 +12,7 @@ from moorage.sandbox.kinds.pod_state import is_terminal
 from moorage.sandbox.kinds.resource_types import CUSTOM_RESOURCE_DEFINITIONS
 from moorage.sandbox.objects import Object, copy, dig, timestamp
 from moorage.sandbox.operations.object_registry import ObjectRegistry
-from moorage.sandbox.operations.options import DeleteOptions
+from moorage.sandbox.operations.request_options import DeleteOptions
 from moorage.sandbox.operations.targets import Target
 from moorage.sandbox.storage.store import Record
 

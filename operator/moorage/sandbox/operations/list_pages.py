@@ -9,8 +9,8 @@ from typing import Any
 
 from moorage.sandbox.api_status import StatusError, bad_request, expired
 from moorage.sandbox.objects import Object, decode, encode, key_of
-from moorage.sandbox.operations.options import ListOptions
-from moorage.sandbox.operations.selector_syntax import Predicate, both, field_predicate, label_predicate
+from moorage.sandbox.operations.request_options import ListOptions
+from moorage.sandbox.operations.selector_syntax import Predicate, both_match, field_predicate, label_predicate
 from moorage.sandbox.operations.targets import Target
 from moorage.sandbox.storage.store import Compacted, Record, Store
 
@@ -43,13 +43,13 @@ def predicate_of(target: Target, options: ListOptions) -> Predicate | None:
     resource = target.resource
     selectable = resource.custom.selectable_fields if resource.custom else frozenset()
     fields = field_predicate(options.field_selector, resource.collection, selectable)
-    selected = both(label_predicate(options.label_selector), fields)
+    selected = both_match(label_predicate(options.label_selector), fields)
     if not target.name:
         return selected
-    return both(selected, lambda obj: bool(obj["metadata"]["name"] == target.name))
+    return both_match(selected, lambda obj: bool(obj["metadata"]["name"] == target.name))
 
 
-def list_page(store: Store, target: Target, options: ListOptions) -> ListPage:
+def select_page(store: Store, target: Target, options: ListOptions) -> ListPage:
     """Return one page of a list. Raises a 400, a 410 for a compacted revision, and a 504 for a future one."""
     predicate = predicate_of(target, options)
     after: Any = None

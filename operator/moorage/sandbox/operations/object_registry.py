@@ -33,8 +33,8 @@ from moorage.sandbox.operations.object_metadata import (
     keep_system_metadata,
     prepare_new_metadata,
 )
-from moorage.sandbox.operations.options import WriteOptions
-from moorage.sandbox.operations.patch_requests import check_media_type, patched
+from moorage.sandbox.operations.patch_requests import apply_patch, check_media_type
+from moorage.sandbox.operations.request_options import WriteOptions
 from moorage.sandbox.operations.strategies import Strategies
 from moorage.sandbox.operations.targets import Target
 from moorage.sandbox.patching.managed_fields import APPLY, UPDATE, FieldManager, FieldWriter, record_update
@@ -96,7 +96,7 @@ class ObjectRegistry:
             return self._apply(target, body, options)
         old = self.get(target)
         served = from_stored(target.resource, old.obj)
-        new = patched(self.schemas, target.resource, media_type, served, body)
+        new = apply_patch(self.schemas, target.resource, media_type, served, body)
         return self.replace(target, decode_body(self.schemas, target, new, options), old, options), False
 
     def replace(self, target: Target, new: Object, old: Record, options: WriteOptions, *, track: bool = True) -> Record:

@@ -22,7 +22,7 @@ def check_media_type(resource: ResourceType, media_type: str) -> None:
         raise unsupported_media_type(accepted)
 
 
-def patched(schemas: Schemas, resource: ResourceType, media_type: str, served: Object, patch: Any) -> Object:
+def apply_patch(schemas: Schemas, resource: ResourceType, media_type: str, served: Object, patch: Any) -> Object:
     """Return the result of a patch, other than an apply, on an object of the served version. Raises 400 and 422."""
     if media_type == JSON_PATCH:
         return json_patch(served, patch)

@@ -14,7 +14,7 @@ from moorage.sandbox.objects import Object, copy, dig, metadata
 from moorage.sandbox.operations.decoding import check_is_object, check_types
 from moorage.sandbox.operations.deletion import check_preconditions, delete
 from moorage.sandbox.operations.object_registry import ObjectRegistry
-from moorage.sandbox.operations.options import DeleteOptions
+from moorage.sandbox.operations.request_options import DeleteOptions
 from moorage.sandbox.operations.selector_syntax import matches_selector
 from moorage.sandbox.operations.targets import Target
 from moorage.sandbox.storage.store import Record

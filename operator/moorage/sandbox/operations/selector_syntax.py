@@ -65,7 +65,7 @@ def field_predicate(text: str, collection: str, selectable: frozenset[str] = fro
     return (lambda obj: all(test(obj) for test in tests)) if tests else None
 
 
-def both(first: Predicate | None, second: Predicate | None) -> Predicate | None:
+def both_match(first: Predicate | None, second: Predicate | None) -> Predicate | None:
     """Return a predicate that matches what both match."""
     if first is None or second is None:
         return first or second

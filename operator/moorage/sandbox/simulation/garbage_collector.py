@@ -6,7 +6,7 @@ from moorage.sandbox.kinds.resource_types import NAMESPACES, ResourceType
 from moorage.sandbox.objects import metadata
 from moorage.sandbox.operations.deletion import delete
 from moorage.sandbox.operations.object_registry import ObjectRegistry
-from moorage.sandbox.operations.options import DeleteOptions
+from moorage.sandbox.operations.request_options import DeleteOptions
 from moorage.sandbox.operations.targets import Target
 from moorage.sandbox.storage.change_feed import ChangeFeed
 from moorage.sandbox.storage.store import DELETED, Change

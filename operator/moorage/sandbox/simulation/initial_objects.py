@@ -5,7 +5,7 @@ from typing import Any
 
 from moorage.sandbox.objects import Object
 from moorage.sandbox.operations.object_registry import ObjectRegistry
-from moorage.sandbox.operations.options import WriteOptions
+from moorage.sandbox.operations.request_options import WriteOptions
 from moorage.sandbox.operations.targets import Target
 from moorage.sandbox.simulation.node_groups import NodeGroup, ready_conditions
 
