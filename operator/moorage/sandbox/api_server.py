@@ -51,7 +51,7 @@ class _Controller(Protocol):
 
 
 class SandboxServer:
-    """An API server with simulated nodes. An async context manager that starts and stops it."""
+    """An API server with simulated nodes. As an async context manager, it starts and stops the server."""
 
     def __init__(  # noqa: PLR0913 - one entry point, all keywords with defaults
         self,

@@ -1,4 +1,4 @@
-"""The handler of all requests: authentication, injected faults, then the handlers of each kind of request."""
+"""The path of every request: authentication, injected faults, then the handler of its kind."""
 
 import asyncio
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from moorage.sandbox.operations.object_registry import ObjectRegistry
 
 
 class HandlerChain:
-    """Answers all requests. It calls `record` with each request and its status, 0 for a dropped connection."""
+    """The handler of all requests. It calls `record` with each one and its status, 0 for a dropped connection."""
 
     def __init__(
         self, registry: ObjectRegistry, faults: InjectedFaults, token: str, record: Callable[[web.Request, int], None]

@@ -13,7 +13,7 @@ _OPENAPI_V2 = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
 
 class NonResourceHandlers:
-    """Answers the requests by which a client discovers the API."""
+    """The handlers of requests that name no resource."""
 
     def __init__(self, registry: ObjectRegistry) -> None:
         """Describe the resources of `registry`."""

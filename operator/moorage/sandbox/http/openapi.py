@@ -18,7 +18,7 @@ _QUERY = [
 
 
 class OpenApi:
-    """Builds one document for each group version, and caches them until the served resources change."""
+    """One OpenAPI document for each group version, cached until the served resources change."""
 
     def __init__(self, resources: ServedResources, schemas: Schemas) -> None:
         """Describe `resources` with the built-in kinds' `schemas`."""

@@ -1,7 +1,7 @@
 """A decoder for the few small kinds that kubectl sends in Kubernetes' protobuf.
 
 `kubectl create namespace`, `drain`, `auth can-i` and a few others use typed clients, which always encode requests in
-protobuf. They accept JSON responses. Field numbers are those of the `generated.proto` files in k8s.io/api and
+protobuf. They accept JSON responses. MessageField numbers are those of the `generated.proto` files in k8s.io/api and
 k8s.io/apimachinery.
 """
 
@@ -16,7 +16,7 @@ MAGIC = b"k8s\x00"
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class MessageField:
     """The JSON name and type of one field of a message. `message` describes a nested one."""
 
     name: str
@@ -25,61 +25,61 @@ class Field:
     repeated: bool = False
 
 
-Message: TypeAlias = Mapping[int, Field]
+Message: TypeAlias = Mapping[int, MessageField]
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _INT64_SIGN = 1 << 63
 
-_ENTRY: Message = {1: Field("key"), 2: Field("value")}
+_ENTRY: Message = {1: MessageField("key"), 2: MessageField("value")}
 _META: Message = {
-    1: Field("name"),
-    2: Field("generateName"),
-    3: Field("namespace"),
-    5: Field("uid"),
-    6: Field("resourceVersion"),
-    11: Field("labels", "map"),
-    12: Field("annotations", "map"),
-    14: Field("finalizers", repeated=True),
+    1: MessageField("name"),
+    2: MessageField("generateName"),
+    3: MessageField("namespace"),
+    5: MessageField("uid"),
+    6: MessageField("resourceVersion"),
+    11: MessageField("labels", "map"),
+    12: MessageField("annotations", "map"),
+    14: MessageField("finalizers", repeated=True),
 }
-_METADATA = Field("metadata", "message", _META)
-_PRECONDITIONS: Message = {1: Field("uid"), 2: Field("resourceVersion")}
+_METADATA = MessageField("metadata", "message", _META)
+_PRECONDITIONS: Message = {1: MessageField("uid"), 2: MessageField("resourceVersion")}
 _DELETE_OPTIONS: Message = {
-    1: Field("gracePeriodSeconds", "int"),
-    2: Field("preconditions", "message", _PRECONDITIONS),
-    3: Field("orphanDependents", "bool"),
-    4: Field("propagationPolicy"),
-    5: Field("dryRun", repeated=True),
+    1: MessageField("gracePeriodSeconds", "int"),
+    2: MessageField("preconditions", "message", _PRECONDITIONS),
+    3: MessageField("orphanDependents", "bool"),
+    4: MessageField("propagationPolicy"),
+    5: MessageField("dryRun", repeated=True),
 }
 _RESOURCE_ATTRIBUTES: Message = {
-    1: Field("namespace"),
-    2: Field("verb"),
-    3: Field("group"),
-    4: Field("version"),
-    5: Field("resource"),
-    6: Field("subresource"),
-    7: Field("name"),
+    1: MessageField("namespace"),
+    2: MessageField("verb"),
+    3: MessageField("group"),
+    4: MessageField("version"),
+    5: MessageField("resource"),
+    6: MessageField("subresource"),
+    7: MessageField("name"),
 }
 _ACCESS: Message = {
-    1: Field("resourceAttributes", "message", _RESOURCE_ATTRIBUTES),
-    2: Field("nonResourceAttributes", "message", {1: Field("path"), 2: Field("verb")}),
+    1: MessageField("resourceAttributes", "message", _RESOURCE_ATTRIBUTES),
+    2: MessageField("nonResourceAttributes", "message", {1: MessageField("path"), 2: MessageField("verb")}),
 }
 _KINDS: Mapping[str, Message] = {
     "Namespace": {1: _METADATA},
     "ServiceAccount": {1: _METADATA},
-    "ConfigMap": {1: _METADATA, 2: Field("data", "map"), 4: Field("immutable", "bool")},
+    "ConfigMap": {1: _METADATA, 2: MessageField("data", "map"), 4: MessageField("immutable", "bool")},
     "PriorityClass": {
         1: _METADATA,
-        2: Field("value", "int"),
-        3: Field("globalDefault", "bool"),
-        4: Field("description"),
-        5: Field("preemptionPolicy"),
+        2: MessageField("value", "int"),
+        3: MessageField("globalDefault", "bool"),
+        4: MessageField("description"),
+        5: MessageField("preemptionPolicy"),
     },
-    "Eviction": {1: _METADATA, 2: Field("deleteOptions", "message", _DELETE_OPTIONS)},
+    "Eviction": {1: _METADATA, 2: MessageField("deleteOptions", "message", _DELETE_OPTIONS)},
     "DeleteOptions": _DELETE_OPTIONS,
-    "SelfSubjectAccessReview": {1: _METADATA, 2: Field("spec", "message", _ACCESS)},
+    "SelfSubjectAccessReview": {1: _METADATA, 2: MessageField("spec", "message", _ACCESS)},
 }
-_TYPE_META: Message = {1: Field("apiVersion"), 2: Field("kind")}
-_UNKNOWN: Message = {1: Field("typeMeta", "message", _TYPE_META), 2: Field("raw", "bytes")}
+_TYPE_META: Message = {1: MessageField("apiVersion"), 2: MessageField("kind")}
+_UNKNOWN: Message = {1: MessageField("typeMeta", "message", _TYPE_META), 2: MessageField("raw", "bytes")}
 
 
 class UnknownMessageError(Exception):
@@ -114,7 +114,7 @@ def _decode(data: bytes, fields: Message) -> Object:
     return result
 
 
-def _read(value: Any, field: Field) -> Any:
+def _read(value: Any, field: MessageField) -> Any:
     if isinstance(value, int) is not (field.kind in {"int", "bool"}):
         raise ValueError("the protobuf message is damaged")
     if field.kind == "int":

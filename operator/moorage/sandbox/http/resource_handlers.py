@@ -26,7 +26,7 @@ from moorage.sandbox.storage.store import Record
 
 @dataclass(frozen=True, slots=True)
 class ResourceHandlers:
-    """Handles each verb but watch."""
+    """The handlers of all verbs except watch."""
 
     registry: ObjectRegistry
     encoder: ResponseEncoder

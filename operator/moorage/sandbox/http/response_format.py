@@ -37,7 +37,7 @@ class ResponseFormat:
 
 
 class ResponseEncoder:
-    """Encodes records of any resource in any format."""
+    """The encoder for all resources and formats."""
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         """Use the clock `now` for ages in Tables."""

@@ -18,14 +18,14 @@ _NAME = ("Name", "string", 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class TableColumns:
     """The columns of a kind: their names, types and priorities, and the function that returns an object's cells."""
 
     definitions: tuple[tuple[str, str, int], ...]
     row: Row
 
 
-def _columns(names: str, row: Row) -> Columns:
+def _columns(names: str, row: Row) -> TableColumns:
     """Return the columns of a text like `Name #Count +Wide`.
 
     An underscore is a space in a name. `+` marks a column of `-o wide`, `#` an integer.
@@ -34,7 +34,7 @@ def _columns(names: str, row: Row) -> Columns:
     for word in names.split():
         priority, kind = int(word.startswith("+")), "integer" if "#" in word else "string"
         definitions.append((word.strip("+#").replace("_", " "), kind, priority))
-    return Columns(tuple(definitions), row)
+    return TableColumns(tuple(definitions), row)
 
 
 _BUILTIN = {
@@ -63,7 +63,7 @@ _BUILTIN = {
 
 
 class Tables:
-    """Builds Tables of any kind."""
+    """The builder of Tables for all kinds."""
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         """Use the clock `now` for ages."""
@@ -101,21 +101,21 @@ def _row_object(resource: ResourceType, record: Record, include: str) -> Object 
     return from_stored(resource, record.obj) if include == "Object" else partial_metadata(record.obj)
 
 
-def _columns_of(resource: ResourceType) -> Columns:
+def _columns_of(resource: ResourceType) -> TableColumns:
     if resource.custom is not None:
         return _custom_columns(resource.custom.printer_columns)
-    return _BUILTIN.get(resource.kind) or Columns((_NAME, _AGE), table_rows.generic)
+    return _BUILTIN.get(resource.kind) or TableColumns((_NAME, _AGE), table_rows.generic)
 
 
-def _custom_columns(printer_columns: tuple[Any, ...]) -> Columns:
+def _custom_columns(printer_columns: tuple[Any, ...]) -> TableColumns:
     if not printer_columns:
-        return Columns((_NAME, _AGE), table_rows.generic)
+        return TableColumns((_NAME, _AGE), table_rows.generic)
     definitions = tuple((column["name"], column["type"], column.get("priority", 0)) for column in printer_columns)
 
     def row(obj: Object, now: datetime) -> list[Any]:
         return [obj["metadata"]["name"], *(_custom_cell(obj, column, now) for column in printer_columns)]
 
-    return Columns((_NAME, *definitions), row)
+    return TableColumns((_NAME, *definitions), row)
 
 
 def _custom_cell(obj: Object, column: Object, now: datetime) -> Any:

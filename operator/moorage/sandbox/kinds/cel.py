@@ -22,7 +22,7 @@ _REASONS = {"FieldValueRequired", "FieldValueForbidden", "FieldValueDuplicate"}
 
 
 class CelRules:
-    """Compiles and evaluates rules. It compiles each text once."""
+    """The compiler and evaluator of CEL rules. It compiles each text once."""
 
     def __init__(self) -> None:
         """Start with no compiled rules."""
@@ -60,7 +60,7 @@ class CelRules:
         if value is None or value is old or value == old:
             return  # ratcheting, as in kube-apiserver: an unchanged value may break a newer rule
         for rule in _rules(schema):
-            yield from self._check_rule(rule, _Case(value, old, schema, path))
+            yield from self._check_rule(rule, _RuleInput(value, old, schema, path))
         if isinstance(value, dict):
             for name, item in value.items():
                 child = schema.field(name)
@@ -72,7 +72,7 @@ class CelRules:
                 previous = _correlated(item, old, schema)
                 yield from self._check(item, previous, schema.items, f"{path}[{index}]")
 
-    def _check_rule(self, rule: Mapping[str, Any], case: "_Case") -> Iterator[FieldError]:
+    def _check_rule(self, rule: Mapping[str, Any], case: "_RuleInput") -> Iterator[FieldError]:
         path = case.path
         if _OLD_SELF.search(rule["rule"]) and case.old is _ABSENT:
             return
@@ -86,7 +86,7 @@ class CelRules:
             code = str(reason) if reason in _REASONS else "FieldValueInvalid"
             yield FieldError(where.lstrip(".") or "<nil>", code, _printed_value(case), self._message(rule, case))
 
-    def _message(self, rule: Mapping[str, Any], case: "_Case") -> str:
+    def _message(self, rule: Mapping[str, Any], case: "_RuleInput") -> str:
         if expression := rule.get("messageExpression"):
             result = self._program(expression, case.schema).eval(data=case.variables())
             if result.type() == self._cel.Type.STRING:
@@ -123,7 +123,7 @@ class CelRules:
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class _RuleInput:
     """A value, its old version and its schema: the input of one rule."""
 
     value: Any
@@ -167,6 +167,6 @@ def _correlated(item: Any, old: Any, schema: Schema) -> Any:
     return _ABSENT
 
 
-def _printed_value(case: _Case) -> Any:
+def _printed_value(case: _RuleInput) -> Any:
     """Return the value for an error message, which omits objects and lists."""
     return OMITTED if isinstance(case.value, dict | list) else case.value

@@ -1,6 +1,6 @@
-"""The schema, CEL rules and printing of one served version of a custom kind.
+"""The schema, CEL rules and printer columns of one served version of a custom kind.
 
-Holds what a custom kind has beyond a built-in one. `custom_resources.py` builds it from a CustomResourceDefinition.
+`custom_resources.py` builds them from a CustomResourceDefinition. Built-in kinds have none of these.
 """
 
 from collections.abc import Iterator, Mapping

@@ -16,7 +16,7 @@ from moorage.sandbox.storage.store import Record, Store
 
 @dataclass(frozen=True, slots=True)
 class EstablishingController:
-    """Establishes custom kinds in the write of their definition. Upstream's controller does it a moment later."""
+    """The controller that serves custom kinds. It acts in the write of a definition, upstream's a moment later."""
 
     store: Store
     resources: ServedResources

@@ -105,7 +105,7 @@ def _orphan_dependents(registry: ObjectRegistry, owner: Record) -> None:
                 registry.store.update(resource.collection, record.obj | {"metadata": meta}, record)
 
 
-def purge(registry: ObjectRegistry, target: Target) -> None:
+def finish_pod_deletion(registry: ObjectRegistry, target: Target) -> None:
     """Delete a pod whose containers have stopped, as the kubelet does. Ignores an absent pod."""
     record = registry.store.get(target.resource.collection, target.key)
     if record is None:

@@ -61,7 +61,7 @@ class Strategies:
     now: Callable[[], datetime]
 
     def default(self, resource: ResourceType, obj: Object) -> None:
-        """Set a kind's defaults. The writer becomes the owner of these fields."""
+        """Set the defaults of a kind. The writer of the object becomes the owner of these fields."""
         if resource.custom is not None:
             resource.custom.default(obj)
             return
@@ -108,12 +108,12 @@ class Strategies:
     def prepare_update(self, resource: ResourceType, new: Object, old: Object) -> None:
         """Keep the status, which only the subresource changes, and increment the generation if the spec changes."""
         if resource.has_status:
-            _restore(new, old, "status")
+            _copy_field(new, old, "status")
         self.default(resource, new)
         if resource.kind == "Pod":
             remove_gated_condition(new, old)
         if "generation" in old["metadata"]:
-            changed = _without_status(new) != _without_status(old)
+            changed = _desired_fields(new) != _desired_fields(old)
             new["metadata"]["generation"] = old["metadata"]["generation"] + int(changed)
 
     def prepare_status_update(self, resource: ResourceType, new: Object, old: Object) -> None:
@@ -125,8 +125,8 @@ class Strategies:
         new["metadata"] = dict(old["metadata"])
         if resource.custom is None:
             for name in ("labels", "annotations"):
-                _restore(new["metadata"], meta, name)
-        _restore(new, {"status": status}, "status")
+                _copy_field(new["metadata"], meta, name)
+        _copy_field(new, {"status": status}, "status")
         if resource.custom is not None:
             resource.custom.default(new)
 
@@ -149,11 +149,11 @@ class Strategies:
         return timestamp(self.now())
 
 
-def _without_status(obj: Object) -> Object:
+def _desired_fields(obj: Object) -> Object:
     return {name: value for name, value in obj.items() if name not in {"metadata", "status"}}
 
 
-def _restore(new: Object, old: Object, name: str) -> None:
+def _copy_field(new: Object, old: Object, name: str) -> None:
     if old.get(name) is None:
         new.pop(name, None)
     else:

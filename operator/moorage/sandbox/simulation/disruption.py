@@ -17,7 +17,10 @@ _SETTLE_SECONDS = 0.02  # combines a burst of changes into one count
 
 
 class DisruptionController:
-    """Counts healthy pods. Unlike upstream, it expects as many pods as match, not as many as their owners want."""
+    """The controller that counts healthy pods.
+
+    It expects as many pods as match the selector. Upstream expects the replicas of the pods' controllers.
+    """
 
     def __init__(self, store: Store) -> None:
         """Count the pods of `store`."""

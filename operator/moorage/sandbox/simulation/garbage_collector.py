@@ -19,11 +19,11 @@ _OWNERS = (
     "jobs.batch",
     "replicationcontrollers.",
 )
-_RECHECK_SECONDS = 0.2
+_RECHECK_SECONDS = 0.2  # the longest time between two checks
 
 
 class GarbageCollector:
-    """Deletes the dependents of deleted workloads, and the objects of namespaces in deletion."""
+    """The controller that deletes the dependents of deleted workloads, and the objects of terminating namespaces."""
 
     def __init__(self, registry: ObjectRegistry) -> None:
         """Delete objects of `registry`."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from moorage.sandbox.kinds.pod_state import is_terminal
 from moorage.sandbox.kinds.resource_types import NODES, PODS
 from moorage.sandbox.objects import Object, dig, find_condition, metadata
-from moorage.sandbox.operations.deletion import purge
+from moorage.sandbox.operations.deletion import finish_pod_deletion
 from moorage.sandbox.operations.object_registry import ObjectRegistry
 from moorage.sandbox.operations.targets import Target
 from moorage.sandbox.simulation.pod_requests import allocatable, pod_requests, total_requests
@@ -18,7 +18,7 @@ _POD_NETWORK = ipaddress.ip_network("10.128.0.0/9")
 
 
 class Kubelet:
-    """Sets the status of bound pods. Pods start and stop at once."""
+    """The kubelet of all nodes. Its pods start and stop at once."""
 
     def __init__(self, registry: ObjectRegistry) -> None:
         """Run the pods of `registry`."""
@@ -56,7 +56,7 @@ class Kubelet:
         meta = metadata(pod)
         if meta.get("deletionTimestamp"):
             self._forget(pod)
-            purge(self._registry, Target(self._registry.resources.pods, meta["namespace"], meta["name"]))
+            finish_pod_deletion(self._registry, Target(self._registry.resources.pods, meta["namespace"], meta["name"]))
         elif is_terminal(pod):
             self._forget(pod)
         elif meta["uid"] not in self._running[node_name]:
@@ -68,7 +68,7 @@ class Kubelet:
             return
         pod = record.obj
         requests = pod_requests(pod)
-        lacking = self._lacking(node, requests)
+        lacking = self._find_lacking_resource(node, requests)
         if lacking:
             self._write_status(record, self._rejected_status(node, requests, lacking))
             return
@@ -76,7 +76,7 @@ class Kubelet:
         if dig(pod, "status", "phase") == "Pending":
             self._write_status(record, self._running_status(pod, node.obj))
 
-    def _lacking(self, node: Record, requests: dict[str, int]) -> str:
+    def _find_lacking_resource(self, node: Record, requests: dict[str, int]) -> str:
         """Return the first resource that the node lacks for these requests, or an empty string."""
         capacity = allocatable(node.obj)
         # The kubelet ignores an extended resource that no device plugin reports. A scheduler extender may manage it.

@@ -8,7 +8,7 @@ from moorage.sandbox.storage.store import Change, Store, Watcher
 
 
 class ChangeFeed:
-    """The changes of one collection after a revision. A context manager; entering raises Compacted."""
+    """The changes of one collection after a revision. As a context manager it raises Compacted on entry."""
 
     def __init__(self, store: Store, collection: str, since: int) -> None:
         """Follow `collection` after the revision `since`."""

@@ -57,7 +57,7 @@ class Change:
 
 
 class Watcher:
-    """Gathers changes for one reader."""
+    """A queue of changes for one reader."""
 
     def __init__(self, wake: Callable[[], None]) -> None:
         """Call `wake` after each added change."""
