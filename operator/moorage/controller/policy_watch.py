@@ -1,11 +1,10 @@
-"""kopf's half: every event of a SchedulingPolicy is handed on, and nothing else is done.
+"""PolicyWatch: watches SchedulingPolicy objects with kopf, and passes every event on.
 
-kopf runs in a thread and an event loop of its own, because at its end it cancels every task of its loop. Only
-`on.event` handlers are registered, so kopf never writes to the objects: no annotations, no finalizers. An error in such
-a handler would be swallowed, so the handler does nothing that can fail; the policy is read, judged and made live by the
-receiver.
+kopf runs in a thread with an event loop of its own, because it cancels every task of its loop when it ends. Only
+`on.event` handlers are registered, so kopf never writes to the objects: no annotations, no finalizers. kopf swallows
+errors of such handlers, so the handler only passes the event on; the receiver parses, compiles and reports it.
 
-A watch error that stays ends kopf's operator by design; it is started again, with growing pauses, until `stop`.
+kopf ends its operator after a watch error that persists. PolicyWatch restarts it, after pauses that grow, until `stop`.
 """
 
 from __future__ import annotations
@@ -19,41 +18,42 @@ from typing import Any
 import kopf
 
 from moorage.api.v1alpha1 import GROUP, PLURAL, VERSION
+from moorage.errors import MoorageError
 
 logger = logging.getLogger(__name__)
 
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 5.0
-"""Pauses between restarts double from the first to the longest: so late is a policy at most after an outage."""
+"""Pauses between restarts double up to this, which is also the longest delay of a policy after an outage."""
 RETRY_SECONDS = (0.5, 1.0, 2.0)
-"""How long kopf waits before it tries a request again, before it gives up."""
+"""kopf's pauses before it repeats a failed request. After the last one its operator ends."""
 STOP_POLL_SECONDS = 0.1
 
-Receiver = Callable[[str, Mapping[str, Any]], None]
-"""Is given the event's type (ADDED, MODIFIED, DELETED, or empty for one of the first list) and the object.
+EventReceiver = Callable[[str, Mapping[str, Any]], None]
+"""Takes the type of an event (ADDED, MODIFIED, DELETED, or empty for an object of the first list), and the object.
 It is called in kopf's thread."""
 
-SessionFactory = Callable[[], Awaitable[tuple[Any, str]]]
-"""Makes an HTTP session with credentials, and tells the API server's address; it is awaited in kopf's loop."""
+SessionOpener = Callable[[], Awaitable[tuple[Any, str]]]
+"""Returns an authenticated HTTP session, and the URL of the API server. It is awaited in kopf's event loop."""
 
 
 class PolicyWatch:
     """kopf's operator for SchedulingPolicy objects, in a thread."""
 
-    def __init__(self, receive: Receiver, open_session: SessionFactory) -> None:
-        """Prepare; `start` begins to watch."""
+    def __init__(self, receive: EventReceiver, open_session: SessionOpener) -> None:
+        """Prepare the thread; `start` starts it."""
         self._receive = receive
         self._open_session = open_session
         self._stop = threading.Event()
-        self._is_told = False
+        self._has_failed = False
         self._thread = threading.Thread(target=self._supervise, name="kopf", daemon=True)
 
     def start(self) -> None:
-        """Begin to watch, in the background."""
+        """Start to watch in the background."""
         self._thread.start()
 
     def stop(self, timeout_seconds: float = 5.0) -> None:
-        """End the watch and wait for the thread."""
+        """Stop the watch, and wait for the end of the thread."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join(timeout_seconds)
@@ -62,67 +62,80 @@ class PolicyWatch:
         pause = FIRST_PAUSE_SECONDS
         while not self._stop.is_set():
             try:
-                asyncio.run(self._operate())
-            except Exception as error:  # noqa: BLE001 - the thread's border: policies have to be watched, whatever ended it
-                self._tell(error)
+                asyncio.run(self._run_operator())
+            except Exception as error:  # noqa: BLE001 - the border of the thread: any error must lead to a restart
+                self._log_failure(error)
             if self._stop.wait(pause):
                 return
-            pause = min(pause * 2, LONGEST_PAUSE_SECONDS) if self._is_told else FIRST_PAUSE_SECONDS
+            pause = min(pause * 2, LONGEST_PAUSE_SECONDS) if self._has_failed else FIRST_PAUSE_SECONDS
 
-    def _tell(self, error: Exception) -> None:
-        """Tell what ended the watch, once until something is heard of it again."""
-        level = logging.DEBUG if self._is_told else logging.WARNING
-        self._is_told = True
-        words = "the watch of SchedulingPolicies ended, and begins again and again until it lasts: %s: %s"
-        logger.log(level, words, type(error).__name__, error)
-        logger.debug("what ended the watch", exc_info=error)
-
-    def _hear(self, type_: str, manifest: Mapping[str, Any]) -> None:
-        self._is_told = False
-        self._receive(type_, manifest)
-
-    async def _operate(self) -> None:
-        ending = asyncio.Event()
-        looking = asyncio.create_task(self._look_for_stop(ending))
+    async def _run_operator(self) -> None:
+        stopping = asyncio.Event()
+        poller = asyncio.create_task(self._pass_stop_on(stopping))
         try:
             await kopf.operator(
-                registry=_registry(self._hear, self._open_session),
+                registry=self._registry(),
                 settings=_settings(),
                 clusterwide=True,
                 standalone=True,
-                stop_flag=ending,
+                stop_flag=stopping,
             )
         finally:
-            looking.cancel()
+            poller.cancel()
 
-    async def _look_for_stop(self, ending: asyncio.Event) -> None:
-        """Hand the stop on. kopf itself would wait for a thread's flag in another thread, and never end without it."""
-        while not self._stop.is_set():  # noqa: ASYNC110 - it is set in another thread
+    async def _pass_stop_on(self, stopping: asyncio.Event) -> None:
+        """Set kopf's flag after `stop`. kopf would wait for a threading.Event in a thread that never ends."""
+        while not self._stop.is_set():  # noqa: ASYNC110 - another thread sets it
             await asyncio.sleep(STOP_POLL_SECONDS)
-        ending.set()
+        stopping.set()
 
+    def _registry(self) -> kopf.OperatorRegistry:
+        registry = kopf.OperatorRegistry()
 
-def _registry(receive: Receiver, open_session: SessionFactory) -> kopf.OperatorRegistry:
-    registry = kopf.OperatorRegistry()
+        @kopf.on.login(registry=registry)
+        async def login(**_: Any) -> kopf.AiohttpSession:
+            return await self._login()
 
-    @kopf.on.login(registry=registry)
-    async def login(**_: Any) -> kopf.AiohttpSession:
-        session, server = await open_session()
-        return kopf.AiohttpSession(server=server, aiohttp_session=session)
+        @kopf.on.event(GROUP, VERSION, PLURAL, registry=registry)
+        async def policy_changed(event: kopf.RawEvent, **_: Any) -> None:
+            self._pass_event_on(str(event.get("type") or ""), dict(event["object"]))
 
-    @kopf.on.event(GROUP, VERSION, PLURAL, registry=registry)
-    async def policy_changed(event: kopf.RawEvent, **_: Any) -> None:
-        receive(str(event.get("type") or ""), dict(event["object"]))
+        return registry
 
-    return registry
+    async def _login(self) -> kopf.AiohttpSession:
+        """Open a session; try again until it succeeds. kopf would try again only after a minute."""
+        pause = FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                session, server = await self._open_session()
+            except MoorageError as error:
+                self._log_failure(error)
+            else:
+                return kopf.AiohttpSession(server=server, aiohttp_session=session)
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
+
+    def _pass_event_on(self, type_: str, manifest: Mapping[str, Any]) -> None:
+        if self._has_failed:
+            logger.info("The watch of SchedulingPolicies works again")
+        self._has_failed = False
+        self._receive(type_, manifest)
+
+    def _log_failure(self, error: Exception) -> None:
+        """Log the first failure as a warning, and those after it, until the next event, at DEBUG."""
+        level = logging.DEBUG if self._has_failed else logging.WARNING
+        self._has_failed = True
+        message = "The watch of SchedulingPolicies failed, trying again within %g s: %s: %s"
+        logger.log(level, message, LONGEST_PAUSE_SECONDS, type(error).__name__, error)
+        logger.debug("The error of the watch", exc_info=error)
 
 
 def _settings() -> kopf.OperatorSettings:
     settings = kopf.OperatorSettings()
     settings.scanning.disabled = True  # its watches of CRDs and namespaces need rights that nothing else needs
-    settings.posting.enabled = False  # events come from our own recorder
-    settings.peering.standalone = True  # a Lease decides who binds
-    settings.process.ultimate_exiting_timeout = None  # kopf is a guest in this process
+    settings.posting.enabled = False  # moorage records its own events
+    settings.peering.standalone = True  # a Lease decides which replica binds
+    settings.process.ultimate_exiting_timeout = None  # kopf must not kill this process
     settings.networking.request_timeout = 30
     settings.networking.connect_timeout = 5
     settings.networking.error_backoffs = RETRY_SECONDS

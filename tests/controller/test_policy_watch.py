@@ -1,0 +1,118 @@
+"""PolicyWatch: events of a real HTTP watch, from kopf's thread."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from fakes import Cluster, until
+from moorage.api.crd import crd
+from moorage.api.v1alpha1 import API_VERSION, KIND
+from moorage.controller.policy_watch import PolicyWatch
+from moorage.errors import CredentialsError
+from moorage.runtime.api_resources import SCHEDULING_POLICY
+from moorage.runtime.client.credentials import StaticToken
+from moorage.runtime.client.transport import open_session
+from moorage.sandbox.api_server import SandboxServer
+from moorage.sandbox.injected_faults import Fail
+
+REQUESTS_OF_ONE_OPERATOR = 4
+"""How often kopf sends a request before its operator ends: once, and after each of RETRY_SECONDS."""
+
+
+def policy(name: str, **spec: Any) -> dict[str, Any]:
+    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": spec}
+
+
+class PolicyCluster(Cluster):
+    """An embedded API server with the CRD."""
+
+    def __init__(self) -> None:
+        self.server = SandboxServer(kubelet=False, crds=[crd()])
+
+
+class Watching:
+    """A watch of a cluster, and the events that it received."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.events: list[tuple[str, str]] = []
+        self.refused_sessions = 0
+        """How many sessions fail for lack of credentials."""
+        self.watch = PolicyWatch(self.receive, self.open_session)
+
+    def receive(self, type_: str, manifest: Mapping[str, Any]) -> None:
+        self.events.append((type_, manifest["metadata"]["name"]))
+
+    async def open_session(self) -> tuple[Any, str]:
+        if self.refused_sessions:
+            self.refused_sessions -= 1
+            raise CredentialsError("the kubeconfig has no token")
+        server = self.cluster.server
+        return open_session(StaticToken(f"Bearer {server.token}"), connection_limit=4), server.url
+
+    async def received(self, *events: tuple[str, str]) -> None:
+        await until(lambda: self.events == list(events), seconds=30)
+
+
+@asynccontextmanager
+async def watching(fault: Fail | None = None, times: int = 0, refused_sessions: int = 0) -> AsyncIterator[Watching]:
+    """Watch a cluster with one policy. `fault` is the answer to the first requests for policies."""
+    async with PolicyCluster() as cluster:
+        await cluster.create(SCHEDULING_POLICY, policy("first"))
+        if fault:
+            cluster.server.faults.add(fault, verb="list", path="/schedulingpolicies", times=times)
+        made = Watching(cluster)
+        made.refused_sessions = refused_sessions
+        made.watch.start()
+        try:
+            yield made
+        finally:
+            await asyncio.to_thread(made.watch.stop)
+
+
+def own_messages(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.name == "moorage.controller.policy_watch"]
+
+
+async def test_listed_policies_come_without_a_type_and_changes_with_theirs() -> None:
+    async with watching() as made:
+        await made.received(("", "first"))
+        await made.cluster.create(SCHEDULING_POLICY, policy("second"))
+        await made.cluster.merge(SCHEDULING_POLICY.path("second"), {"spec": {"paused": True}})
+        await made.cluster.client.delete(SCHEDULING_POLICY.path("second"), b"")
+        await made.received(("", "first"), ("ADDED", "second"), ("MODIFIED", "second"), ("DELETED", "second"))
+
+
+async def test_kopf_only_reads() -> None:
+    async with watching() as made:
+        await made.received(("", "first"))
+        creation, *requests = made.cluster.server.requests
+    assert creation.method == "POST"
+    assert {request.method for request in requests} == {"GET"}
+
+
+@pytest.mark.slow
+async def test_missing_credentials_are_logged_once_and_requested_again(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    async with watching(refused_sessions=1) as made:
+        await made.received(("", "first"))
+    failed, recovered = own_messages(caplog)
+    assert failed.endswith("failed, trying again within 5 s: CredentialsError: the kubeconfig has no token")
+    assert recovered == "The watch of SchedulingPolicies works again"
+
+
+@pytest.mark.slow
+async def test_an_operator_that_kopf_ended_is_restarted(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    forbidden = Fail(403, message="no role")
+    async with watching(forbidden, times=REQUESTS_OF_ONE_OPERATOR) as made:
+        await made.received(("", "first"))
+    failed, recovered = own_messages(caplog)
+    assert failed.startswith("The watch of SchedulingPolicies failed, trying again within 5 s: APIForbiddenError: ")
+    assert recovered == "The watch of SchedulingPolicies works again"
