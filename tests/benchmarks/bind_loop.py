@@ -83,8 +83,8 @@ async def main(kubeconfig: Path) -> None:
     async with open_transport(credentials, CONNECTIONS, tls) as transport:
         client = KubeClient(transport, clock, RateLimiter(0, 0, clock), Unobserved())
         decoder = Decoder()
-        nodes = [decoder.node(bytes(raw)).name for raw in await _all(client, NODE)]
-        pods = [decoder.pod(bytes(raw)) for raw in await _all(client, POD)]
+        nodes = [decoder.decode_node(bytes(raw)).name for raw in await _all(client, NODE)]
+        pods = [decoder.decode_pod(bytes(raw)) for raw in await _all(client, POD)]
         loop = BindLoop(BindingWriter(client, clock, random), EventRecorder(client, "bind-loop", clock, Unobserved()))
         started = time.process_time()
         await loop.run(zip((pod for pod in pods if not pod.node_name), cycle(nodes), strict=False))

@@ -45,15 +45,15 @@ def measure(nodes: int, pods_a_node: int) -> Iterator[EngineResult]:
     profile = Registry.discover().build_profile(ProfileSpec(scheduler_name=workloads.SCHEDULER_NAME))
     scheduler.apply(ProfileChanged(profile), 0.0)
     for index in range(nodes):
-        node = decoder.node(msgspec.json.encode(_identified(workloads.node(index))))
+        node = decoder.decode_node(msgspec.json.encode(_identified(workloads.node(index))))
         scheduler.apply(added("Node", node), 0.0)
     for manifest in workloads.placed_pods(nodes, pods_a_node):
-        scheduler.apply(added("Pod", decoder.pod(msgspec.json.encode(_identified(manifest)))), 0.0)
+        scheduler.apply(added("Pod", decoder.decode_pod(msgspec.json.encode(_identified(manifest)))), 0.0)
     for kind, pod in workloads.KINDS.items():
         count = min(WARM_UP + MEASURED, nodes) if kind == "anti-affinity" else WARM_UP + MEASURED
         for number in range(count):
             manifest = _identified(pod(number), suffix=kind)
-            scheduler.apply(added("Pod", decoder.pod(msgspec.json.encode(manifest))), 0.0)
+            scheduler.apply(added("Pod", decoder.decode_pod(msgspec.json.encode(manifest))), 0.0)
         yield EngineResult(kind, nodes, pods_a_node, _microseconds_a_decision(scheduler, count))
 
 

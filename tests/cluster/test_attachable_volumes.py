@@ -19,7 +19,7 @@ PODS = ("p", "q", "r")
 
 
 class Cluster(RuleBasedStateMachine):
-    """Places and removes pods, binds claims, and attaches volumes."""
+    """A cluster in which pods are placed and removed, claims bound, and volumes attached."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -43,7 +43,7 @@ def conflicting(port: HostPort) -> Callable[[Pod], int]:
 
 
 class ColumnsMachine(RuleBasedStateMachine):
-    """Applies random changes to the columns and to a plain model of the cluster, and compares both."""
+    """Random changes of the columns and of a plain model of the cluster, which must agree."""
 
     def __init__(self) -> None:
         super().__init__()

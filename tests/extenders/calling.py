@@ -54,9 +54,11 @@ async def calling(*configurations: Mapping[str, Any], **limits: Any) -> AsyncIte
 
 def whole_pod(name: str = "p", **fields: Any) -> Pod:
     """Return a waiting pod that keeps its full JSON; for `fields` see `pod_object`."""
-    return DECODER.pod(json.dumps(pod_object(name, **fields)).encode(), keep_raw=True)
+    return DECODER.decode_pod(json.dumps(pod_object(name, **fields)).encode(), keep_raw=True)
 
 
 def whole_nodes(*names: str, **fields: Any) -> dict[str, Node]:
     """Return nodes that keep their full JSON; for `fields` see `node_object`."""
-    return {name: DECODER.node(json.dumps(node_object(name, **fields)).encode(), keep_raw=True) for name in names}
+    return {
+        name: DECODER.decode_node(json.dumps(node_object(name, **fields)).encode(), keep_raw=True) for name in names
+    }

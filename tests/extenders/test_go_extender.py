@@ -42,11 +42,11 @@ async def listed(control_plane: ControlPlane, path: str) -> Mapping[str, bytes]:
 
 async def listed_nodes(control_plane: ControlPlane) -> dict[str, Node]:
     nodes = await listed(control_plane, NODES)
-    return {name: DECODER.node(raw, keep_raw=True) for name, raw in nodes.items()}
+    return {name: DECODER.decode_node(raw, keep_raw=True) for name, raw in nodes.items()}
 
 
 async def listed_pods(control_plane: ControlPlane) -> dict[str, Pod]:
-    return {name: DECODER.pod(raw, keep_raw=True) for name, raw in (await listed(control_plane, PODS)).items()}
+    return {name: DECODER.decode_pod(raw, keep_raw=True) for name, raw in (await listed(control_plane, PODS)).items()}
 
 
 async def test_the_go_extender_filters_scores_and_binds(empty_control_plane: ControlPlane, caller: Caller) -> None:

@@ -36,10 +36,10 @@ def test_pods_of_one_template_share_a_shape() -> None:
 
 def test_equal_shapes_with_different_json_are_one_object() -> None:
     decoder = Decoder()
-    first = decoder.pod(
+    first = decoder.decode_pod(
         b'{"metadata":{"name":"a","namespace":"x","labels":{"a":"1","b":"2"}},"spec":{"affinity":null}}'
     )
-    second = decoder.pod(b'{"metadata":{"name":"b","namespace":"x","labels":{"b":"2","a":"1"}},"spec":{}}')
+    second = decoder.decode_pod(b'{"metadata":{"name":"b","namespace":"x","labels":{"b":"2","a":"1"}},"spec":{}}')
     assert first.shape is second.shape
 
 
@@ -65,7 +65,7 @@ def test_each_field_of_a_shape_makes_another_shape() -> None:
 
 def test_shape_is_freed_with_its_last_pod() -> None:
     decoder = Decoder()
-    made = decoder.pod(b'{"metadata":{"name":"a"}}')
+    made = decoder.decode_pod(b'{"metadata":{"name":"a"}}')
     shape = weakref.ref(made.shape)
     del made
     gc.collect()
@@ -155,13 +155,13 @@ def test_absent_fields_get_the_defaults_of_the_api_server() -> None:
 
 
 def test_null_slices_and_maps_are_decoded_as_empty() -> None:
-    made = Decoder().pod(
+    made = Decoder().decode_pod(
         b'{"metadata":{"name":"p","labels":null,"ownerReferences":null,"creationTimestamp":null},"spec":{"containers":null,'
         b'"volumes":null,"tolerations":null,"affinity":null,"topologySpreadConstraints":null,"resources":null},'
         b'"status":{"conditions":null,"containerStatuses":null}}'
     )
     assert made.shape.container_count == 0
-    node = Decoder().node(
+    node = Decoder().decode_node(
         b'{"metadata":{"name":"n"},"spec":{"taints":null},"status":{"images":null,"allocatable":null}}'
     )
     assert (node.taints, node.images) == ((), ())
@@ -170,9 +170,9 @@ def test_null_slices_and_maps_are_decoded_as_empty() -> None:
 def test_raw_json_is_kept_only_for_a_waiting_pod() -> None:
     decoder = Decoder()
     waiting, bound = (msgspec.json.encode(pod_object(node=node)) for node in ("", "n1"))
-    assert decoder.pod(waiting, keep_raw=True).raw == waiting
-    assert decoder.pod(bound, keep_raw=True).raw == b""
-    assert decoder.pod(waiting).raw == b""
+    assert decoder.decode_pod(waiting, keep_raw=True).raw == waiting
+    assert decoder.decode_pod(bound, keep_raw=True).raw == b""
+    assert decoder.decode_pod(waiting).raw == b""
 
 
 def test_affinity_term_without_namespaces_selects_the_namespace_of_the_pod() -> None:

@@ -260,9 +260,9 @@ def _bind_seconds(settings: Settings) -> float:
 
 def _digest(decoder: Decoder, kind: str) -> Callable[[bytes], Any]:
     if kind == "Pod":
-        return partial(decoder.pod, keep_raw=True)
+        return partial(decoder.decode_pod, keep_raw=True)
     if kind == "Node":
-        return partial(decoder.node, keep_raw=True)
+        return partial(decoder.decode_node, keep_raw=True)
     return partial(decoder.decode, kind)
 
 

@@ -1,4 +1,4 @@
-"""The part of a snapshot that is equal for all views of the cluster, whichever nodes they show."""
+"""The part of a snapshot that is the same in all views of the cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Sources = tuple["NodeColumns", Nominator, Memo]
 
 
 class ClusterState:
-    """Reads objects, nominations, volume users and generations of the whole cluster."""
+    """Objects, nominations, volume users and generations of the whole cluster."""
 
     def __init__(self, columns: NodeColumns, nominator: Nominator | None = None, memo: Memo | None = None) -> None:
         self._columns = columns
@@ -81,7 +81,7 @@ class ClusterState:
     def memo(self, subject: Hashable, shape: PodShape, generation: Hashable, compute: Callable[[], T]) -> T:
         """Return the value of a subject for a shape; call `compute` only if the generation has changed.
 
-        The subject is the plugin or a name. All views share the memo: compute arrays over nodes on `cluster` and
-        `gather` them.
+        The subject is the plugin or a name. All views share the memo, so `compute` must return arrays over all nodes of
+        `cluster`; the caller passes them to `gather`.
         """
         return self._memo.get(subject, shape, generation, compute)

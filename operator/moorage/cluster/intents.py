@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BindVolume:
-    """Set `spec.claimRef` of a PersistentVolume, so that the volume controller binds it to the claim."""
+    """An intent to set `spec.claimRef` of a PersistentVolume, so that the volume controller binds it to the claim."""
 
     volume_name: str
     volume_resource_version: str
@@ -20,7 +20,7 @@ class BindVolume:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectNode:
-    """Set the annotation `volume.kubernetes.io/selected-node` of a claim, so that its volume is provisioned there."""
+    """An intent to set the annotation `volume.kubernetes.io/selected-node` of a claim, so that provisioning starts."""
 
     claim_namespace: str
     claim_name: str

@@ -1,4 +1,4 @@
-"""Decides whether tolerations tolerate taints.
+"""Matches tolerations with taints.
 
 Upstream: `staging/src/k8s.io/api/core/v1/toleration.go`, ToleratesTaint;
 `component-helpers/scheduling/corev1/helpers.go`.
@@ -45,12 +45,12 @@ def tolerates(toleration: Toleration, taint: Taint, *, comparisons: bool = False
         case "Exists":
             return True
         case "Gt" | "Lt":
-            return comparisons and _compares(toleration, taint)
+            return comparisons and _compare(toleration, taint)
         case _:
             return False
 
 
-def _compares(toleration: Toleration, taint: Taint) -> bool:
+def _compare(toleration: Toleration, taint: Taint) -> bool:
     """Return whether Gt or Lt holds between two integers; False if a value is not a canonical integer."""
     bound, value = _canonical_int64(toleration.value), _canonical_int64(taint.value)
     if bound is None or value is None:

@@ -14,7 +14,7 @@ from msgspec import json
 from moorage.model.api_nodes import ApiNode
 from moorage.model.node import Node, Taint
 from moorage.model.pods.api_pods import ApiPod, ApiPodStatus
-from moorage.model.pods.decode_amounts import placed_amounts, pod_amounts, resize_key
+from moorage.model.pods.decode_amounts import decode_pod_amounts, placed_amounts, resize_key
 from moorage.model.pods.decode_shape import decode_shape, raw_key, value_key
 from moorage.model.pods.pod import Pod, PodShape
 from moorage.model.pods.requests import non_zero_requests, pod_requests, to_resources
@@ -28,7 +28,7 @@ _MAX_RESIZES = 64  # resized amounts kept for each shape; pods of one template r
 
 
 class Decoder:
-    """Decodes API objects. Pods with equal shapes share one `PodShape` object."""
+    """A decoder that gives pods with equal shapes the same `PodShape` object."""
 
     def __init__(self) -> None:
         self._shapes_by_raw_key: WeakValueDictionary[bytes, PodShape] = WeakValueDictionary()
@@ -37,8 +37,8 @@ class Decoder:
         self._read_pod = json.Decoder(ApiPod).decode
         self._read_node = json.Decoder(ApiNode).decode
         self._decoders: dict[str, Callable[[bytes], object]] = {
-            "Pod": self.pod,
-            "Node": self.node,
+            "Pod": self.decode_pod,
+            "Node": self.decode_node,
             **WORKLOAD_DECODERS,
             **VOLUME_DECODERS,
             **STORAGE_DECODERS,
@@ -52,11 +52,11 @@ class Decoder:
         """Decode an object that is already parsed, for example from a YAML file."""
         return self.decode(kind, json.encode(body))
 
-    def pod(self, raw: bytes, *, keep_raw: bool = False) -> Pod:
+    def decode_pod(self, raw: bytes, *, keep_raw: bool = False) -> Pod:
         """Decode a pod; `keep_raw` also keeps the bytes of a pod without a node, for extenders."""
         api = self._read_pod(raw)
         metadata, spec, status = api.metadata, api.spec, api.status
-        shape = self._shape(api)
+        shape = self._intern_shape(api)
         requests, non_zero = self._placed_requests(shape, api)
         return Pod(
             uid=metadata.uid or f"{shape.namespace}/{metadata.name}",
@@ -82,7 +82,7 @@ class Decoder:
             raw=raw if keep_raw and not spec.node_name else b"",
         )
 
-    def node(self, raw: bytes, *, keep_raw: bool = False) -> Node:
+    def decode_node(self, raw: bytes, *, keep_raw: bool = False) -> Node:
         """Decode a node; an allocatable amount that is not a quantity counts as 0."""
         api = self._read_node(raw)
         metadata, spec, status = api.metadata, api.spec, api.status
@@ -99,8 +99,8 @@ class Decoder:
             raw=raw if keep_raw else b"",
         )
 
-    def _shape(self, api: ApiPod) -> PodShape:
-        """Return the shape with the same raw key, else decode the shape and return its interned equal."""
+    def _intern_shape(self, api: ApiPod) -> PodShape:
+        """Return the interned shape of a pod; decode it only if its raw key is new."""
         key = raw_key(api)
         shape = self._shapes_by_raw_key.get(key)
         if shape is None:
@@ -118,7 +118,7 @@ class Decoder:
         if key not in resizes:
             if len(resizes) >= _MAX_RESIZES:
                 resizes.clear()
-            placed = placed_amounts(pod_amounts(api.spec), api.status)
+            placed = placed_amounts(decode_pod_amounts(api.spec), api.status)
             resizes[key] = to_resources(pod_requests(placed)), to_resources(non_zero_requests(placed))
         return resizes[key]
 

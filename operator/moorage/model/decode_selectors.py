@@ -20,8 +20,8 @@ _LABEL_VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?", re.ASC
 _LABEL_VALUE_LENGTH = 63
 
 
-def label_selector(api: ApiLabelSelector | None) -> LabelSelector | None:
-    """Return the selector, None for None; requirements are sorted, so that selectors of equal meaning are equal."""
+def decode_label_selector(api: ApiLabelSelector | None) -> LabelSelector | None:
+    """Return the selector with sorted requirements, so that selectors of equal meaning are equal; None for None."""
     if api is None:
         return None
     requirements = labels_as_requirements(api.match_labels or {})
@@ -34,7 +34,7 @@ def label_selector(api: ApiLabelSelector | None) -> LabelSelector | None:
 
 
 def labels_as_requirements(labels: Mapping[str, str]) -> list[Requirement]:
-    """Return a requirement for each label that its value equals the given one."""
+    """Return for each label a requirement that a pod or node has it with the same value."""
     return [Requirement(key, "In", frozenset((value,))) for key, value in labels.items()]
 
 
@@ -43,12 +43,12 @@ def sorted_requirements(requirements: Sequence[Requirement]) -> tuple[Requiremen
     return tuple(sorted(dict.fromkeys(requirements), key=lambda each: (each.key, each.operator, sorted(each.values))))
 
 
-def node_selector(api: ApiNodeSelector) -> NodeSelector:
+def decode_node_selector(api: ApiNodeSelector) -> NodeSelector:
     """Return the selector with its terms in the order of the object."""
-    return NodeSelector(tuple(node_selector_term(term) for term in api.node_selector_terms or ()))
+    return NodeSelector(tuple(decode_node_selector_term(term) for term in api.node_selector_terms or ()))
 
 
-def node_selector_term(api: ApiNodeSelectorTerm) -> NodeSelectorTerm:
+def decode_node_selector_term(api: ApiNodeSelectorTerm) -> NodeSelectorTerm:
     """Return the term; its `error` lists the invalid fields by their paths inside the term."""
     expressions, fields = api.match_expressions or (), api.match_fields or ()
     errors = [

@@ -37,11 +37,11 @@ class Requirement:
             case "DoesNotExist":
                 return value is None
             case "Gt" | "Lt":
-                return value is not None and self._compares(value)
+                return value is not None and self._compare(value)
             case _:
                 return False
 
-    def _compares(self, value: str) -> bool:
+    def _compare(self, value: str) -> bool:
         """Return whether Gt or Lt holds between two 64-bit integers; False if either does not parse."""
         if len(self.values) != 1:
             return False

@@ -34,7 +34,7 @@ class ClassColumn(Struct, Generic[V], frozen=True):
 
 
 class VocabularyColumn(Generic[V]):
-    """The writable column: interns values and stores their ids."""
+    """A writable column that interns values and stores their ids."""
 
     def __init__(self, slots: Slots) -> None:
         self._slots = slots

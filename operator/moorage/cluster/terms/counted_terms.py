@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """Selects pods by namespace, labels and controller."""
+    """A condition on namespace, labels and controller of pods."""
 
     namespaces: frozenset[str] | None
     """None selects all namespaces."""
@@ -43,7 +43,7 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class CountedTerm:
-    """Counts the placed pods that meet all clauses."""
+    """A count of the placed pods that meet all clauses."""
 
     clauses: tuple[Clause, ...]
     counts_terminating: bool
@@ -67,7 +67,7 @@ class CountedTerm:
 
 
 class CarriedKind(Enum):
-    """The four lists of affinity terms in a pod."""
+    """The four kinds of affinity terms in a pod."""
 
     REQUIRED_AFFINITY = "RequiredAffinity"
     REQUIRED_ANTI_AFFINITY = "RequiredAntiAffinity"

@@ -1,4 +1,4 @@
-"""Counts for each node how many placed pods match or carry each term, updated with every added or removed pod.
+"""The number of placed pods on each node that match or carry each term, updated with every added or removed pod.
 
 Placed pods are grouped by shape. Each pair of a shape and a term is matched once. After that, adding or removing a pod
 costs one addition for each term that its shape matches or carries.
@@ -196,12 +196,12 @@ def _link(placed: _PlacedShape, counted: _CountedColumn) -> None:
 
 
 def _index_key(term: CountedTerm) -> tuple[frozenset[str] | None, LabelSelector | None]:
-    """Return namespaces and selector of the first clause; a matching shape meets all clauses, so also this one."""
+    """Return namespaces and selector of the first clause, which every matching shape meets."""
     return (term.clauses[0].namespaces, term.clauses[0].selector) if term.clauses else (None, LabelSelector())
 
 
 def _index_namespaces(term: CarriedTerm) -> frozenset[str] | None:
-    """Return the namespaces of a term; None for all if a selector picks them, because labels of namespaces change."""
+    """Return the term's namespaces; None for all if it has a selector, because labels of namespaces change."""
     return term.term.namespaces if term.term.namespace_selector is None else None
 
 

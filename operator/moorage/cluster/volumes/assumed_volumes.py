@@ -33,7 +33,7 @@ class _Assumption:
 
 
 class AssumedVolumes:
-    """Writes assumed and observed versions of volumes and claims to the cluster's objects."""
+    """Assumed versions of volumes and claims, and the observed versions that they replace in the cluster's objects."""
 
     def __init__(self, objects: ClusterObjects) -> None:
         self._objects = objects

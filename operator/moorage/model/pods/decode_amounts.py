@@ -18,13 +18,13 @@ from moorage.model.quantity import Amount, Amounts, nano_value
 from moorage.model.raw_fields import NULL, read
 
 
-def pod_amounts(spec: ApiPodSpec) -> PodAmounts:
+def decode_pod_amounts(spec: ApiPodSpec) -> PodAmounts:
     """Decode all amounts in the spec; raise ValueError with the path of a field that is not a quantity."""
     return PodAmounts(
-        containers=_containers(spec.containers, "spec.containers"),
-        init_containers=_containers(spec.init_containers, "spec.initContainers"),
-        pod_level=_pod_level(requests_of(spec.resources, "spec.resources.requests")),
-        overhead=amounts(read(spec.overhead, Amounts), "spec.overhead") or None,
+        containers=_decode_containers(spec.containers, "spec.containers"),
+        init_containers=_decode_containers(spec.init_containers, "spec.initContainers"),
+        pod_level=_pod_level(_decode_requests(spec.resources, "spec.resources.requests")),
+        overhead=_parse_amounts(read(spec.overhead, Amounts), "spec.overhead") or None,
     )
 
 
@@ -33,10 +33,10 @@ def placed_amounts(in_spec: PodAmounts, status: ApiPodStatus) -> PodAmounts:
     actual: dict[str, NanoAmounts] = {}
     for container in (*(status.container_statuses or ()), *(status.init_container_statuses or ())):
         if container.resources != NULL:
-            actual[container.name] = _actual(container, f"status.containerStatuses[{container.name}]")
+            actual[container.name] = _largest_in_status(container, f"status.containerStatuses[{container.name}]")
     level = None
     if status.resources != NULL:
-        level = _actual(status, "status")
+        level = _largest_in_status(status, "status")
     return resized(in_spec, actual, level and _pod_level(level), spec=not _is_infeasible(status))
 
 
@@ -57,28 +57,11 @@ def resource_names(raw: Raw) -> set[str]:
     return {*(resources.requests or ()), *(resources.limits or ())}
 
 
-def requests_of(raw: Raw, path: str) -> NanoAmounts:
-    """Decode the requests of a `v1.ResourceRequirements`; `path` is the path of the requests in the object."""
-    resources = read(raw, ApiResources)
-    return amounts(resources.requests if resources else None, path)
-
-
-def amounts(quantities: Mapping[str, Amount] | None, path: str) -> NanoAmounts:
-    """Parse a map of quantities at `path`; raise ValueError with the path of an entry that is not a quantity."""
-    result: dict[str, int] = {}
-    for name, quantity in (quantities or {}).items():
-        try:
-            result[name] = nano_value(quantity)
-        except ValueError as error:
-            raise ValueError(f"{path}.{name}: {error}") from error
-    return result
-
-
-def _containers(containers: Sequence[ApiContainer] | None, path: str) -> tuple[ContainerAmounts, ...]:
+def _decode_containers(containers: Sequence[ApiContainer] | None, path: str) -> tuple[ContainerAmounts, ...]:
     return tuple(
         ContainerAmounts(
             container.name,
-            requests_of(container.resources, f"{path}[{index}].resources.requests"),
+            _decode_requests(container.resources, f"{path}[{index}].resources.requests"),
             restartable=container.restart_policy == "Always",
         )
         for index, container in enumerate(containers or ())
@@ -94,9 +77,27 @@ def _is_infeasible(status: ApiPodStatus) -> bool:
     return any(each.type == "PodResizePending" and each.reason == "Infeasible" for each in status.conditions or ())
 
 
-def _actual(status: ApiContainerStatus | ApiPodStatus, path: str) -> NanoAmounts:
+def _largest_in_status(status: ApiContainerStatus | ApiPodStatus, path: str) -> NanoAmounts:
     """Return the larger of the applied and the allocated amount of each resource."""
     allocated = read(status.allocated_resources, Amounts)
     return largest(
-        requests_of(status.resources, f"{path}.resources.requests"), amounts(allocated, f"{path}.allocatedResources")
+        _decode_requests(status.resources, f"{path}.resources.requests"),
+        _parse_amounts(allocated, f"{path}.allocatedResources"),
     )
+
+
+def _decode_requests(raw: Raw, path: str) -> NanoAmounts:
+    """Decode the requests of a `v1.ResourceRequirements`; `path` is the path of the requests in the object."""
+    resources = read(raw, ApiResources)
+    return _parse_amounts(resources.requests if resources else None, path)
+
+
+def _parse_amounts(quantities: Mapping[str, Amount] | None, path: str) -> NanoAmounts:
+    """Parse a map of quantities at `path`; raise ValueError with the path of an entry that is not a quantity."""
+    result: dict[str, int] = {}
+    for name, quantity in (quantities or {}).items():
+        try:
+            result[name] = nano_value(quantity)
+        except ValueError as error:
+            raise ValueError(f"{path}.{name}: {error}") from error
+    return result

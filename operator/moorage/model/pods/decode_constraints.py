@@ -8,10 +8,10 @@ from msgspec import Raw
 
 from moorage.model.api_selectors import ApiLabelSelector
 from moorage.model.decode_selectors import (
-    label_selector,
+    decode_label_selector,
+    decode_node_selector,
+    decode_node_selector_term,
     labels_as_requirements,
-    node_selector,
-    node_selector_term,
     sorted_requirements,
 )
 from moorage.model.pods.affinity import (
@@ -36,7 +36,7 @@ from moorage.model.raw_fields import error_path, read
 from moorage.model.selectors import LabelSelector, PreferredSchedulingTerm
 
 
-def affinity(raw: Raw, namespace: str) -> tuple[NodeAffinityTerms | None, PodAffinity]:
+def decode_affinity(raw: Raw, namespace: str) -> tuple[NodeAffinityTerms | None, PodAffinity]:
     """Decode `spec.affinity` of a pod in `namespace`."""
     api = read(raw, ApiAffinity)
     if api is None:
@@ -47,7 +47,7 @@ def affinity(raw: Raw, namespace: str) -> tuple[NodeAffinityTerms | None, PodAff
     )
 
 
-def spread_constraints(raw: Raw, labels: Mapping[str, str]) -> tuple[TopologySpreadConstraint, ...]:
+def decode_spread_constraints(raw: Raw, labels: Mapping[str, str]) -> tuple[TopologySpreadConstraint, ...]:
     """Decode `spec.topologySpreadConstraints` of a pod with these labels."""
     constraints = read(raw, list[ApiSpreadConstraint])
     return tuple(
@@ -64,7 +64,7 @@ def spread_constraints(raw: Raw, labels: Mapping[str, str]) -> tuple[TopologySpr
     )
 
 
-def tolerations(raw: Raw) -> tuple[Toleration, ...]:
+def decode_tolerations(raw: Raw) -> tuple[Toleration, ...]:
     """Decode `spec.tolerations` without `tolerationSeconds`, which only matters to eviction."""
     found = read(raw, list[ApiToleration])
     return tuple(Toleration(api.key, api.operator, api.value, api.effect) for api in found or ())
@@ -74,9 +74,9 @@ def _node_affinity(api: ApiNodeAffinity) -> NodeAffinityTerms:
     required = api.required_during_scheduling_ignored_during_execution
     preferred = api.preferred_during_scheduling_ignored_during_execution or ()
     return NodeAffinityTerms(
-        required=None if required is None else node_selector(required),
+        required=None if required is None else decode_node_selector(required),
         preferred=tuple(
-            PreferredSchedulingTerm(each.weight, node_selector_term(each.preference)) for each in preferred
+            PreferredSchedulingTerm(each.weight, decode_node_selector_term(each.preference)) for each in preferred
         ),
     )
 
@@ -113,7 +113,7 @@ def _term(api: ApiPodTerm, namespace: str) -> AffinityTerm:
 
 def _selector(api: ApiLabelSelector | None, field: str = "labelSelector") -> LabelSelector | None:
     with error_path(field):
-        return label_selector(api)
+        return decode_label_selector(api)
 
 
 def _with_label_keys(

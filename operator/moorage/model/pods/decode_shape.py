@@ -14,9 +14,9 @@ from msgspec import Raw, json
 from moorage.model.api_metadata import ApiMetadata
 from moorage.model.pods.api_pod_volumes import ApiVolume
 from moorage.model.pods.api_pods import ApiContainer, ApiNamed, ApiPod, ApiPodSpec, ApiPort, ApiRestartRule
-from moorage.model.pods.decode_amounts import pod_amounts, resource_names
-from moorage.model.pods.decode_constraints import affinity, spread_constraints, tolerations
-from moorage.model.pods.decode_pod_volumes import affects_shape, pod_volumes
+from moorage.model.pods.decode_amounts import decode_pod_amounts, resource_names
+from moorage.model.pods.decode_constraints import decode_affinity, decode_spread_constraints, decode_tolerations
+from moorage.model.pods.decode_pod_volumes import affects_shape, decode_pod_volumes
 from moorage.model.pods.pod import HostPort, OwnerReference, PodShape
 from moorage.model.pods.requests import DEFAULT_REQUESTS, non_zero_requests, pod_requests, to_resources
 from moorage.model.raw_fields import error_path, read
@@ -51,13 +51,13 @@ def decode_shape(pod: ApiPod, namespace: str) -> PodShape:
     """Decode the shape of a pod in `namespace`; raise ValueError with the path of an invalid field."""
     metadata, spec = pod.metadata, pod.spec
     labels = metadata.labels or {}
-    amounts = pod_amounts(spec)
+    amounts = decode_pod_amounts(spec)
     with error_path("spec.affinity"):
-        node_affinity, pod_affinity = affinity(spec.affinity, namespace)
+        node_affinity, pod_affinity = decode_affinity(spec.affinity, namespace)
     with error_path("spec.topologySpreadConstraints"):
-        constraints = spread_constraints(spec.topology_spread_constraints, labels)
+        constraints = decode_spread_constraints(spec.topology_spread_constraints, labels)
     with error_path("spec.tolerations"):
-        tolerated = tolerations(spec.tolerations)
+        tolerated = decode_tolerations(spec.tolerations)
     with error_path("spec.nodeSelector"):
         node_selector = read(spec.node_selector, dict[str, str])
     containers = (*(spec.init_containers or ()), *(spec.containers or ()))
@@ -76,7 +76,7 @@ def decode_shape(pod: ApiPod, namespace: str) -> PodShape:
         host_ports=_host_ports(spec),
         images=_images(containers, spec.volumes or ()),
         container_count=len(containers),
-        volumes=pod_volumes(spec.volumes),
+        volumes=decode_pod_volumes(spec.volumes),
         resource_claims=tuple(claim.name for claim in read(spec.resource_claims, list[ApiNamed]) or ()),
         required_features=_required_features(spec, containers),
         limit_names=frozenset(name for each in containers for name in resource_names(each.resources)),

@@ -22,7 +22,7 @@ from moorage.model.resources import NO_RESOURCES, Resources
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
-    """A `v1.Toleration`; an empty string means what it means in the API."""
+    """A `v1.Toleration`; an empty key or effect matches all, an empty operator means Equal."""
 
     key: str = ""
     operator: str = ""
@@ -136,5 +136,5 @@ class Pod(Struct, frozen=True, eq=False, weakref=True, kw_only=True):
 
     @property
     def is_terminal(self) -> bool:
-        """Whether the pod has ended and uses no resources."""
+        """Whether the pod has ended (Succeeded or Failed) and so uses no resources."""
         return self.phase in {"Succeeded", "Failed"}

@@ -13,7 +13,7 @@ class PodVolume:
     claim_name: str = ""
     """The claim of a `persistentVolumeClaim` source; empty for an ephemeral volume."""
     ephemeral: bool = False
-    """Whether a controller creates the claim and names it after pod and volume."""
+    """Whether a controller creates the claim, named after the pod and the volume."""
     read_only: bool = False
     disk: tuple[str, ...] | None = None
     """Identity of a legacy disk, its kind first (`gce`, `aws`, `iscsi`, `rbd`); None for claims."""
@@ -26,5 +26,5 @@ class PodVolume:
         return self.ephemeral or bool(self.claim_name)
 
     def claim_of(self, pod_name: str) -> str:
-        """Return the name of the volume's claim in the pod of that name."""
+        """Return the name of the claim that the volume uses in the pod `pod_name`."""
         return f"{pod_name}-{self.name}" if self.ephemeral else self.claim_name

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from moorage.model.api_selectors import ApiLabelSelector
-from moorage.model.decode_selectors import label_selector
+from moorage.model.decode_selectors import decode_label_selector
 from moorage.model.quantity import Amount, value
 from moorage.model.raw_fields import error_path
 from moorage.model.selectors import LabelSelector
 
 
-def bytes_at(amount: Amount | None, path: str) -> int | None:
+def decode_bytes(amount: Amount | None, path: str) -> int | None:
     """Return a quantity in bytes, None for None; raise ValueError with its path if it is not a quantity."""
     if amount is None:
         return None
@@ -17,9 +17,9 @@ def bytes_at(amount: Amount | None, path: str) -> int | None:
         return value(amount)
 
 
-def selector_at(selector: ApiLabelSelector | None, path: str) -> LabelSelector | None:
+def decode_selector(selector: ApiLabelSelector | None, path: str) -> LabelSelector | None:
     """Return the label selector, None for None; raise ValueError with the path of an invalid requirement."""
     try:
-        return label_selector(selector)
+        return decode_label_selector(selector)
     except ValueError as error:
         raise ValueError(f"{path}.{error}") from error

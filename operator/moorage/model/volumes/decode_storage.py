@@ -14,7 +14,7 @@ from moorage.model.volumes.api_storage import (
     ApiStorageClass,
     ApiVolumeAttachment,
 )
-from moorage.model.volumes.decode_fields import bytes_at, selector_at
+from moorage.model.volumes.decode_fields import decode_bytes, decode_selector
 from moorage.model.volumes.storage_objects import (
     CSIDriver,
     CSINode,
@@ -26,7 +26,7 @@ from moorage.model.volumes.storage_objects import (
 _MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
 
 
-def storage_class(raw: bytes) -> StorageClass:
+def decode_storage_class(raw: bytes) -> StorageClass:
     """Decode a StorageClass."""
     api = json.decode(raw, type=ApiStorageClass)
     return StorageClass(
@@ -43,7 +43,7 @@ def storage_class(raw: bytes) -> StorageClass:
     )
 
 
-def csi_node(raw: bytes) -> CSINode:
+def decode_csi_node(raw: bytes) -> CSINode:
     """Decode a CSINode."""
     api = json.decode(raw, type=ApiCSINode)
     drivers = api.spec.drivers or []
@@ -59,7 +59,7 @@ def csi_node(raw: bytes) -> CSINode:
     )
 
 
-def csi_driver(raw: bytes) -> CSIDriver:
+def decode_csi_driver(raw: bytes) -> CSIDriver:
     """Decode a CSIDriver."""
     api = json.decode(raw, type=ApiCSIDriver)
     return CSIDriver(
@@ -69,20 +69,20 @@ def csi_driver(raw: bytes) -> CSIDriver:
     )
 
 
-def csi_storage_capacity(raw: bytes) -> CSIStorageCapacity:
+def decode_csi_storage_capacity(raw: bytes) -> CSIStorageCapacity:
     """Decode a CSIStorageCapacity."""
     api = json.decode(raw, type=ApiCSIStorageCapacity)
     return CSIStorageCapacity(
         namespace=api.metadata.namespace or "default",
         name=api.metadata.name,
         class_name=api.storage_class_name,
-        capacity_bytes=bytes_at(api.capacity, "capacity"),
-        maximum_volume_size_bytes=bytes_at(api.maximum_volume_size, "maximumVolumeSize"),
-        node_topology=selector_at(api.node_topology, "nodeTopology"),
+        capacity_bytes=decode_bytes(api.capacity, "capacity"),
+        maximum_volume_size_bytes=decode_bytes(api.maximum_volume_size, "maximumVolumeSize"),
+        node_topology=decode_selector(api.node_topology, "nodeTopology"),
     )
 
 
-def volume_attachment(raw: bytes) -> VolumeAttachment:
+def decode_volume_attachment(raw: bytes) -> VolumeAttachment:
     """Decode a VolumeAttachment."""
     api = json.decode(raw, type=ApiVolumeAttachment)
     return VolumeAttachment(
@@ -94,10 +94,10 @@ def volume_attachment(raw: bytes) -> VolumeAttachment:
 
 
 STORAGE_DECODERS: Mapping[str, Callable[[bytes], object]] = {
-    "StorageClass": storage_class,
-    "CSINode": csi_node,
-    "CSIDriver": csi_driver,
-    "CSIStorageCapacity": csi_storage_capacity,
-    "VolumeAttachment": volume_attachment,
+    "StorageClass": decode_storage_class,
+    "CSINode": decode_csi_node,
+    "CSIDriver": decode_csi_driver,
+    "CSIStorageCapacity": decode_csi_storage_capacity,
+    "VolumeAttachment": decode_volume_attachment,
 }
 """Decoders by kind."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec import json
 
-from moorage.model.decode_selectors import node_selector
+from moorage.model.decode_selectors import decode_node_selector
 from moorage.model.volumes.api_volumes import ApiClaim, ApiPersistentVolume
 from moorage.model.volumes.csi_translation import (
     AWS_EBS_DRIVER,
@@ -15,7 +15,7 @@ from moorage.model.volumes.csi_translation import (
     ebs_volume_id,
     gce_volume_handle,
 )
-from moorage.model.volumes.decode_fields import bytes_at, selector_at
+from moorage.model.volumes.decode_fields import decode_bytes, decode_selector
 from moorage.model.volumes.storage_objects import ClaimRef, PersistentVolume, PersistentVolumeClaim
 
 _BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
@@ -25,7 +25,7 @@ _STORAGE = "storage"
 _FILESYSTEM = "Filesystem"
 
 
-def persistent_volume_claim(raw: bytes) -> PersistentVolumeClaim:
+def decode_persistent_volume_claim(raw: bytes) -> PersistentVolumeClaim:
     """Decode a PersistentVolumeClaim."""
     api = json.decode(raw, type=ApiClaim)
     metadata, spec = api.metadata, api.spec
@@ -41,33 +41,33 @@ def persistent_volume_claim(raw: bytes) -> PersistentVolumeClaim:
         selected_node=annotations.get(_SELECTED_NODE),
         class_name=annotations.get(_STORAGE_CLASS, spec.storage_class_name or ""),
         access_modes=frozenset(spec.access_modes or ()),
-        request_bytes=bytes_at((spec.resources.requests or {}).get(_STORAGE), "spec.resources.requests.storage"),
+        request_bytes=decode_bytes((spec.resources.requests or {}).get(_STORAGE), "spec.resources.requests.storage"),
         volume_mode=spec.volume_mode or _FILESYSTEM,
         attributes_class=spec.volume_attributes_class_name or "",
-        selector=selector_at(spec.selector, "spec.selector"),
+        selector=decode_selector(spec.selector, "spec.selector"),
         phase=api.status.phase,
         terminating=metadata.deletion_timestamp is not None,
         owner_uid=next(owners, ""),
     )
 
 
-def persistent_volume(raw: bytes) -> PersistentVolume:
+def decode_persistent_volume(raw: bytes) -> PersistentVolume:
     """Decode a PersistentVolume."""
     api = json.decode(raw, type=ApiPersistentVolume)
     metadata, spec = api.metadata, api.spec
     required = spec.node_affinity and spec.node_affinity.required
     reference = spec.claim_ref
-    driver, handle = _csi_source(api)
+    driver, handle = _translate_source(api)
     return PersistentVolume(
         name=metadata.name,
         resource_version=metadata.resource_version,
         labels=metadata.labels or {},
-        capacity_bytes=bytes_at((spec.capacity or {}).get(_STORAGE), "spec.capacity.storage") or 0,
+        capacity_bytes=decode_bytes((spec.capacity or {}).get(_STORAGE), "spec.capacity.storage") or 0,
         class_name=(metadata.annotations or {}).get(_STORAGE_CLASS, spec.storage_class_name),
         access_modes=frozenset(spec.access_modes or ()),
         volume_mode=spec.volume_mode or _FILESYSTEM,
         attributes_class=spec.volume_attributes_class_name or "",
-        node_affinity=node_selector(required) if required else None,
+        node_affinity=decode_node_selector(required) if required else None,
         claim_ref=ClaimRef(reference.namespace, reference.name, reference.uid) if reference else None,
         phase=api.status.phase,
         terminating=metadata.deletion_timestamp is not None,
@@ -78,13 +78,13 @@ def persistent_volume(raw: bytes) -> PersistentVolume:
 
 
 VOLUME_DECODERS: Mapping[str, Callable[[bytes], object]] = {
-    "PersistentVolumeClaim": persistent_volume_claim,
-    "PersistentVolume": persistent_volume,
+    "PersistentVolumeClaim": decode_persistent_volume_claim,
+    "PersistentVolume": decode_persistent_volume,
 }
 """Decoders by kind."""
 
 
-def _csi_source(api: ApiPersistentVolume) -> tuple[str, str]:
+def _translate_source(api: ApiPersistentVolume) -> tuple[str, str]:
     """Return driver and handle of a CSI volume, the translated ones of an in-tree volume, else empty strings."""
     spec = api.spec
     if spec.csi:

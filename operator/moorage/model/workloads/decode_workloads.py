@@ -8,7 +8,7 @@ from msgspec import Raw, Struct, json
 
 from moorage.model.api_metadata import ApiMetadata
 from moorage.model.api_selectors import ApiLabelSelector
-from moorage.model.decode_selectors import label_selector, labels_as_requirements, sorted_requirements
+from moorage.model.decode_selectors import decode_label_selector, labels_as_requirements, sorted_requirements
 from moorage.model.raw_fields import error_path
 from moorage.model.selectors import LabelSelector
 from moorage.model.workloads.workload_objects import Controller, Namespace, PodDisruptionBudget, Service
@@ -46,7 +46,7 @@ class _ApiMetadataOnly(Struct, frozen=True):
     metadata: ApiMetadata
 
 
-def service(raw: bytes) -> Service:
+def decode_service(raw: bytes) -> Service:
     """Decode a Service."""
     api = json.decode(raw, type=_ApiLabels)
     return Service(
@@ -54,32 +54,32 @@ def service(raw: bytes) -> Service:
     )
 
 
-def replication_controller(raw: bytes) -> Controller:
+def decode_replication_controller(raw: bytes) -> Controller:
     """Decode a ReplicationController."""
     api = json.decode(raw, type=_ApiLabels)
     requirements = sorted_requirements(labels_as_requirements(api.spec.selector or {}))
     return _controller("ReplicationController", api.metadata, LabelSelector(requirements))
 
 
-def replica_set(raw: bytes) -> Controller:
+def decode_replica_set(raw: bytes) -> Controller:
     """Decode a ReplicaSet."""
     api = json.decode(raw, type=_ApiSelector)
     return _controller("ReplicaSet", api.metadata, _selector(api))
 
 
-def stateful_set(raw: bytes) -> Controller:
+def decode_stateful_set(raw: bytes) -> Controller:
     """Decode a StatefulSet."""
     api = json.decode(raw, type=_ApiSelector)
     return _controller("StatefulSet", api.metadata, _selector(api))
 
 
-def namespace(raw: bytes) -> Namespace:
+def decode_namespace(raw: bytes) -> Namespace:
     """Decode a Namespace."""
     metadata = json.decode(raw, type=_ApiMetadataOnly).metadata
     return Namespace(name=metadata.name, labels=metadata.labels or {})
 
 
-def pod_disruption_budget(raw: bytes) -> PodDisruptionBudget:
+def decode_pod_disruption_budget(raw: bytes) -> PodDisruptionBudget:
     """Decode a PodDisruptionBudget."""
     api = json.decode(raw, type=_ApiSelector)
     return PodDisruptionBudget(
@@ -92,19 +92,19 @@ def pod_disruption_budget(raw: bytes) -> PodDisruptionBudget:
 
 
 WORKLOAD_DECODERS: Mapping[str, Callable[[bytes], object]] = {
-    "Service": service,
-    "ReplicationController": replication_controller,
-    "ReplicaSet": replica_set,
-    "StatefulSet": stateful_set,
-    "Namespace": namespace,
-    "PodDisruptionBudget": pod_disruption_budget,
+    "Service": decode_service,
+    "ReplicationController": decode_replication_controller,
+    "ReplicaSet": decode_replica_set,
+    "StatefulSet": decode_stateful_set,
+    "Namespace": decode_namespace,
+    "PodDisruptionBudget": decode_pod_disruption_budget,
 }
 """Decoders by kind."""
 
 
 def _selector(api: _ApiSelector) -> LabelSelector | None:
     with error_path("spec.selector"):
-        return label_selector(api.spec.selector)
+        return decode_label_selector(api.spec.selector)
 
 
 def _controller(kind: str, metadata: ApiMetadata, selector: LabelSelector | None) -> Controller:

@@ -14,7 +14,7 @@ import msgspec
 
 from moorage.cluster.intents import BindVolume, SelectNode
 from moorage.errors import Conflict
-from moorage.model.volumes.decode_volumes import persistent_volume, persistent_volume_claim
+from moorage.model.volumes.decode_volumes import decode_persistent_volume, decode_persistent_volume_claim
 from moorage.runtime.api_resources import PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM
 from moorage.runtime.client.kube import MERGE_PATCH
 
@@ -66,9 +66,9 @@ class VolumeWriter:
             answer = await self._patch(path, {"metadata": metadata, "spec": {"claimRef": reference}})
         except Conflict:
             answer = await self._client.get(path)
-            if not _is_bound_to(persistent_volume(answer), intent):
+            if not _is_bound_to(decode_persistent_volume(answer), intent):
                 raise
-        return persistent_volume(answer).resource_version
+        return decode_persistent_volume(answer).resource_version
 
     async def _select(self, intent: SelectNode) -> str:
         namespace, name = intent.claim_namespace, intent.claim_name
@@ -79,9 +79,9 @@ class VolumeWriter:
             answer = await self._annotate(namespace, name, intent.claim_resource_version, intent.node_name)
         except Conflict:
             answer = await self._client.get(PERSISTENT_VOLUME_CLAIM.path(name, namespace))
-            if persistent_volume_claim(answer).selected_node != intent.node_name:
+            if decode_persistent_volume_claim(answer).selected_node != intent.node_name:
                 raise
-        return persistent_volume_claim(answer).resource_version
+        return decode_persistent_volume_claim(answer).resource_version
 
     async def _annotate(self, namespace: str, name: str, version: str, node_name: str | None) -> bytes:
         metadata = {"resourceVersion": version, "annotations": {SELECTED_NODE: node_name}}
