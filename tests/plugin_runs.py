@@ -2,7 +2,7 @@
 
 rejections(plugin, pod, snapshot)    {"n1": None, "n2": (Code.UNSCHEDULABLE, ["Insufficient cpu"])}
 scores(plugin, pod, snapshot)        {"n1": 100, "n2": 0}, normalized; with `raw=True` as Score returns them
-answers(verdict, snapshot)           {"n1": "ok", "n2": "Insufficient cpu"}
+answers(result, snapshot)            {"n1": "ok", "n2": "Insufficient cpu"}
 scored(plugin, pod, snapshot)        ([7, 0], [100, 0]), raw and normalized; None if PreScore skips
 """
 
@@ -24,25 +24,25 @@ def rejections(plugin: FilterPlugin[Any], pod: Pod, nodes: Snapshot) -> dict[str
     """Run PreFilter, if the plugin has it, and Filter; return each node's code and reasons, or None if it passes."""
     state = None
     if isinstance(plugin, PreFilterPlugin):
-        result = plugin.pre_filter(pod, nodes.cluster)
-        if result.status.code is Code.SKIP:
+        prepared = plugin.pre_filter(pod, nodes.cluster)
+        if prepared.status.code is Code.SKIP:
             return dict.fromkeys(nodes.names)
-        assert result.status.is_success, result.status
-        state = result.state
-    verdict = plugin.filter(state, pod, nodes)
-    refused: dict[str, FitError] = {}
+        assert prepared.status.is_success, prepared.status
+        state = prepared.state
+    result = plugin.filter(state, pod, nodes)
+    rejected: dict[str, FitError] = {}
     for position, name in enumerate(nodes.names):
-        found = [rejection for rejection in verdict.rejections() if rejection.nodes[position]]
-        assert bool(found) != bool(verdict.passed[position]), f"{name}: the mask and the reasons disagree"
+        found = [rejection for rejection in result.rejections() if rejection.nodes[position]]
+        assert bool(found) != bool(result.passed[position]), f"{name}: the mask and the reasons disagree"
         unresolvable = any(rejection.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE for rejection in found)
         code = Code.UNSCHEDULABLE_AND_UNRESOLVABLE if unresolvable else Code.UNSCHEDULABLE
-        refused[name] = (code, [rejection.reason for rejection in found]) if found else None
-    return refused
+        rejected[name] = (code, [rejection.reason for rejection in found]) if found else None
+    return rejected
 
 
 def passes(plugin: FilterPlugin[Any], pod: Pod, nodes: Snapshot) -> set[str]:
     """Return the names of the nodes that pass."""
-    return {name for name, refusal in rejections(plugin, pod, nodes).items() if refusal is None}
+    return {name for name, rejection in rejections(plugin, pod, nodes).items() if rejection is None}
 
 
 def scores(plugin: ScorePlugin[Any], pod: Pod, nodes: Snapshot, *, raw: bool = False) -> dict[str, int]:
@@ -56,12 +56,12 @@ def scores(plugin: ScorePlugin[Any], pod: Pod, nodes: Snapshot, *, raw: bool = F
     return dict(zip(nodes.names, found.tolist(), strict=True))
 
 
-def answers(verdict: FilterResult, nodes: Snapshot) -> dict[str, str]:
+def answers(result: FilterResult, nodes: Snapshot) -> dict[str, str]:
     """Return "ok" or the reason for each node of a Filter's result."""
     found = dict.fromkeys(nodes.names, "ok")
-    for rejection in verdict.rejections():
+    for rejection in result.rejections():
         found |= {name: rejection.reason for name, hit in zip(nodes.names, rejection.nodes, strict=True) if hit}
-    assert [answer == "ok" for answer in found.values()] == verdict.passed.tolist()
+    assert [answer == "ok" for answer in found.values()] == result.passed.tolist()
     return found
 
 

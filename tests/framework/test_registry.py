@@ -73,7 +73,7 @@ def test_default_profile_equals_kube_schedulers() -> None:
     assert profile.queue_sort.name == "PrioritySort"
 
 
-def test_a_plugin_is_one_object_at_all_its_points() -> None:
+def test_plugin_is_one_object_at_all_its_points() -> None:
     profile = built()
     assert next(p for p in profile.filter if p.name == "NodeAffinity") in [entry.plugin for entry in profile.score]
 
@@ -85,7 +85,7 @@ def test_disabled_plugin_is_left_out_at_that_point_only() -> None:
     assert "NodeAffinity" in names(profile.pre_score)
 
 
-def test_star_leaves_all_default_plugins_of_a_point_out() -> None:
+def test_star_disables_all_default_plugins_of_a_point() -> None:
     profile = built({"score": {"disabled": [{"name": "*"}], "enabled": [{"name": "ImageLocality", "weight": 7}]}})
     assert weights(profile) == {"ImageLocality": 7}
 
@@ -95,7 +95,7 @@ def test_multi_point_disables_a_plugin_everywhere() -> None:
     assert "NodeAffinity" not in names(profile.plugins)
 
 
-def test_weight_of_the_point_beats_that_of_multi_point_and_none_means_one() -> None:
+def test_weight_of_the_point_overrides_multi_point_and_0_means_1() -> None:
     profile = built(
         {
             "multiPoint": {"enabled": [{"name": "TaintToleration"}, {"name": "NodeAffinity", "weight": 9}]},
@@ -112,13 +112,13 @@ def test_default_plugin_enabled_again_keeps_its_place_at_multi_point() -> None:
     assert weights(profile)["Lifecycle"] == 5
 
 
-def test_plugins_that_a_point_enables_by_itself_come_first() -> None:
+def test_plugins_that_the_point_itself_enables_run_first() -> None:
     profile = built({"filter": {"enabled": [{"name": "NodePorts"}, {"name": "NodeName"}]}})
     assert names(profile.filter)[:3] == ["NodePorts", "NodeName", "NodeUnschedulable"]
     assert len(set(names(profile.filter))) == len(profile.filter)
 
 
-def test_disabled_and_enabled_again_moves_a_plugin_to_the_end() -> None:
+def test_disabling_and_enabling_moves_a_plugin_to_the_end() -> None:
     entry = [{"name": "NodeName"}]
     profile = built({"filter": {"enabled": entry, "disabled": entry}})
     assert names(profile.filter)[-1] == "NodeName"
@@ -130,32 +130,32 @@ def test_arguments_reach_the_plugin() -> None:
     assert preemption.model_dump()["min_candidate_nodes_absolute"] == 7
 
 
-def test_arguments_may_carry_their_version_and_kind() -> None:
+def test_arguments_may_have_api_version_and_kind() -> None:
     version = "kubescheduler.config.k8s.io/v1"
     built(None, {"name": "DefaultPreemption", "args": {"apiVersion": version, "kind": "DefaultPreemptionArgs"}})
-    with pytest.raises(ConfigurationError) as refused:
+    with pytest.raises(ConfigurationError) as raised:
         built(None, {"name": "DefaultPreemption", "args": {"apiVersion": "v1", "kind": "NodeAffinityArgs"}})
-    assert faults(refused.value) == [
+    assert faults(raised.value) == [
         f"pluginConfig[0].args.apiVersion: must be {version}",
         "pluginConfig[0].args.kind: must be DefaultPreemptionArgs",
     ]
 
 
-def test_wrong_arguments_are_named_with_their_paths_all_at_once() -> None:
-    with pytest.raises(ConfigurationError) as refused:
+def test_all_invalid_arguments_are_reported_with_their_paths() -> None:
+    with pytest.raises(ConfigurationError) as raised:
         built(
             None,
             {"name": "DefaultPreemption", "args": {"minCandidateNodesPercentage": 101}},
             {"name": "InterPodAffinity", "args": {"hardPodAffinityWeigth": 1}},
         )
-    paths = [fault.path for fault in refused.value.faults]
+    paths = [fault.path for fault in raised.value.faults]
     assert sorted(paths) == [
         "pluginConfig[0].args.minCandidateNodesPercentage",
         "pluginConfig[1].args.hardPodAffinityWeigth",
     ]
 
 
-def test_python_names_and_texts_for_numbers_are_no_arguments() -> None:
+def test_python_names_and_strings_for_numbers_are_rejected() -> None:
     for args in ({"min_candidate_nodes_absolute": 7}, {"minCandidateNodesAbsolute": "7"}):
         with pytest.raises(ConfigurationError):
             built(None, {"name": "DefaultPreemption", "args": args})
@@ -169,12 +169,12 @@ def test_python_names_and_texts_for_numbers_are_no_arguments() -> None:
         {"multiPoint": {"enabled": [{"name": "*"}]}},
     ],
 )
-def test_unknown_plugin_is_refused(plugins: dict[str, Any]) -> None:
+def test_unknown_plugin_is_rejected(plugins: dict[str, Any]) -> None:
     with pytest.raises(UnknownPlugin):
         built(plugins)
 
 
-def test_unknown_plugin_is_refused_with_the_one_that_was_meant() -> None:
+def test_unknown_plugin_is_rejected_with_a_suggestion() -> None:
     with pytest.raises(UnknownPlugin, match="did you mean NodeAffinity"):
         built(None, {"name": "NodeAfinity", "args": {}})
 
@@ -190,23 +190,23 @@ def test_unknown_plugin_is_refused_with_the_one_that_was_meant() -> None:
         ({"bind": {"disabled": [{"name": "DefaultBinder"}]}}, "at least one Bind plugin is needed"),
     ],
 )
-def test_impossible_plugin_lists_are_refused(plugins: dict[str, Any], complaint: str) -> None:
+def test_invalid_plugin_lists_are_rejected(plugins: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ConfigurationError, match=complaint):
         built(plugins)
 
 
-def test_plugin_configured_twice_is_refused() -> None:
+def test_plugin_configured_twice_is_rejected() -> None:
     with pytest.raises(ConfigurationError, match=r"pluginConfig\[1\].name: plugin NodeAffinity is configured twice"):
         built(None, {"name": "NodeAffinity"}, {"name": "NodeAffinity"})
 
 
-def test_gates_switch_plugins_and_reach_their_validation() -> None:
+def test_feature_gate_disables_its_plugin() -> None:
     off = Registry(REGISTRY.classes, {"NodeDeclaredFeatures": False})
     profile = off.build_profile(ProfileSpec(scheduler_name="mine"))
     assert "NodeDeclaredFeatures" not in names(profile.filter)
 
 
-def test_resources_that_an_extender_accounts_for_replace_the_ignored_ones() -> None:
+def test_resources_of_extenders_replace_ignored_resources() -> None:
     extender = Extender.model_validate(
         {
             "urlPrefix": "http://extender",
@@ -220,13 +220,13 @@ def test_resources_that_an_extender_accounts_for_replace_the_ignored_ones() -> N
     assert list(fit.model_dump()["ignored_resources"]) == ["example.com/x"]
 
 
-def test_settings_and_policy_are_kept() -> None:
+def test_profile_has_the_settings_and_policy_of_its_spec() -> None:
     settings, policy = ProfileSettings(paused=True), PolicyReference("p", "uid", 3)
     profile = built(settings=settings, policy=policy)
     assert (profile.name, profile.settings, profile.policy) == ("mine", settings, policy)
 
 
-def test_weight_of_a_plugin_of_our_own_defaults_to_its_class() -> None:
+def test_weight_of_moorages_plugins_defaults_to_their_class() -> None:
     profile = built({"multiPoint": {"enabled": [{"name": "Lifecycle"}]}})
     lifecycle = REGISTRY.find("Lifecycle")
     assert issubclass(lifecycle, ScorePlugin)

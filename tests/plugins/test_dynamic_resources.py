@@ -7,14 +7,14 @@ from plugin_runs import passes, scores
 CLAIMING = {"resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu-0"}]}
 
 
-def test_pod_with_claims_is_turned_away_with_a_reason_that_says_so() -> None:
+def test_pod_with_claims_is_rejected_with_a_reason() -> None:
     status = DynamicResources().pre_filter(pod(spec=CLAIMING), snapshot_of([node()])).status
 
     assert status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE
     assert status.reasons == ("pod uses resource claims, which moorage does not allocate",)
 
 
-def test_pod_without_claims_passes_everywhere_and_gains_nothing() -> None:
+def test_pod_without_claims_passes_and_scores_0_everywhere() -> None:
     cluster = snapshot_of([node("n1"), node("n2")])
 
     assert DynamicResources().pre_filter(pod(), cluster).status.code is Code.SKIP
@@ -22,13 +22,13 @@ def test_pod_without_claims_passes_everywhere_and_gains_nothing() -> None:
     assert scores(DynamicResources(), pod(), cluster) == {"n1": 0, "n2": 0}
 
 
-def test_post_filter_says_what_kube_scheduler_says_without_claims() -> None:
+def test_post_filter_returns_kube_schedulers_message_without_claims() -> None:
     status = DynamicResources().post_filter(None, pod())
 
     assert (status.code, status.reasons) == (Code.UNSCHEDULABLE, ("no new claims to deallocate",))
 
 
-def test_only_its_own_loss_of_claims_queues_a_pod() -> None:
+def test_pod_is_queued_only_when_it_loses_its_claims() -> None:
     waiting = pod(spec=CLAIMING)
 
     assert DynamicResources().queueing_hint(waiting, updated("Pod", waiting, pod()))

@@ -25,15 +25,15 @@ def gpu_node(name: str, count: int, resource: str = NVIDIA, product: str = "") -
     return node(name, allocatable={resource: str(count)}, labels={"nvidia.com/gpu.product": product} if product else {})
 
 
-def asking(count: int, name: str = "p", on: str = "", resource: str = NVIDIA) -> Pod:
+def requesting(count: int, name: str = "p", on: str = "", resource: str = NVIDIA) -> Pod:
     return pod(name, requests={resource: str(count)}, node=on)
 
 
 CLUSTER = [gpu_node("full", 8), gpu_node("empty", 8), gpu_node("amd", 4, AMD), node("plain")]
-PLACED = [asking(5, "e", on="full")]
+PLACED = [requesting(5, "e", on="full")]
 
 
-def test_pods_without_a_gpu_avoid_gpu_nodes() -> None:
+def test_gpu_nodes_score_lower_for_pods_without_a_gpu() -> None:
     cluster = snapshot_of(CLUSTER, PLACED)
 
     assert scores(gpu(), pod(), cluster) == {"full": 10, "empty": 10, "amd": 10, "plain": 50}
@@ -41,7 +41,7 @@ def test_pods_without_a_gpu_avoid_gpu_nodes() -> None:
     assert passes(gpu(), pod(), cluster) == {"full", "empty", "amd", "plain"}
 
 
-def test_pods_without_a_gpu_are_refused_where_the_policy_forbids_them() -> None:
+def test_gpu_nodes_reject_pods_without_a_gpu_if_the_policy_forbids_them() -> None:
     had_gpus = (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ["node(s) had GPUs that the pod does not ask for"])
     cluster = snapshot_of(CLUSTER)
 
@@ -51,7 +51,7 @@ def test_pods_without_a_gpu_are_refused_where_the_policy_forbids_them() -> None:
         "amd": had_gpus,
         "plain": None,
     }
-    assert passes(gpu(podsWithoutGpu="Forbid"), asking(1), cluster) == {"full", "empty", "amd", "plain"}
+    assert passes(gpu(podsWithoutGpu="Forbid"), requesting(1), cluster) == {"full", "empty", "amd", "plain"}
 
 
 @pytest.mark.parametrize(
@@ -62,41 +62,41 @@ def test_pods_without_a_gpu_are_refused_where_the_policy_forbids_them() -> None:
         ("Ignore", {"full": 50, "empty": 50, "amd": 0, "plain": 0}),
     ],
 )
-def test_pods_with_a_gpu_pack_or_spread_by_what_is_free(with_gpu: str, expected: dict[str, int]) -> None:
-    assert scores(gpu(podsWithGpu=with_gpu), asking(1), snapshot_of(CLUSTER, PLACED)) == expected
+def test_pods_with_a_gpu_pack_or_spread_by_free_gpus(with_gpu: str, expected: dict[str, int]) -> None:
+    assert scores(gpu(podsWithGpu=with_gpu), requesting(1), snapshot_of(CLUSTER, PLACED)) == expected
 
 
-def test_the_last_gpu_of_a_node_scores_most_and_too_many_score_nothing() -> None:
+def test_last_free_gpu_scores_100_and_too_few_free_gpus_score_0() -> None:
     cluster = snapshot_of(CLUSTER, PLACED)
 
-    assert scores(gpu(), asking(3), cluster)["full"] == 100
-    assert scores(gpu(), asking(4), cluster)["full"] == 0
+    assert scores(gpu(), requesting(3), cluster)["full"] == 100
+    assert scores(gpu(), requesting(4), cluster)["full"] == 0
 
 
-def test_pod_scores_by_the_resource_that_it_asks_for() -> None:
-    found = scores(gpu(), asking(2, resource=AMD), snapshot_of(CLUSTER, PLACED))
+def test_nodes_score_by_the_gpu_resource_that_the_pod_requests() -> None:
+    found = scores(gpu(), requesting(2, resource=AMD), snapshot_of(CLUSTER, PLACED))
 
     assert found == {"full": 0, "empty": 0, "amd": 75, "plain": 0}
 
 
-def test_models_decide_first() -> None:
+def test_gpu_model_score_wins_over_use() -> None:
     plugin = gpu(models={"H100": 10, "T4": 2})
     cluster = snapshot_of(
         [gpu_node("h100", 8, product="H100"), gpu_node("t4", 8, product="T4"), gpu_node("other", 8, product="A10")]
     )
 
-    assert scores(plugin, asking(4), cluster) == {"h100": 100, "t4": 20, "other": 75}
-    assert scores(plugin, asking(9), cluster) == {"h100": 0, "t4": 0, "other": 0}
+    assert scores(plugin, requesting(4), cluster) == {"h100": 100, "t4": 20, "other": 75}
+    assert scores(plugin, requesting(9), cluster) == {"h100": 0, "t4": 0, "other": 0}
     assert scores(plugin, pod(), cluster) == {"h100": 10, "t4": 10, "other": 10}
 
 
 @pytest.mark.parametrize("args", [{"resources": []}, {"podsWithGpu": "pack"}, {"models": {"H100": 11}}])
-def test_arguments_that_mean_nothing_are_refused(args: Object) -> None:
+def test_meaningless_arguments_are_rejected(args: Object) -> None:
     with pytest.raises(ValidationError):
         gpu(**args)
 
 
-def test_node_queues_the_pod_when_it_is_new_or_its_resources_change() -> None:
+def test_new_node_or_changed_resources_queue_the_pod() -> None:
     assert gpu().queueing_hint(pod(), added("Node", node()))
     assert gpu().queueing_hint(pod(), updated("Node", gpu_node("n", 8), node("n")))
     assert not gpu().queueing_hint(pod(), updated("Node", node("n"), node("n", labels={"a": "b"})))
@@ -108,11 +108,11 @@ def test_node_queues_the_pod_when_it_is_new_or_its_resources_change() -> None:
     st.sampled_from(["Pack", "Spread", "Ignore"]),
     st.sampled_from(["Avoid", "Ignore"]),
 )
-def test_score_agrees_with_looking_at_each_node(
+def test_score_agrees_with_a_check_of_each_node(
     machines: list[tuple[int, int, str]], wanted: int, with_gpu: str, without_gpu: str
 ) -> None:
     nodes = [gpu_node(f"n{index}", count, product=model) for index, (count, _, model) in enumerate(machines)]
-    placed = [asking(used, f"e{index}", on=f"n{index}") for index, (_, used, _) in enumerate(machines) if used]
+    placed = [requesting(used, f"e{index}", on=f"n{index}") for index, (_, used, _) in enumerate(machines) if used]
     plugin = gpu(podsWithGpu=with_gpu, podsWithoutGpu=without_gpu, models={"H100": 7})
 
     def score(count: int, used: int, model: str) -> int:
@@ -126,4 +126,4 @@ def test_score_agrees_with_looking_at_each_node(
         return 50 + 50 * part // count
 
     expected = {f"n{index}": score(*machine) for index, machine in enumerate(machines)}
-    assert scores(plugin, asking(wanted) if wanted else pod(), snapshot_of(nodes, placed)) == expected
+    assert scores(plugin, requesting(wanted) if wanted else pod(), snapshot_of(nodes, placed)) == expected

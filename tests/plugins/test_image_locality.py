@@ -8,7 +8,7 @@ from plugin_runs import scores
 MIB = 1024 * 1024
 
 
-def test_nodes_gain_by_size_weighed_by_how_many_nodes_have_the_image() -> None:
+def test_score_grows_with_image_size_and_the_share_of_nodes_with_the_image() -> None:
     nodes = [node(f"n{index}", images={"app:1": 500 * MIB} if index < 3 else None) for index in range(10)]
 
     found = scores(ImageLocality(), pod(image="app:1"), snapshot_of(nodes))
@@ -16,20 +16,20 @@ def test_nodes_gain_by_size_weighed_by_how_many_nodes_have_the_image() -> None:
     assert found == {f"n{index}": 12 if index < 3 else 0 for index in range(10)}
 
 
-def test_small_images_gain_nothing_and_huge_ones_no_more_than_all() -> None:
+def test_small_images_score_0_and_huge_images_score_100() -> None:
     small, huge = node("small", images={"app:1": 22 * MIB}), node("huge", images={"big:1": 4000 * MIB})
 
     assert scores(ImageLocality(), pod(image="app:1"), snapshot_of([small])) == {"small": 0}
     assert scores(ImageLocality(), pod(image="big:1"), snapshot_of([huge])) == {"huge": 100}
 
 
-def test_name_without_a_tag_is_the_latest() -> None:
+def test_image_name_without_a_tag_means_latest() -> None:
     cluster = snapshot_of([node("n", images={"registry:5000/app:latest": 1000 * MIB})])
 
     assert scores(ImageLocality(), pod(image="registry:5000/app"), cluster) == {"n": 100}
 
 
-def test_image_volume_adds_its_size_but_no_room() -> None:
+def test_image_volume_adds_its_size_and_does_not_raise_the_maximum() -> None:
     cluster = snapshot_of([node("n", images={"app:1": 300 * MIB, "model:1": 300 * MIB})])
     volumes = {"volumes": [{"name": "model", "image": {"reference": "model:1"}}]}
 
@@ -43,7 +43,7 @@ image_sets = st.dictionaries(st.sampled_from(IMAGES), st.integers(1, 3000 * MIB)
 
 
 @given(st.lists(image_sets, min_size=1, max_size=4), st.lists(st.sampled_from(IMAGES), min_size=1, max_size=3))
-def test_score_agrees_with_looking_at_each_node(images: list[dict[str, int]], wanted: list[str]) -> None:
+def test_score_agrees_with_a_check_of_each_node(images: list[dict[str, int]], wanted: list[str]) -> None:
     nodes = [node(f"n{index}", images=each) for index, each in enumerate(images)]
     incoming = pod(containers=[{"name": f"c{index}", "image": image} for index, image in enumerate(wanted)])
     sizes = {name: next(each[name] for each in images if name in each) for name in set().union(*images)}

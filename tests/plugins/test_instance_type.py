@@ -24,7 +24,7 @@ def instance_type(args: Object) -> InstanceType:
     return plugin
 
 
-def test_default_table_is_the_tutorials() -> None:
+def test_default_table_is_that_of_the_tutorial() -> None:
     cluster = snapshot_of(
         [
             of_type("a", "c5.large"),
@@ -38,7 +38,7 @@ def test_default_table_is_the_tutorials() -> None:
     assert scores(InstanceType(), pod(), cluster) == {"a": 100, "b": 50, "c": 30, "d": 10, "e": 10}
 
 
-def test_first_row_that_matches_decides() -> None:
+def test_first_matching_row_gives_the_score() -> None:
     table = {"scores": [{"match": "c5.xlarge", "score": 9}, {"match": "c5*", "score": 2}], "default": 0}
     cluster = snapshot_of([of_type("x", "c5.xlarge"), of_type("y", "c5.large"), of_type("z", "t3.large")])
 
@@ -55,7 +55,7 @@ def test_allow_and_deny_filter_by_pattern() -> None:
 
 
 @pytest.mark.parametrize("args", [{"default": 11}, {"scores": [{"match": "c5*"}]}, {"allow": [""]}, {"denied": []}])
-def test_arguments_out_of_bounds_are_refused(args: Object) -> None:
+def test_arguments_out_of_bounds_are_rejected(args: Object) -> None:
     with pytest.raises(ValidationError):
         instance_type(args)
 
@@ -77,7 +77,7 @@ rows = st.lists(
 
 
 @given(st.lists(types, min_size=1, max_size=5), patterns, patterns, rows)
-def test_filter_and_score_agree_with_looking_at_each_node(
+def test_filter_and_score_agree_with_a_check_of_each_node(
     present: list[str], allow: list[str], deny: list[str], table: list[Object]
 ) -> None:
     cluster = snapshot_of(of_type(f"n{index}", each) for index, each in enumerate(present))

@@ -37,11 +37,11 @@ def term(app: str = "db", key: str = ZONE, **more: object) -> Object:
     return {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}, **more}
 
 
-def near(*terms: Object) -> Object:
+def affinity(*terms: Object) -> Object:
     return {"podAffinity": {REQUIRED: list(terms)}}
 
 
-def away(*terms: Object) -> Object:
+def anti_affinity(*terms: Object) -> Object:
     return {"podAntiAffinity": {REQUIRED: list(terms)}}
 
 
@@ -50,7 +50,7 @@ def prefers(kind: str, weight: int, wanted: Object) -> Object:
 
 
 def filtered(incoming: Pod, nodes: Snapshot) -> dict[str, str] | None:
-    """The answers, None where the filter is skipped."""
+    """Return the result for each node; None if PreFilter skips."""
     plugin = InterPodAffinity()
     result = plugin.pre_filter(incoming, nodes)
     if result.state is None:
@@ -63,44 +63,44 @@ NODES = (node("a", zone="z1"), node("b", zone="z1"), node("c", zone="z2"), node(
 
 
 class TestFilter:
-    def test_pod_goes_to_the_zone_of_the_pod_that_it_wants(self) -> None:
+    def test_affinity_passes_the_zone_of_a_matching_pod(self) -> None:
         snapshot = snapshot_of(NODES, [pod("e", labels=DB, node="a")])
 
-        found = filtered(pod("p", affinity=near(term())), snapshot)
+        found = filtered(pod("p", affinity=affinity(term())), snapshot)
 
         assert found == {"a": "ok", "b": "ok", "c": AFFINITY_REASON, "d": AFFINITY_REASON}
 
-    def test_first_pod_of_a_group_may_go_to_any_node_with_the_label(self) -> None:
-        found = filtered(pod("p", labels=DB, affinity=near(term())), snapshot_of(NODES))
+    def test_first_pod_of_a_group_may_run_on_any_node_with_the_label(self) -> None:
+        found = filtered(pod("p", labels=DB, affinity=affinity(term())), snapshot_of(NODES))
 
         assert found == {"a": "ok", "b": "ok", "c": "ok", "d": AFFINITY_REASON}
 
-    def test_one_pod_has_to_match_all_terms(self) -> None:
+    def test_one_placed_pod_must_match_all_affinity_terms(self) -> None:
         placed = [pod("e0", labels=DB, node="a"), pod("e1", labels={"tier": "back"}, node="a")]
         back = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"tier": "back"}}}
 
-        found = filtered(pod("p", affinity=near(term(), back)), snapshot_of(NODES, placed))
+        found = filtered(pod("p", affinity=affinity(term(), back)), snapshot_of(NODES, placed))
 
         assert found is not None
         assert set(found.values()) == {AFFINITY_REASON}
 
-    def test_pod_keeps_out_of_the_zone_of_the_pod_that_it_avoids(self) -> None:
+    def test_anti_affinity_rejects_the_zone_of_a_matching_pod(self) -> None:
         snapshot = snapshot_of(NODES, [pod("e", labels=DB, node="a")])
 
-        found = filtered(pod("p", affinity=away(term())), snapshot)
+        found = filtered(pod("p", affinity=anti_affinity(term())), snapshot)
 
         assert found == {"a": ANTI_AFFINITY_REASON, "b": ANTI_AFFINITY_REASON, "c": "ok", "d": "ok"}
 
-    def test_placed_pod_keeps_others_out(self) -> None:
-        snapshot = snapshot_of(NODES, [pod("e", node="c", affinity=away(term()))])
+    def test_anti_affinity_of_a_placed_pod_rejects_its_zone(self) -> None:
+        snapshot = snapshot_of(NODES, [pod("e", node="c", affinity=anti_affinity(term()))])
 
         found = filtered(pod("p", labels=DB), snapshot)
 
         assert found == {"a": "ok", "b": "ok", "c": EXISTING_ANTI_AFFINITY_REASON, "d": "ok"}
 
-    def test_only_missing_affinity_is_beyond_preemption(self) -> None:
+    def test_only_missing_affinity_is_unresolvable(self) -> None:
         snapshot = snapshot_of(NODES, [pod("e", labels=DB, node="a")])
-        plugin, incoming = InterPodAffinity(), pod("p", affinity=near(term()) | away(term("web")))
+        plugin, incoming = InterPodAffinity(), pod("p", affinity=affinity(term()) | anti_affinity(term("web")))
         state = plugin.pre_filter(incoming, snapshot).state
         assert state is not None
 
@@ -112,20 +112,22 @@ class TestFilter:
             EXISTING_ANTI_AFFINITY_REASON: Code.UNSCHEDULABLE,
         }
 
-    def test_term_without_namespaces_speaks_of_the_pods_own(self) -> None:
+    def test_term_without_namespaces_matches_in_the_pods_namespace(self) -> None:
         snapshot = snapshot_of(NODES, [pod("e", namespace="team-a", labels=DB, node="a")])
 
-        assert filtered(pod("p", namespace="team-b", affinity=away(term())), snapshot) == dict.fromkeys("abcd", "ok")
+        assert filtered(pod("p", namespace="team-b", affinity=anti_affinity(term())), snapshot) == dict.fromkeys(
+            "abcd", "ok"
+        )
 
     def test_terminating_pods_count(self) -> None:
         snapshot = snapshot_of(NODES, [pod("e", labels=DB, node="c", terminating=True)])
 
-        found = filtered(pod("p", affinity=away(term())), snapshot)
+        found = filtered(pod("p", affinity=anti_affinity(term())), snapshot)
 
         assert found is not None
         assert found["c"] == ANTI_AFFINITY_REASON
 
-    def test_pods_without_terms_cost_nothing(self) -> None:
+    def test_pod_without_matching_terms_is_skipped(self) -> None:
         assert filtered(pod("p"), snapshot_of(NODES, [pod("e", labels=DB, node="a")])) is None
 
 
@@ -135,9 +137,9 @@ class TestNamespaceSelector:
     def found(self, selector: Object, namespace: str) -> dict[str, str] | None:
         placed = pod("e", namespace=namespace, labels=DB, node="c")
         snapshot = snapshot_of(NODES, [placed], namespaces=self.namespaces)
-        return filtered(pod("p", affinity=away(term(namespaceSelector=selector))), snapshot)
+        return filtered(pod("p", affinity=anti_affinity(term(namespaceSelector=selector))), snapshot)
 
-    def test_selector_picks_namespaces_by_their_labels(self) -> None:
+    def test_selector_selects_namespaces_by_their_labels(self) -> None:
         blue = {"matchLabels": {"colour": "blue"}}
 
         assert self.found(blue, "blue") == {"a": "ok", "b": "ok", "c": ANTI_AFFINITY_REASON, "d": "ok"}
@@ -150,15 +152,15 @@ class TestNamespaceSelector:
         assert found["c"] == ANTI_AFFINITY_REASON
 
     def test_selector_of_negations_means_all_namespaces(self) -> None:
-        """compat: kube-1.36, which upstream repaired in PR #138198: a namespace with the label is not left out."""
+        """compat: kube-1.36, fixed upstream in PR #138198: the selector also selects namespaces with the label."""
         found = self.found({"matchExpressions": [{"key": "colour", "operator": "DoesNotExist"}]}, "blue")
 
         assert found is not None
         assert found["c"] == ANTI_AFFINITY_REASON
 
-    def test_negations_that_placed_pods_carry_are_read_as_they_are_written(self) -> None:
+    def test_negations_in_terms_of_placed_pods_select_namespaces_literally(self) -> None:
         selector = {"matchExpressions": [{"key": "colour", "operator": "DoesNotExist"}]}
-        placed = pod("e", node="c", affinity=away(term(namespaceSelector=selector)))
+        placed = pod("e", node="c", affinity=anti_affinity(term(namespaceSelector=selector)))
         snapshot = snapshot_of(NODES, [placed], namespaces=self.namespaces)
 
         assert filtered(pod("p", namespace="blue", labels=DB), snapshot) is None
@@ -166,19 +168,19 @@ class TestNamespaceSelector:
 
 
 class TestScore:
-    def test_preferences_of_the_pod_attract_and_repel(self) -> None:
+    def test_preferred_terms_of_the_pod_raise_and_lower_scores(self) -> None:
         snapshot = snapshot_of(NODES, [pod("e0", labels=DB, node="a"), pod("e1", labels={"app": "web"}, node="c")])
         wishes = prefers("podAffinity", 10, term()) | prefers("podAntiAffinity", 30, term("web"))
 
         assert scored(InterPodAffinity(), pod("p", affinity=wishes), snapshot) == ([10, 10, -30, 0], [100, 100, 0, 75])
 
-    def test_required_affinity_of_placed_pods_attracts_by_its_weight(self) -> None:
-        snapshot = snapshot_of(NODES, [pod("e", node="a", affinity=near(term()))])
+    def test_required_affinity_of_placed_pods_adds_its_weight(self) -> None:
+        snapshot = snapshot_of(NODES, [pod("e", node="a", affinity=affinity(term()))])
 
         assert scored(InterPodAffinity(), pod("p", labels=DB), snapshot) == ([1, 1, 0, 0], [100, 100, 0, 0])
         assert scored(InterPodAffinity(hard_pod_affinity_weight=0), pod("p", labels=DB), snapshot) is None
 
-    def test_preferences_of_placed_pods_can_be_ignored(self) -> None:
+    def test_preferred_terms_of_placed_pods_can_be_ignored(self) -> None:
         snapshot = snapshot_of(NODES, [pod("e", node="a", affinity=prefers("podAffinity", 5, term()))])
         ignoring = InterPodAffinity(ignore_preferred_terms_of_existing_pods=True)
         choosy = pod("p", labels=DB, affinity=prefers("podAffinity", 1, term("web")))
@@ -187,7 +189,7 @@ class TestScore:
         assert scored(ignoring, pod("p", labels=DB), snapshot) is None
         assert scored(ignoring, choosy, snapshot) is not None
 
-    def test_equal_scores_are_all_nothing(self) -> None:
+    def test_equal_scores_all_become_0(self) -> None:
         snapshot = snapshot_of(NODES[:2], [pod("e", labels=DB, node="a")])
 
         assert scored(InterPodAffinity(), pod("p", affinity=prefers("podAffinity", 7, term())), snapshot) == (
@@ -197,7 +199,7 @@ class TestScore:
 
 
 @pytest.mark.parametrize("weight", [-1, 101])
-def test_weight_beyond_bounds_is_refused(weight: int) -> None:
+def test_weight_out_of_bounds_is_rejected(weight: int) -> None:
     with pytest.raises(ValidationError, match="hardPodAffinityWeight"):
         InterPodAffinity.model_validate_json(f'{{"hardPodAffinityWeight": {weight}}}', strict=True)
 
@@ -208,29 +210,29 @@ class TestHints:
     def hints(self, waiting: Pod, event: ClusterEvent) -> bool:
         return self.plugin.queueing_hint(waiting, event)
 
-    def test_pod_that_is_wanted_helps_when_it_comes(self) -> None:
-        waiting = pod("p", affinity=near(term()))
+    def test_new_pod_that_matches_affinity_may_help(self) -> None:
+        waiting = pod("p", affinity=affinity(term()))
 
         assert self.hints(waiting, added("Pod", pod("e", labels=DB, node="a")))
         assert not self.hints(waiting, added("Pod", pod("e", labels=DB)))
         assert not self.hints(waiting, added("Pod", pod("e", node="a")))
         assert not self.hints(waiting, deleted("Pod", pod("e", labels=DB, node="a")))
 
-    def test_pod_that_is_avoided_helps_when_it_goes(self) -> None:
-        waiting = pod("p", affinity=away(term()))
+    def test_deleted_pod_that_matches_anti_affinity_may_help(self) -> None:
+        waiting = pod("p", affinity=anti_affinity(term()))
 
         assert self.hints(waiting, deleted("Pod", pod("e", labels=DB, node="a")))
         assert self.hints(waiting, updated("Pod", pod("e", labels=DB, node="a"), pod("e", node="a")))
         assert not self.hints(waiting, added("Pod", pod("e", labels=DB, node="a")))
 
-    def test_pod_that_avoids_the_pod_helps_when_it_goes(self) -> None:
-        avoiding = pod("e", node="a", affinity=away(term()))
+    def test_deleted_pod_with_anti_affinity_to_the_pod_may_help(self) -> None:
+        avoiding = pod("e", node="a", affinity=anti_affinity(term()))
 
         assert self.hints(pod("p", labels=DB), deleted("Pod", avoiding))
         assert not self.hints(pod("p"), deleted("Pod", avoiding))
 
-    def test_node_helps_by_its_topology(self) -> None:
-        wanting, avoiding = pod("p", affinity=near(term())), pod("p", affinity=away(term()))
+    def test_node_with_new_topology_may_help(self) -> None:
+        wanting, avoiding = pod("p", affinity=affinity(term())), pod("p", affinity=anti_affinity(term()))
         here, there, nowhere = node("n", zone="z1"), node("n", zone="z2"), node("n")
 
         assert self.hints(wanting, added("Node", here))
@@ -243,7 +245,7 @@ class TestHints:
 
 @dataclass
 class Oracle:
-    """kube-scheduler's rules, pod by pod."""
+    """A slow implementation of kube-scheduler's rules that checks each pod."""
 
     incoming: Pod
     nodes: Sequence[Node]
@@ -275,7 +277,7 @@ class Oracle:
         return () if value is None else ((term.topology_key, value),)
 
     def answer(self, at: Node) -> str:
-        if not self.is_near(at):
+        if not self.satisfies_affinity(at):
             return AFFINITY_REASON
         avoided = {
             pair
@@ -286,16 +288,16 @@ class Oracle:
         }
         if avoided & set(at.labels.items()):
             return ANTI_AFFINITY_REASON
-        refused = {
+        rejected = {
             pair
             for other in self.placed
             for term in other.shape.pod_affinity.required_anti_affinity
             if self.carried_matches(term)
             for pair in self.pairs(term, other.node_name)
         }
-        return EXISTING_ANTI_AFFINITY_REASON if refused & set(at.labels.items()) else "ok"
+        return EXISTING_ANTI_AFFINITY_REASON if rejected & set(at.labels.items()) else "ok"
 
-    def is_near(self, at: Node) -> bool:
+    def satisfies_affinity(self, at: Node) -> bool:
         if not all(term.topology_key in at.labels for term in self.near):
             return False
         wanted = [other for other in self.placed if all(self.own_matches(term, other) for term in self.near)]
@@ -305,7 +307,7 @@ class Oracle:
         return not pairs and all(self.own_matches(term, self.incoming) for term in self.near)
 
     def scores(self) -> Counter[tuple[str, str]] | None:
-        """The weight of each key and value; None if no placed pod has a say."""
+        """Return the weight of each key and value; None if no placed pod matches."""
         affinity, weights = self.incoming.shape.pod_affinity, Counter[tuple[str, str]]()
         for other in self.placed:
             theirs = other.shape.pod_affinity
@@ -329,7 +331,7 @@ class Oracle:
 
 @settings(max_examples=60)
 @given(clusters(max_pods=6), pods())
-def test_filter_agrees_with_the_rules_pod_by_pod(cluster: tuple[list[Node], list[Pod]], incoming: Pod) -> None:
+def test_filter_agrees_with_a_check_pod_by_pod(cluster: tuple[list[Node], list[Pod]], incoming: Pod) -> None:
     nodes, placed = cluster
     oracle = Oracle(incoming, nodes, placed)
 
@@ -346,7 +348,7 @@ def test_filter_agrees_with_the_rules_pod_by_pod(cluster: tuple[list[Node], list
 
 @settings(max_examples=40)
 @given(clusters(max_pods=6), pods(), st.data())
-def test_score_agrees_with_the_rules_pod_by_pod(
+def test_score_agrees_with_a_check_pod_by_pod(
     cluster: tuple[list[Node], list[Pod]], incoming: Pod, data: st.DataObject
 ) -> None:
     nodes, placed = cluster
@@ -367,7 +369,7 @@ def test_score_agrees_with_the_rules_pod_by_pod(
 
 @settings(max_examples=40)
 @given(clusters(max_pods=6), pods(), st.data())
-def test_what_ifs_agree_with_a_cluster_that_is_so(
+def test_what_ifs_agree_with_a_cluster_that_has_those_pods(
     cluster: tuple[list[Node], list[Pod]], incoming: Pod, data: st.DataObject
 ) -> None:
     nodes, placed = cluster

@@ -32,7 +32,7 @@ def cluster_of_each() -> Snapshot:
 
 
 @pytest.mark.parametrize(
-    ("args", "asked", "expected"),
+    ("args", "requested", "expected"),
     [
         ({}, "", {"spot": 80, "on-demand": 50, "reserved": 50, "unknown": 50}),
         ({"prefer": "on-demand"}, "", {"spot": 50, "on-demand": 80, "reserved": 50, "unknown": 50}),
@@ -43,20 +43,20 @@ def cluster_of_each() -> Snapshot:
         ({}, "cheap", {"spot": 80, "on-demand": 50, "reserved": 50, "unknown": 50}),
     ],
 )
-def test_scores_are_the_tutorials(args: Object, asked: str, expected: dict[str, int]) -> None:
-    incoming = pod(labels={"lifecycle-preference": asked} if asked else {})
+def test_scores_are_those_of_the_tutorial(args: Object, requested: str, expected: dict[str, int]) -> None:
+    incoming = pod(labels={"lifecycle-preference": requested} if requested else {})
 
     assert scores(lifecycle(args), incoming, cluster_of_each()) == expected
 
 
-def test_pod_label_has_the_name_that_the_policy_gives_it() -> None:
+def test_policy_can_rename_the_pod_label() -> None:
     incoming = pod(labels={"capacity": "on-demand"})
 
     assert scores(lifecycle({"podLabel": "capacity"}), incoming, cluster_of_each())["on-demand"] == 100
 
 
 @pytest.mark.parametrize(
-    ("labels", "told"),
+    ("labels", "expected"),
     [
         ({"eks.amazonaws.com/capacityType": "SPOT"}, "spot"),
         ({"eks.amazonaws.com/capacityType": "ON_DEMAND"}, "on-demand"),
@@ -74,26 +74,26 @@ def test_pod_label_has_the_name_that_the_policy_gives_it() -> None:
         ({KARPENTER: "on-demand", "node.kubernetes.io/lifecycle": "spot"}, "on-demand"),
     ],
 )
-def test_labels_of_the_providers_are_known(labels: dict[str, str], told: str) -> None:
+def test_labels_of_the_providers_are_known(labels: dict[str, str], expected: str) -> None:
     cluster = snapshot_of([node("n", labels=labels)])
 
     allowing = {each for each in ("spot", "on-demand", "reserved", "unknown") if _allows(each, cluster)}
 
-    assert allowing == {told}
+    assert allowing == {expected}
 
 
 def _allows(lifecycle_class: str, cluster: Snapshot) -> bool:
     return passes(lifecycle({"allow": [lifecycle_class]}), pod(), cluster) == {"n"}
 
 
-def test_own_sources_replace_the_known_ones() -> None:
+def test_sources_in_the_policy_replace_the_default_ones() -> None:
     plugin = lifecycle({"allow": ["spot"], "sources": [{"key": "pool-kind", "spot": ["Cheap"], "onDemand": ["dear"]}]})
     cluster = snapshot_of([node("cheap", labels={"pool-kind": "CHEAP"}), node("spot", labels={KARPENTER: "spot"})])
 
     assert passes(plugin, pod(), cluster) == {"cheap"}
 
 
-def test_classes_that_are_not_allowed_are_refused() -> None:
+def test_classes_that_are_not_allowed_are_rejected() -> None:
     excluded = (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ["node(s) had a lifecycle that the policy excludes"])
 
     assert rejections(lifecycle({"allow": ["on-demand", "unknown"]}), pod(), cluster_of_each()) == {
@@ -105,7 +105,7 @@ def test_classes_that_are_not_allowed_are_refused() -> None:
 
 
 @pytest.mark.parametrize("args", [{"prefer": "cheap"}, {"allow": ["Spot"]}, {"sources": [{"key": "k"}]}])
-def test_arguments_that_mean_nothing_are_refused(args: Object) -> None:
+def test_meaningless_arguments_are_rejected(args: Object) -> None:
     with pytest.raises(ValidationError):
         lifecycle(args)
 
@@ -128,7 +128,7 @@ values = st.sampled_from(["cheap", "Dear", "kept", "odd"])
     st.sampled_from(["", "spot", "on-demand", "reserved", "nothing"]),
     st.sampled_from(["spot", "on-demand", "none"]),
 )
-def test_score_agrees_with_looking_at_each_node(labels: list[dict[str, str]], asked: str, prefer: str) -> None:
+def test_score_agrees_with_a_check_of_each_node(labels: list[dict[str, str]], requested: str, prefer: str) -> None:
     meanings = [("one", {"cheap": "spot", "kept": "reserved"}), ("two", {"cheap": "spot", "dear": "on-demand"})]
     sources = [
         {"key": "one", "spot": ["Cheap"], "reserved": ["kept"]},
@@ -136,15 +136,15 @@ def test_score_agrees_with_looking_at_each_node(labels: list[dict[str, str]], as
     ]
 
     def score(on: dict[str, str]) -> int:
-        told = [known[on[key].lower()] for key, known in meanings if key in on and on[key].lower() in known]
-        if not told:
+        found_classes = [known[on[key].lower()] for key, known in meanings if key in on and on[key].lower() in known]
+        if not found_classes:
             return 50
-        if asked in {"spot", "on-demand", "reserved"}:
-            return 100 if told[0] == asked else 10
-        return 80 if told[0] == prefer else 50
+        if requested in {"spot", "on-demand", "reserved"}:
+            return 100 if found_classes[0] == requested else 10
+        return 80 if found_classes[0] == prefer else 50
 
     cluster = snapshot_of(node(f"n{index}", labels=each) for index, each in enumerate(labels))
-    incoming = pod(labels={"lifecycle-preference": asked} if asked else {})
+    incoming = pod(labels={"lifecycle-preference": requested} if requested else {})
 
     found = scores(lifecycle({"prefer": prefer, "sources": sources}), incoming, cluster)
 

@@ -73,7 +73,7 @@ def test_each_operator_over_labels(requirement: Object, expected: set[str]) -> N
     assert passes(NodeAffinity(), affine(required(term(requirement))), snapshot_of(CLUSTER)) == expected
 
 
-def test_terms_are_alternatives_and_the_node_selector_holds_besides() -> None:
+def test_node_must_match_one_term_and_the_node_selector() -> None:
     either = required(term(expression("disk", "In", "hdd")), term(expression("rank", "Gt", "5")))
     cluster = snapshot_of(CLUSTER)
 
@@ -85,7 +85,7 @@ def test_terms_are_alternatives_and_the_node_selector_holds_besides() -> None:
     }
 
 
-def test_term_that_cannot_be_read_leaves_the_others_and_an_empty_one_matches_nothing() -> None:
+def test_invalid_and_empty_terms_match_no_node() -> None:
     cluster = snapshot_of(CLUSTER)
 
     assert passes(
@@ -97,7 +97,7 @@ def test_term_that_cannot_be_read_leaves_the_others_and_an_empty_one_matches_not
     assert passes(NodeAffinity(), affine(required()), cluster) == set()
 
 
-def test_pod_without_any_requirement_is_skipped() -> None:
+def test_pod_without_required_terms_is_skipped() -> None:
     assert NodeAffinity().pre_filter(pod(), snapshot_of(CLUSTER)).status.code is Code.SKIP
     assert NodeAffinity().pre_score(pod(), snapshot_of(CLUSTER)).status.code is Code.SKIP
 
@@ -106,7 +106,7 @@ def named(*names: str) -> Object:
     return term(fields=tuple(expression("metadata.name", "In", name) for name in names))
 
 
-def test_terms_that_all_name_nodes_narrow_the_search() -> None:
+def test_terms_that_all_name_nodes_limit_the_search() -> None:
     cluster = snapshot_of(CLUSTER)
     both = affine(required(named("ssd-a"), named("gone")))
     conflict = affine(required(named("ssd-a", "hdd-a")))
@@ -119,7 +119,7 @@ def test_terms_that_all_name_nodes_narrow_the_search() -> None:
     assert (status.code, status.reasons) == (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("pod affinity terms conflict",))
 
 
-def test_score_adds_up_weights_and_is_scaled_to_the_best_node() -> None:
+def test_score_sums_weights_and_is_scaled_to_the_best_node() -> None:
     incoming = affine(preferred((30, term(expression("disk", "In", "ssd"))), (10, term(expression("rank", "Gt", "5")))))
     cluster = snapshot_of(CLUSTER)
 
@@ -127,7 +127,7 @@ def test_score_adds_up_weights_and_is_scaled_to_the_best_node() -> None:
     assert scores(NodeAffinity(), incoming, cluster) == {"ssd-a": 100, "ssd-b": 75, "hdd-a": 0}
 
 
-def test_preferred_term_that_cannot_be_read_is_an_error_with_its_path() -> None:
+def test_invalid_preferred_term_is_an_error_with_its_path() -> None:
     incoming = affine(preferred((1, term(expression("disk", "Exists"))), (1, term(expression("rank", "Gt", "-5")))))
 
     status = NodeAffinity().pre_score(incoming, snapshot_of(CLUSTER)).status
@@ -136,7 +136,7 @@ def test_preferred_term_that_cannot_be_read_is_an_error_with_its_path() -> None:
     assert status.message.startswith('[1].matchExpressions[0].values[0][rank]: Invalid value: "-5": a valid label')
 
 
-def test_added_affinity_holds_for_every_pod_in_its_own_words() -> None:
+def test_added_affinity_applies_to_each_pod_and_has_its_own_reason() -> None:
     plugin = with_added(
         required(term(expression("disk", "In", "ssd"))) | preferred((50, term(expression("rank", "Gt", "5"))))
     )
@@ -167,12 +167,12 @@ def test_added_affinity_holds_for_every_pod_in_its_own_words() -> None:
         preferred((1, term(expression("rank", "Lt", "-5")))),
     ],
 )
-def test_added_affinity_that_kube_scheduler_refuses_is_refused(affinity: Object) -> None:
+def test_added_affinity_that_kube_scheduler_rejects_is_rejected(affinity: Object) -> None:
     with pytest.raises(ValidationError, match="addedAffinity"):
         with_added(affinity)
 
 
-def test_node_queues_a_pod_when_it_comes_to_match() -> None:
+def test_node_that_starts_to_match_queues_the_pod() -> None:
     plugin = with_added(required(term(expression("disk", "In", "ssd"))))
     waiting = pod(spec={"nodeSelector": {"rank": "2"}})
     fitting, other = node(labels={"disk": "ssd", "rank": "2"}), node(labels={"disk": "ssd"})
@@ -210,7 +210,7 @@ labelled_nodes = st.lists(
 
 
 def _meets(each: NodeSelectorTerm, on: Node) -> bool:
-    """Judge one term on one node, requirement by requirement."""
+    """Return whether a node meets each requirement of a term."""
     if each.error or each.is_empty:
         return False
     return all(requirement.matches(on.labels) for requirement in each.expressions) and all(
@@ -224,7 +224,7 @@ def _meets(each: NodeSelectorTerm, on: Node) -> bool:
     st.lists(st.tuples(st.integers(1, 100), terms), max_size=2),
     st.one_of(st.none(), st.fixed_dictionaries({}, optional={"disk": VALUES})),
 )
-def test_filter_and_score_agree_with_looking_at_each_node(
+def test_filter_and_score_agree_with_a_check_of_each_node(
     nodes: list[Node], demanded: list[Object] | None, wished: list[tuple[int, Object]], selector: Object | None
 ) -> None:
     parts = [] if demanded is None else [required(*demanded)]

@@ -17,7 +17,7 @@ RESTARTING = {
 }
 
 
-def test_pod_that_restarts_all_containers_needs_a_node_that_declares_it() -> None:
+def test_pod_that_restarts_all_containers_needs_a_node_with_the_feature() -> None:
     cluster = snapshot_of([node("new", features=[FEATURE, "Other"]), node("old", features=["Other"])])
 
     assert rejections(NodeDeclaredFeatures(), pod(containers=[RESTARTING]), cluster) == {
@@ -34,7 +34,7 @@ feature_lists = st.lists(st.sampled_from([FEATURE, "A", "B"]), unique=True)
 
 
 @given(st.lists(feature_lists, min_size=1, max_size=5))
-def test_filter_agrees_with_looking_at_each_node(declared: list[list[str]]) -> None:
+def test_filter_agrees_with_a_check_of_each_node(declared: list[list[str]]) -> None:
     cluster = snapshot_of(node(f"n{index}", features=each) for index, each in enumerate(declared))
     incoming = pod(containers=[RESTARTING])
 
@@ -43,7 +43,7 @@ def test_filter_agrees_with_looking_at_each_node(declared: list[list[str]]) -> N
     }
 
 
-def test_pod_is_queued_when_a_node_declares_other_features_or_it_needs_others() -> None:
+def test_changed_features_of_a_node_or_of_the_pod_queue_the_pod() -> None:
     plugin, waiting = NodeDeclaredFeatures(), pod(containers=[RESTARTING])
 
     assert plugin.queueing_hint(waiting, added("Node", node()))

@@ -11,7 +11,7 @@ from plugin_runs import passes, rejections
 from strategies import NODE_NAMES, clusters
 
 
-def test_pod_that_names_a_node_passes_only_there() -> None:
+def test_only_the_named_node_passes() -> None:
     cluster = snapshot_of([node("n1"), node("n2")])
 
     assert rejections(NodeName(), pod(node="n2"), cluster) == {
@@ -21,7 +21,7 @@ def test_pod_that_names_a_node_passes_only_there() -> None:
 
 
 @given(clusters(max_pods=0), st.sampled_from(["", "elsewhere", *NODE_NAMES]))
-def test_filter_agrees_with_looking_at_each_node(cluster: tuple[list[Node], list[Pod]], wanted: str) -> None:
+def test_filter_agrees_with_a_check_of_each_node(cluster: tuple[list[Node], list[Pod]], wanted: str) -> None:
     nodes, _ = cluster
 
     assert passes(NodeName(), pod(node=wanted), snapshot_of(nodes)) == {
@@ -29,6 +29,6 @@ def test_filter_agrees_with_looking_at_each_node(cluster: tuple[list[Node], list
     }
 
 
-def test_a_new_node_queues_the_pod_and_a_change_does_not() -> None:
+def test_new_node_queues_the_pod_and_a_changed_node_does_not() -> None:
     assert NodeName().queueing_hint(pod(node="n1"), added("Node", node("n1")))
     assert not NodeName().queueing_hint(pod(node="n1"), updated("Node", node("n1"), node("n1")))

@@ -41,7 +41,7 @@ def test_pod_without_host_ports_is_skipped() -> None:
     assert NodePorts().pre_filter(pod(), snapshot_of([node()])).status.code is Code.SKIP
 
 
-def test_only_placed_pods_free_ports_and_only_new_nodes_bring_some() -> None:
+def test_deleted_placed_pods_and_new_nodes_queue_the_pod() -> None:
     incoming = pod(host_ports=[80])
 
     assert not NodePorts().queueing_hint(incoming, deleted("Pod", pod("waiting", host_ports=[80])))
@@ -56,7 +56,7 @@ def _conflicts(one: HostPort, other: HostPort) -> bool:
 
 
 @given(clusters(max_pods=6), pods())
-def test_filter_agrees_with_looking_at_each_pod(cluster: tuple[list[Node], list[Pod]], incoming: Pod) -> None:
+def test_filter_agrees_with_a_check_of_each_pod(cluster: tuple[list[Node], list[Pod]], incoming: Pod) -> None:
     nodes, placed = cluster
     taken = {
         other.node_name

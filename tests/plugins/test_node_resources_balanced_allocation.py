@@ -31,7 +31,7 @@ def gpus(count: int) -> dict[str, str]:
     ("used_gpus", "expected"),
     [(3, 75), (0, 76)],
 )
-def test_third_resource_counts_when_the_pod_requests_it(used_gpus: int, expected: int) -> None:
+def test_third_resource_counts_if_the_pod_requests_it(used_gpus: int, expected: int) -> None:
     machine = node("n", cpu="3500m", memory="40000", allocatable=gpus(8))
     placed = pod("e", cpu="3", memory="5000", requests=gpus(used_gpus), node="n")
 
@@ -47,7 +47,7 @@ def test_pod_that_unbalances_an_empty_node_scores_below_75() -> None:
 
 
 @pytest.mark.parametrize(("used_memory", "expected"), [("0", 73), ("2500", 74)])
-def test_the_change_counts_and_not_the_state(used_memory: str, expected: int) -> None:
+def test_score_depends_on_the_change_of_balance(used_memory: str, expected: int) -> None:
     cluster = snapshot_of([node("n", cpu="10", memory="10000")], [pod("e", cpu="3", memory=used_memory, node="n")])
 
     assert scores(balanced(), pod(cpu="3", memory="2500"), cluster) == {"n": expected}
@@ -60,7 +60,7 @@ def test_pod_that_requests_none_of_the_resources_is_skipped() -> None:
     assert balanced().pre_score(pod(requests=gpus(1)), cluster).status.code is Code.SKIP
 
 
-def test_profile_without_its_prescore_gives_skipped_pods_nothing() -> None:
+def test_pods_that_pre_score_skips_score_0_if_pre_score_is_disabled() -> None:
     cluster = snapshot_of([node("n")])
     incoming = pod(cpu="1")
 
@@ -77,12 +77,12 @@ def test_profile_without_its_prescore_gives_skipped_pods_nothing() -> None:
         [{"name": "cpu", "factor": 1}],
     ],
 )
-def test_resources_that_kube_scheduler_refuses_are_refused(resources: list[Object]) -> None:
+def test_resources_that_kube_scheduler_rejects_are_rejected(resources: list[Object]) -> None:
     with pytest.raises(ValidationError, match="resources"):
         build_plugin(NodeResourcesBalancedAllocation, {"resources": resources}, {})
 
 
-def test_no_resources_are_the_default_ones_and_no_weight_is_one() -> None:
+def test_empty_resources_mean_the_defaults_and_weight_0_means_1() -> None:
     empty = build_plugin(NodeResourcesBalancedAllocation, {"resources": []}, {})
     unweighed = build_plugin(NodeResourcesBalancedAllocation, {"resources": [{"name": "cpu", "weight": 0}]}, {})
 
@@ -92,8 +92,8 @@ def test_no_resources_are_the_default_ones_and_no_weight_is_one() -> None:
     assert unweighed.resources == balanced("cpu").resources
 
 
-def slow_evenness(fractions: Sequence[float]) -> int:
-    """Compute one node's evenness, in upstream's order of operations."""
+def slow_balance(fractions: Sequence[float]) -> int:
+    """Compute the balance of one node, in upstream's order of operations."""
     deviation = 0.0
     if len(fractions) == 2:
         deviation = abs((fractions[0] - fractions[1]) / 2)
@@ -112,7 +112,7 @@ RESOURCES = ("cpu", "memory", EXTENDED, "ephemeral-storage")
 
 
 @given(clusters(max_pods=6), pods(), st.lists(st.sampled_from(RESOURCES), min_size=1, unique=True))
-def test_score_agrees_with_computing_each_node(
+def test_score_agrees_with_a_computation_for_each_node(
     cluster: tuple[list[Node], list[Pod]], incoming: Pod, names: list[str]
 ) -> None:
     nodes, placed = cluster
@@ -128,7 +128,7 @@ def test_score_agrees_with_computing_each_node(
             used = sum(other.requests.get(name) for other in placed if other.node_name == each.name)
             without.append(min(used / capacity, 1))
             with_pod.append(min((used + requests.get(name)) / capacity, 1))
-        return 50 + (50 + slow_evenness(with_pod) - slow_evenness(without)) // 2
+        return 50 + (50 + slow_balance(with_pod) - slow_balance(without)) // 2
 
     if plugin.pre_score(incoming, snapshot).status.code is Code.SKIP:
         assert not any(requests.get(name) for name in names)

@@ -27,7 +27,7 @@ def fit(**args: Any) -> NodeResourcesFit:
 
 
 def strategy(kind: str, *shape: tuple[int, int], **weights: int) -> Object:
-    """Write scoring arguments; underscores in a resource's name stand for what a Python name cannot hold."""
+    """Build scoring arguments; underscores replace characters of resource names that Python names cannot have."""
     names = {"gpu": EXTENDED, "storage": "ephemeral-storage"}
     ratio = {"shape": [{"utilization": utilization, "score": score} for utilization, score in shape]}
     return {
@@ -39,7 +39,7 @@ def strategy(kind: str, *shape: tuple[int, int], **weights: int) -> Object:
     }
 
 
-def test_every_lack_is_named_and_what_no_eviction_helps_is_unresolvable() -> None:
+def test_each_lacking_resource_has_a_reason_and_is_unresolvable_on_too_small_nodes() -> None:
     cluster = snapshot_of(
         [
             node("roomy"),
@@ -58,14 +58,14 @@ def test_every_lack_is_named_and_what_no_eviction_helps_is_unresolvable() -> Non
     }
 
 
-def test_overcommitted_node_takes_pods_that_request_nothing() -> None:
+def test_overcommitted_node_passes_for_pods_without_requests() -> None:
     cluster = snapshot_of([node("n", cpu="1")], [pod("e", cpu="2", node="n")])
 
     assert passes(fit(), pod(cpu="0"), cluster) == {"n"}
     assert rejections(fit(), pod(cpu="1m"), cluster) == {"n": (U, ["Insufficient cpu"])}
 
 
-def test_node_that_does_not_say_how_many_pods_it_takes_takes_none() -> None:
+def test_node_without_allocatable_pods_is_rejected() -> None:
     assert rejections(fit(), pod(), snapshot_of([node("n", pods="0")])) == {"n": (U, ["Too many pods"])}
 
 
@@ -80,7 +80,7 @@ def test_node_that_does_not_say_how_many_pods_it_takes_takes_none() -> None:
         ({"ignoredResources": ["hugepages-2Mi"]}, "hugepages-2Mi", False),
     ],
 )
-def test_ignored_extended_resources_are_not_looked_at(args: Object, request_name: str, *, ignored: bool) -> None:
+def test_filter_ignores_ignored_extended_resources(args: Object, request_name: str, *, ignored: bool) -> None:
     cluster = snapshot_of([node("n", cpu="1")])
 
     assert passes(fit(**args), pod(requests={request_name: "8"}), cluster) == ({"n"} if ignored else set())
@@ -103,7 +103,7 @@ def test_scores_of_a_pod_that_requests_3_cpu_and_5000_bytes(args: Object, cpu: s
     assert scores(fit(**args), pod(cpu="3", memory="5000"), cluster) == {"n": expected}
 
 
-def test_falling_slope_is_cut_off_toward_zero() -> None:
+def test_falling_slope_is_rounded_toward_zero() -> None:
     falling = strategy("RequestedToCapacityRatio", (0, 10), (70, 2), (100, 0), cpu=1)
 
     assert scores(fit(**falling), pod(cpu="37m"), snapshot_of([node("n", cpu="100m")])) == {"n": 58}
@@ -117,7 +117,7 @@ def test_containers_without_requests_count_with_defaults_in_the_score_only() -> 
     assert passes(fit(), pod(), snapshot_of([node("n", cpu="1m", memory="1")])) == {"n"}
 
 
-def test_resource_that_a_node_lacks_does_not_count_there() -> None:
+def test_resource_that_a_node_lacks_does_not_count_for_it() -> None:
     with_gpu = strategy("MostAllocated", cpu=1, gpu=3)
     cluster = snapshot_of([node("gpu", cpu="2", allocatable={EXTENDED: "4"}), node("plain", cpu="2")])
 
@@ -128,7 +128,7 @@ def test_resource_that_a_node_lacks_does_not_count_there() -> None:
     assert scores(fit(**with_gpu), pod(cpu="1"), cluster) == {"gpu": 50, "plain": 50}
 
 
-def test_nothing_to_score_by_scores_nothing() -> None:
+def test_nodes_without_the_scored_resources_score_0() -> None:
     assert scores(fit(**strategy("MostAllocated", gpu=1)), pod(cpu="1"), snapshot_of([node("n")])) == {"n": 0}
 
 
@@ -158,14 +158,14 @@ def test_nothing_to_score_by_scores_nothing() -> None:
         ({"scoringstrategy": {}}, "scoringstrategy"),
     ],
 )
-def test_arguments_that_kube_scheduler_refuses_are_refused_with_their_path(args: Object, path: str) -> None:
-    with pytest.raises(ValidationError) as refusal:
+def test_arguments_that_kube_scheduler_rejects_are_rejected_with_their_path(args: Object, path: str) -> None:
+    with pytest.raises(ValidationError) as raised:
         fit(**args)
 
-    assert ".".join(map(str, refusal.value.errors()[0]["loc"])) == path
+    assert ".".join(map(str, raised.value.errors()[0]["loc"])) == path
 
 
-def test_profile_without_its_prefilter_and_prescore_decides_the_same() -> None:
+def test_result_is_the_same_without_pre_filter_and_pre_score() -> None:
     cluster = snapshot_of([node("n1", cpu="2"), node("n2", cpu="1")])
     incoming = pod(cpu="1500m", memory="1Gi")
 
@@ -173,14 +173,14 @@ def test_profile_without_its_prefilter_and_prescore_decides_the_same() -> None:
     assert fit().score(None, incoming, cluster).tolist() == list(scores(fit(), incoming, cluster).values())
 
 
-def test_weight_of_zero_is_one_and_no_resources_are_the_default_ones() -> None:
+def test_weight_0_means_1_and_empty_resources_mean_the_defaults() -> None:
     assert [
         (each.name, each.weight) for each in fit(**strategy("MostAllocated", cpu=0)).scoring_strategy.resources
     ] == [("cpu", 1)]
     assert fit(**strategy("MostAllocated")).scoring_strategy.resources == fit().scoring_strategy.resources
 
 
-def test_pod_is_queued_by_what_frees_or_brings_something_that_it_requests() -> None:
+def test_events_that_free_or_add_requested_resources_queue_the_pod() -> None:
     plugin, waiting = fit(), pod(cpu="2")
     placed, shrunk = pod("e", cpu="3", node="n"), pod("e", cpu="1", node="n")
     thinner = pod("e", cpu="3", memory="1Mi", node="n")
@@ -204,7 +204,7 @@ def test_pod_is_queued_by_what_frees_or_brings_something_that_it_requests() -> N
 # -- the same, slowly ----------------------------------------------------------------------------------------------
 
 
-def slow_lacks(each: Node, on_it: Sequence[Pod], incoming: Pod) -> tuple[Code, list[str]] | None:
+def slow_rejection(each: Node, on_it: Sequence[Pod], incoming: Pod) -> tuple[Code, list[str]] | None:
     reasons, code = [], U
     if len(on_it) + 1 > each.allocatable.get("pods"):
         reasons.append("Too many pods")
@@ -217,7 +217,7 @@ def slow_lacks(each: Node, on_it: Sequence[Pod], incoming: Pod) -> tuple[Code, l
 
 
 def slow_shape(points: Sequence[tuple[int, int]], utilization: int) -> int:
-    """Interpolate in Go's integers."""
+    """Interpolate with Go's integer division."""
     scaled = [(at, score * 10) for at, score in points]
     for index, (at, score) in enumerate(scaled):
         if utilization <= at:
@@ -229,7 +229,7 @@ def slow_shape(points: Sequence[tuple[int, int]], utilization: int) -> int:
 
 
 def slow_score(kind: str, points: Sequence[tuple[int, int]], resources: Sequence[tuple[int, int, int]]) -> int:
-    """Score one node by (in use with the pod, capacity, weight) of each resource that counts there."""
+    """Score one node; `resources` holds (use with the pod, capacity, weight) of each resource that counts."""
     total = weights = 0
     for used, capacity, weight in resources:
         if kind == "LeastAllocated":
@@ -248,10 +248,10 @@ def slow_score(kind: str, points: Sequence[tuple[int, int]], resources: Sequence
 
 
 @given(clusters(max_pods=6), pods())
-def test_filter_agrees_with_adding_up_each_node(cluster: tuple[list[Node], list[Pod]], incoming: Pod) -> None:
+def test_filter_agrees_with_a_sum_over_each_node(cluster: tuple[list[Node], list[Pod]], incoming: Pod) -> None:
     nodes, placed = cluster
     expected = {
-        each.name: slow_lacks(each, [other for other in placed if other.node_name == each.name], incoming)
+        each.name: slow_rejection(each, [other for other in placed if other.node_name == each.name], incoming)
         for each in nodes
     }
 
@@ -273,7 +273,7 @@ shapes = st.lists(st.tuples(st.integers(0, 100), st.integers(0, 10)), min_size=1
     weights,
     st.one_of(st.sampled_from(["LeastAllocated", "MostAllocated"]), shapes.map(sorted)),
 )
-def test_score_agrees_with_adding_up_each_node(
+def test_score_agrees_with_a_sum_over_each_node(
     cluster: tuple[list[Node], list[Pod]],
     incoming: Pod,
     weights: dict[str, int],

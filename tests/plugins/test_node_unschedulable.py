@@ -12,7 +12,7 @@ from strategies import clusters, pods
 TOLERATES_CORDON = {"key": "node.kubernetes.io/unschedulable", "operator": "Exists", "effect": "NoSchedule"}
 
 
-def test_cordoned_node_refuses_pods_that_do_not_tolerate_it() -> None:
+def test_cordoned_node_rejects_pods_that_do_not_tolerate_it() -> None:
     cluster = snapshot_of([node("cordoned", unschedulable=True), node("open")])
 
     assert rejections(NodeUnschedulable(), pod(), cluster) == {
@@ -23,7 +23,7 @@ def test_cordoned_node_refuses_pods_that_do_not_tolerate_it() -> None:
 
 
 @given(clusters(max_pods=0), pods())
-def test_filter_agrees_with_looking_at_each_node(cluster: tuple[list[Node], list[Pod]], incoming: Pod) -> None:
+def test_filter_agrees_with_a_check_of_each_node(cluster: tuple[list[Node], list[Pod]], incoming: Pod) -> None:
     nodes, _ = cluster
     tolerant = any(
         toleration.operator == "Exists" and toleration.key == "" and toleration.effect in {"", "NoSchedule"}
@@ -35,7 +35,7 @@ def test_filter_agrees_with_looking_at_each_node(cluster: tuple[list[Node], list
     }
 
 
-def test_pod_is_queued_when_a_node_opens_or_it_tolerates_cordons_itself() -> None:
+def test_uncordoned_node_or_a_new_toleration_queues_the_pod() -> None:
     plugin, waiting = NodeUnschedulable(), pod()
     cordoned, opened = node(unschedulable=True), node()
 

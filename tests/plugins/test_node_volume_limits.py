@@ -34,21 +34,21 @@ def aws(name: str, node_name: str = "") -> Pod:
     )
 
 
-def test_node_that_is_full_is_refused() -> None:
+def test_node_at_its_limit_is_rejected() -> None:
     snapshot = storage_snapshot(NODES, [mounting("e", "x", node="a")], *bound("x"), *bound("y"), limit(1))
 
-    refused = rejections(PLUGIN, mounting("p", "y"), snapshot)
+    rejected = rejections(PLUGIN, mounting("p", "y"), snapshot)
 
-    assert refused == {"a": (Code.UNSCHEDULABLE, [REASON]), "b": None}
+    assert rejected == {"a": (Code.UNSCHEDULABLE, [REASON]), "b": None}
 
 
-def test_volume_that_a_pod_of_the_node_uses_costs_nothing() -> None:
+def test_volume_in_use_on_the_node_does_not_count_again() -> None:
     snapshot = storage_snapshot(NODES, [mounting("e", "x", node="a")], *bound("x"), limit(1))
 
     assert passes(PLUGIN, mounting("p", "x"), snapshot) == {"a", "b"}
 
 
-def test_attachments_of_pods_that_are_gone_count() -> None:
+def test_attachments_of_deleted_pods_count() -> None:
     snapshot = storage_snapshot(NODES, [], *bound("x"), *bound("y"), limit(1), attachment("pv-x", "a"))
 
     assert passes(PLUGIN, mounting("p", "y"), snapshot) == {"b"}
@@ -61,7 +61,7 @@ def test_attachment_of_a_pods_own_volume_is_not_counted_twice() -> None:
     assert passes(PLUGIN, mounting("p", "y"), snapshot) == {"a", "b"}
 
 
-def test_claims_that_wait_for_their_volume_count_by_their_class() -> None:
+def test_unbound_claims_count_for_the_driver_of_their_class() -> None:
     late = storage_class()
     claims = [claim("x", storage_class="late"), claim("y", storage_class="late")]
     snapshot = storage_snapshot(NODES, [mounting("e", "x", node="a")], late, *claims, limit(1))
@@ -69,13 +69,13 @@ def test_claims_that_wait_for_their_volume_count_by_their_class() -> None:
     assert passes(PLUGIN, mounting("p", "y"), snapshot) == {"b"}
 
 
-def test_in_tree_disks_count_for_the_driver_that_serves_them() -> None:
+def test_in_tree_disks_count_for_their_csi_driver() -> None:
     snapshot = storage_snapshot(NODES, [aws("e", "a")], csi_node("a", ebs_csi_aws_com=1))
 
     assert passes(PLUGIN, aws("p"), snapshot) == {"b"}
 
 
-def test_in_tree_class_is_that_of_the_driver_that_serves_it() -> None:
+def test_claims_of_an_in_tree_class_count_for_its_csi_driver() -> None:
     gp2 = storage_class("gp2", provisioner="kubernetes.io/aws-ebs")
     snapshot = storage_snapshot(
         NODES, [aws("e", "a")], gp2, claim("data", storage_class="gp2"), csi_node("a", ebs_csi_aws_com=1)
@@ -94,11 +94,11 @@ def test_what_if_without_a_pod_frees_its_volumes() -> None:
     assert PLUGIN.filter(None, incoming, what_if).passed.tolist() == [True]
 
 
-def test_claim_that_does_not_exist_is_beyond_preemption() -> None:
-    refused = rejections(PLUGIN, mounting("p", "gone"), storage_snapshot(NODES, []))
+def test_missing_claim_is_unresolvable() -> None:
+    rejected = rejections(PLUGIN, mounting("p", "gone"), storage_snapshot(NODES, []))
 
     reason = 'looking up PVC default/gone: persistentvolumeclaim "gone" not found'
-    assert refused["a"] == (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, [reason])
+    assert rejected["a"] == (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, [reason])
 
 
 def test_pod_without_volumes_is_skipped() -> None:
@@ -108,7 +108,7 @@ def test_pod_without_volumes_is_skipped() -> None:
 @pytest.mark.parametrize(
     ("gates", "passing"), [(frozenset[str](), {"a", "b"}), (frozenset({"VolumeLimitScaling"}), {"a"})]
 )
-def test_nodes_without_a_driver_that_minds_are_refused_under_a_gate(gates: frozenset[str], passing: set[str]) -> None:
+def test_feature_gate_rejects_nodes_without_a_driver_that_opts_in(gates: frozenset[str], passing: set[str]) -> None:
     plugin = NodeVolumeLimits.model_validate({}, context={"feature_gates": gates})
     driver = {"kind": "CSIDriver", "metadata": {"name": DRIVER}, "spec": {"preventPodSchedulingIfMissing": True}}
     snapshot = storage_snapshot(NODES, [], *bound("x"), limit(1), driver)
@@ -116,7 +116,7 @@ def test_nodes_without_a_driver_that_minds_are_refused_under_a_gate(gates: froze
     assert passes(plugin, mounting("p", "x"), snapshot) == passing
 
 
-def test_events_that_free_volumes_or_raise_limits_wake_the_pod() -> None:
+def test_events_that_free_volumes_or_raise_limits_queue_the_pod() -> None:
     waiting = mounting("p", "x")
     one, two = make("CSINode", limit(1)), make("CSINode", limit(2))
     gone = make("VolumeAttachment", attachment("pv-x", "a"))

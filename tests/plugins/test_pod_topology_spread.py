@@ -47,7 +47,7 @@ def filtered(plugin: PodTopologySpread, incoming: Pod, nodes: Snapshot) -> dict[
 
 
 class TestFilter:
-    def test_zone_that_is_ahead_by_max_skew_is_refused(self) -> None:
+    def test_zone_beyond_max_skew_is_rejected(self) -> None:
         nodes = [node("a", zone="z1"), node("b", zone="z2"), node("c")]
         snapshot = snapshot_of(nodes, [web("e0", "a"), web("e1", "b"), web("e2", "b")])
 
@@ -55,7 +55,7 @@ class TestFilter:
 
         assert found == {"a": "ok", "b": SKEW_REASON, "c": MISSING_LABEL_REASON}
 
-    def test_missing_label_cannot_be_cured_by_preemption(self) -> None:
+    def test_missing_label_is_unresolvable(self) -> None:
         snapshot = snapshot_of([node("a", zone="z1"), node("b")])
         plugin, incoming = PodTopologySpread(), web("p", spread=[constraint()])
         state = plugin.pre_filter(incoming, snapshot).state
@@ -66,14 +66,14 @@ class TestFilter:
         assert rejections[MISSING_LABEL_REASON] is Code.UNSCHEDULABLE_AND_UNRESOLVABLE
         assert rejections[SKEW_REASON] is Code.UNSCHEDULABLE
 
-    def test_fewer_domains_than_min_domains_count_as_an_empty_one(self) -> None:
+    def test_minimum_is_0_with_fewer_domains_than_min_domains(self) -> None:
         snapshot = snapshot_of([node("a", zone="z1"), node("b", zone="z2")], [web("e0", "a"), web("e1", "b")])
 
         found = filtered(PodTopologySpread(), web("p", spread=[constraint(minDomains=3)]), snapshot)
 
         assert found == {"a": SKEW_REASON, "b": SKEW_REASON}
 
-    def test_zone_out_of_reach_by_affinity_need_not_keep_up(self) -> None:
+    def test_zone_excluded_by_affinity_does_not_set_the_minimum(self) -> None:
         nodes = [node("a", zone="z1", labels={"disk": "ssd"}), node("b", zone="z2")]
         incoming = web("p", spread=[constraint()], spec={"nodeSelector": {"disk": "ssd"}})
 
@@ -81,13 +81,13 @@ class TestFilter:
 
         assert found["a"] == "ok"
 
-    def test_without_hard_constraints_nothing_is_filtered(self) -> None:
+    def test_pod_without_hard_constraints_is_skipped(self) -> None:
         incoming = web("p", spread=[constraint(soft=True)])
 
         assert PodTopologySpread().pre_filter(incoming, snapshot_of([node("a")])).status.code is Code.SKIP
 
-    def test_pod_that_never_counted_is_counted_out_in_a_what_if(self) -> None:
-        """As kube-scheduler's preemption has it: a terminating pod frees room that it does not take."""
+    def test_what_if_subtracts_a_pod_that_never_counted(self) -> None:
+        """Same as kube-scheduler's preemption: a terminating pod is subtracted although it was not counted."""
         nodes = [node("a", zone="z1"), node("b", zone="z2")]
         leaving = web("e2", "b", terminating=True)
         snapshot = snapshot_of(nodes, [web("e0", "a"), web("e1", "b"), leaving])
@@ -111,12 +111,12 @@ class TestScore:
 
         assert found == ([5, 2, 0], [0, 60, 100])
 
-    def test_node_without_the_label_scores_nothing(self) -> None:
+    def test_node_without_the_label_scores_0(self) -> None:
         snapshot = snapshot_of([node("a", zone="z1"), node("b")], [web("e0", "a")])
 
         assert scored(PodTopologySpread(), web("p", spread=[constraint(soft=True)]), snapshot) == ([1, 0], [100, 0])
 
-    def test_zones_far_apart_are_counted_over_nodes_that_do_not_fit_too(self) -> None:
+    def test_zone_counts_include_nodes_that_do_not_fit(self) -> None:
         nodes = [node("a", zone="z1"), node("b", zone="z2"), node("full", zone="z1")]
         snapshot = snapshot_of(nodes, [web("e0", "full"), web("e1", "full")])
         fitting = NodesView(snapshot, np.array([0, 1]))
@@ -134,10 +134,10 @@ class TestDefaults:
         assert found is not None
         assert found[1][0] < found[1][1]
 
-    def test_node_without_a_zone_is_spread_over_by_host(self) -> None:
+    def test_default_constraints_score_nodes_without_a_zone_by_host(self) -> None:
         snapshot = snapshot_of([node("a", zone="z1"), node("b")], [web("e0", "a")], objects={"Service": [SERVICE]})
 
-        # Two domains of both keys, the zone of those without one among them: ln 4 a pod and key, and maxSkew - 1 a key.
+        # Both keys have two domains; nodes without a zone form one of them. A pod weighs ln 4, a key adds maxSkew - 1.
         assert scored(PodTopologySpread(), web("p"), snapshot) == ([9, 2], [22, 100])
 
     def test_pod_that_nothing_selects_is_not_spread(self) -> None:
@@ -145,7 +145,7 @@ class TestDefaults:
 
         assert scored(PodTopologySpread(), pod("p", labels={"app": "db"}), snapshot) is None
 
-    def test_service_that_comes_later_is_noticed(self) -> None:
+    def test_service_created_later_changes_the_selector(self) -> None:
         snapshot = snapshot_of([node("a", zone="z1")])
         plugin, incoming = PodTopologySpread(), web("p")
         assert scored(plugin, incoming, snapshot) is None
@@ -168,7 +168,7 @@ class TestDefaults:
         assert found is not None
         assert found[1][0] < found[1][1]
 
-    def test_listed_defaults_replace_those_of_the_system(self) -> None:
+    def test_listed_defaults_replace_the_system_defaults(self) -> None:
         arguments = {"defaultingType": "List", "defaultConstraints": [RACK]}
         plugin = PodTopologySpread.model_validate_json(json.dumps(arguments), strict=True)
         nodes = [node("a", labels={"rack": "r1"}), node("b", labels={"rack": "r2"})]
@@ -190,7 +190,7 @@ RACK = {"maxSkew": 1, "topologyKey": "rack", "whenUnsatisfiable": "DoNotSchedule
         ({"defaultingType": "List", "defaultConstraints": [{**RACK, "maxSkew": 0}]}, "greater than"),
     ],
 )
-def test_arguments_that_kube_scheduler_refuses_are_refused(arguments: Object, fault: str) -> None:
+def test_arguments_that_kube_scheduler_rejects_are_rejected(arguments: Object, fault: str) -> None:
     with pytest.raises(ValidationError, match=fault):
         PodTopologySpread.model_validate_json(json.dumps(arguments), strict=True)
 
@@ -199,7 +199,7 @@ class TestHints:
     plugin = PodTopologySpread()
     waiting = web("p", spread=[constraint(), constraint(HOSTNAME)])
 
-    def test_pod_that_counts_may_help_when_it_comes_or_goes(self) -> None:
+    def test_new_or_deleted_pod_that_counts_may_help(self) -> None:
         assert self.plugin.queueing_hint(self.waiting, added("Pod", web("e", "a")))
         assert self.plugin.queueing_hint(self.waiting, deleted("Pod", web("e", "a")))
 
@@ -207,13 +207,13 @@ class TestHints:
         for other in (web("e"), web("e", "a", namespace="team-a"), pod("e", node="a", labels={"app": "db"})):
             assert not self.plugin.queueing_hint(self.waiting, deleted("Pod", other))
 
-    def test_relabelled_pod_helps_if_it_counts_no_longer(self) -> None:
+    def test_relabelled_pod_that_no_longer_counts_may_help(self) -> None:
         event = updated("Pod", web("e", "a"), pod("e", node="a", labels={"app": "db"}))
 
         assert self.plugin.queueing_hint(self.waiting, event)
         assert not self.plugin.queueing_hint(self.waiting, updated("Pod", web("e", "a"), web("e", "a")))
 
-    def test_node_helps_if_it_has_all_keys_and_moves(self) -> None:
+    def test_node_with_all_keys_in_a_new_domain_may_help(self) -> None:
         here, there = node("a", zone="z1"), node("a", zone="z2")
 
         assert self.plugin.queueing_hint(self.waiting, added("Node", here))
@@ -224,7 +224,7 @@ class TestHints:
 
 @dataclass
 class Oracle:
-    """kube-scheduler's rules pod by pod and node by node, for pods with constraints of their own."""
+    """A slow implementation of kube-scheduler's rules for pods with their own constraints."""
 
     incoming: Pod
     nodes: Sequence[Node]
@@ -305,7 +305,7 @@ class Oracle:
 
 @settings(max_examples=40)
 @given(clusters(max_pods=6), pods())
-def test_filter_agrees_with_the_rules_pod_by_pod(cluster: tuple[list[Node], list[Pod]], incoming: Pod) -> None:
+def test_filter_agrees_with_a_check_pod_by_pod(cluster: tuple[list[Node], list[Pod]], incoming: Pod) -> None:
     nodes, placed = cluster
     snapshot = snapshot_of(nodes, placed, namespaces=NAMESPACE_LABELS)
     oracle, plugin = Oracle(incoming, nodes, placed), PodTopologySpread()
@@ -320,7 +320,7 @@ def test_filter_agrees_with_the_rules_pod_by_pod(cluster: tuple[list[Node], list
 
 @settings(max_examples=40)
 @given(clusters(max_pods=6), pods(), st.data())
-def test_score_agrees_with_the_rules_pod_by_pod(
+def test_score_agrees_with_a_check_pod_by_pod(
     cluster: tuple[list[Node], list[Pod]], incoming: Pod, data: st.DataObject
 ) -> None:
     nodes, placed = cluster
@@ -336,7 +336,7 @@ def test_score_agrees_with_the_rules_pod_by_pod(
 
 @settings(max_examples=40)
 @given(clusters(max_pods=6), pods(), st.data())
-def test_what_ifs_agree_with_the_rules_pod_by_pod(
+def test_what_ifs_agree_with_a_check_pod_by_pod(
     cluster: tuple[list[Node], list[Pod]], incoming: Pod, data: st.DataObject
 ) -> None:
     nodes, placed = cluster

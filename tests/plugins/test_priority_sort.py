@@ -6,7 +6,7 @@ from moorage.model.pods.pod import Pod
 from moorage.plugins.upstream.priority_sort import PrioritySort
 
 
-def test_higher_priority_goes_first_and_then_who_waited_longer() -> None:
+def test_pods_are_sorted_by_priority_and_then_by_waiting_time() -> None:
     waiting = [(pod("late"), 9.0), (pod("early"), 1.0), (pod("urgent", priority=100), 20.0)]
 
     ordered = sorted(waiting, key=lambda entry: PrioritySort().sort_key(*entry))
@@ -15,7 +15,7 @@ def test_higher_priority_goes_first_and_then_who_waited_longer() -> None:
 
 
 def _is_less(one: tuple[Pod, float], other: tuple[Pod, float]) -> bool:
-    """Compare as upstream's Less does."""
+    """Compare as upstream's `Less` does."""
     if one[0].priority != other[0].priority:
         return one[0].priority > other[0].priority
     return one[1] < other[1]

@@ -10,14 +10,14 @@ def test_pod_without_gates_enters_the_queue() -> None:
     assert SchedulingGates().pre_enqueue(pod()).is_success
 
 
-def test_pod_with_gates_is_held_back_and_says_which_ones() -> None:
+def test_pod_with_gates_is_rejected_with_the_names_of_its_gates() -> None:
     status = SchedulingGates().pre_enqueue(pod(spec=GATED))
 
     assert status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE
     assert status.reasons == ("waiting for scheduling gates: [quota image-scan]",)
 
 
-def test_only_the_end_of_its_own_gates_queues_a_pod() -> None:
+def test_pod_is_queued_only_when_its_own_gates_are_removed() -> None:
     gated, ungated = pod(spec=GATED), pod()
     fewer = pod(spec={"schedulingGates": [{"name": "quota"}]})
     plugin = SchedulingGates()

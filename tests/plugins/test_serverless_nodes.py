@@ -16,28 +16,28 @@ PLAIN: Object = {}
 
 
 @pytest.mark.parametrize("fields", [FARGATE, VIRTUAL_KUBELET, TAINTED])
-def test_serverless_node_is_refused_and_does_not_queue_a_pod(fields: Object) -> None:
+def test_serverless_node_is_rejected_and_does_not_queue_a_pod(fields: Object) -> None:
     serverless = (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ["node(s) were serverless"])
 
     assert rejections(ServerlessNodes(), pod(), snapshot_of([node("n", **fields)])) == {"n": serverless}
     assert not ServerlessNodes().queueing_hint(pod(), added("Node", node(**fields)))
 
 
-def test_pod_that_tolerates_everything_is_refused_all_the_same() -> None:
+def test_serverless_node_is_rejected_for_a_pod_that_tolerates_all_taints() -> None:
     tolerant = pod(tolerations=[{"operator": "Exists"}])
 
     assert passes(ServerlessNodes(), tolerant, snapshot_of([node("n", **TAINTED)])) == set()
 
 
 @pytest.mark.parametrize("fields", [PLAIN, AUTO_MODE])
-def test_real_node_passes_and_queues_a_pod(fields: Object) -> None:
+def test_ordinary_node_passes_and_queues_a_pod(fields: Object) -> None:
     assert passes(ServerlessNodes(), pod(), snapshot_of([node("n", **fields)])) == {"n"}
     assert ServerlessNodes().queueing_hint(pod(), added("Node", node(**fields)))
     assert not ServerlessNodes().queueing_hint(pod(), deleted("Node", node(**fields)))
 
 
 @given(st.lists(st.sampled_from([PLAIN, AUTO_MODE, FARGATE, VIRTUAL_KUBELET, TAINTED]), min_size=1, max_size=6))
-def test_filter_agrees_with_looking_at_each_node(kinds: list[Object]) -> None:
+def test_filter_agrees_with_a_check_of_each_node(kinds: list[Object]) -> None:
     cluster = snapshot_of(node(f"n{index}", **each) for index, each in enumerate(kinds))
 
     assert passes(ServerlessNodes(), pod(), cluster) == {

@@ -20,20 +20,20 @@ BAD_DISK = {"key": "disk", "value": "slow", "effect": "PreferNoSchedule"}
 GATE = "TaintTolerationComparisonOperators"
 
 
-def test_untolerated_taints_refuse_without_naming_the_taint() -> None:
+def test_reason_for_untolerated_taints_does_not_name_the_taint() -> None:
     cluster = snapshot_of([node("db", taints=[DEDICATED]), node("free"), node("spot", taints=[SPOT])])
 
     assert rejections(TaintToleration(), pod(), cluster) == {"db": UNTOLERATED, "free": None, "spot": None}
 
 
-def test_nodes_with_fewer_untolerated_preferences_score_higher() -> None:
+def test_nodes_with_fewer_untolerated_prefer_no_schedule_taints_score_higher() -> None:
     cluster = snapshot_of([node("both", taints=[SPOT, BAD_DISK]), node("one", taints=[SPOT]), node("none")])
 
     assert scores(TaintToleration(), pod(), cluster, raw=True) == {"both": 2, "one": 1, "none": 0}
     assert scores(TaintToleration(), pod(), cluster) == {"both": 0, "one": 50, "none": 100}
 
 
-def test_toleration_of_another_effect_does_not_count_in_the_score() -> None:
+def test_toleration_of_another_effect_does_not_affect_the_score() -> None:
     cluster = snapshot_of([node("spot", taints=[SPOT])])
     tolerates = [{"key": "spot", "operator": "Exists", "effect": "NoSchedule"}]
 
@@ -47,12 +47,12 @@ def test_toleration_of_another_effect_does_not_count_in_the_score() -> None:
         ("Gt", "10", "10", False),
         ("Lt", "10", "-5", True),
         ("Lt", "10", "", False),
-        ("Lt", "010", "5", False),  # not how numbers are written
+        ("Lt", "010", "5", False),  # a number has no leading zeros
         ("Lt", "10", "+5", False),
         ("Lt", "9223372036854775808", "5", False),
     ],
 )
-def test_comparisons_tolerate_only_while_their_gate_is_on(
+def test_comparison_operators_need_their_feature_gate(
     operator: str, value: str, taint_value: str, *, tolerated: bool
 ) -> None:
     cluster = snapshot_of([node("n", taints=[{"key": "sla", "value": taint_value, "effect": "NoSchedule"}])])
@@ -64,7 +64,7 @@ def test_comparisons_tolerate_only_while_their_gate_is_on(
 
 
 def _tolerates(toleration: Toleration, taint: Taint) -> bool:
-    """Judge one pair, without numbers."""
+    """Return whether the toleration tolerates the taint, without the comparison operators."""
     if toleration.effect and toleration.effect != taint.effect:
         return False
     if toleration.key and toleration.key != taint.key:
@@ -81,7 +81,7 @@ def _untolerated(incoming: Pod, each: Node, effects: set[str]) -> int:
 
 
 @given(clusters(max_pods=0), pods())
-def test_filter_and_score_agree_with_looking_at_each_node(cluster: tuple[list[Node], list[Pod]], incoming: Pod) -> None:
+def test_filter_and_score_agree_with_a_check_of_each_node(cluster: tuple[list[Node], list[Pod]], incoming: Pod) -> None:
     nodes, _ = cluster
     snapshot, plugin = snapshot_of(nodes), TaintToleration()
     counts = {each.name: _untolerated(incoming, each, {"PreferNoSchedule"}) for each in nodes}
@@ -97,7 +97,7 @@ def test_filter_and_score_agree_with_looking_at_each_node(cluster: tuple[list[No
 
 
 @given(st.sampled_from([[], [DEDICATED], [SPOT]]), st.sampled_from([[], [DEDICATED], [SPOT]]))
-def test_node_queues_a_pod_only_when_its_taints_become_tolerable(before: list[Object], after: list[Object]) -> None:
+def test_node_queues_the_pod_only_when_its_taints_become_tolerated(before: list[Object], after: list[Object]) -> None:
     old, new = node(taints=before), node(taints=after)
     waiting: Any = pod()
 
@@ -106,6 +106,6 @@ def test_node_queues_a_pod_only_when_its_taints_become_tolerable(before: list[Ob
     assert TaintToleration().queueing_hint(waiting, added("Node", new)) == (DEDICATED not in after)
 
 
-def test_own_change_queues_the_pod_and_another_pods_does_not() -> None:
+def test_change_of_the_pod_itself_queues_it_and_of_another_pod_does_not() -> None:
     assert TaintToleration().queueing_hint(pod(), updated("Pod", pod(), pod(tolerations=[{"operator": "Exists"}])))
     assert not TaintToleration().queueing_hint(pod(), updated("Pod", pod("other"), pod("other")))

@@ -11,7 +11,7 @@ from moorage.plugins.shared.topology_domains import TopologyDomains
 VALUES = st.lists(st.sampled_from([None, "z1", "z2", "z3", "z4"]), min_size=1, max_size=6)
 
 
-def test_hosts_are_domains_of_their_own() -> None:
+def test_each_host_is_a_domain() -> None:
     snapshot = snapshot_of([node("a"), node("b"), node("c")])
     domains = TopologyDomains.of("kubernetes.io/hostname", snapshot)
 
@@ -19,7 +19,7 @@ def test_hosts_are_domains_of_their_own() -> None:
     assert domains.sums(np.array([3, 0, 1])).tolist() == [3, 0, 1, 0]
 
 
-def test_zone_is_the_sum_of_its_nodes() -> None:
+def test_count_of_a_zone_is_the_sum_over_its_nodes() -> None:
     snapshot = snapshot_of([node("a", zone="z1"), node("b", zone="z1"), node("c")])
     domains = TopologyDomains.of(ZONE, snapshot)
 
@@ -30,7 +30,7 @@ def test_zone_is_the_sum_of_its_nodes() -> None:
 
 @settings(max_examples=60)
 @given(VALUES, st.data())
-def test_sums_and_their_spreading_agree_with_a_sum_by_value(values: list[str | None], data: st.DataObject) -> None:
+def test_sums_and_spread_agree_with_a_sum_by_value(values: list[str | None], data: st.DataObject) -> None:
     size = len(values)
     snapshot = snapshot_of([node(f"n{index}", zone=value or "") for index, value in enumerate(values)])
     counts = data.draw(st.lists(st.integers(0, 9), min_size=size, max_size=size))

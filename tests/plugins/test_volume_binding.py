@@ -64,24 +64,24 @@ class TestPreFilter:
             ([late(volumeName="pv"), DYNAMIC], "pod has unbound immediate PersistentVolumeClaims"),
         ],
     )
-    def test_claim_that_is_not_ready_rejects_the_pod(self, objects: list[Object], message: str) -> None:
+    def test_unusable_claim_rejects_the_pod(self, objects: list[Object], message: str) -> None:
         status = PLUGIN.pre_filter(mounting("p", "data"), storage_snapshot(NODES, [], *objects)).status
 
         assert (status.code, status.message) == (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, message)
 
-    def test_ephemeral_claim_has_to_be_the_pods_own(self) -> None:
+    def test_pod_must_own_its_ephemeral_claim(self) -> None:
         incoming = pod("p", spec={"volumes": [{"name": "tmp", "ephemeral": {}}]})
-        strangers = claim("p-tmp")
+        unowned = claim("p-tmp")
 
         missing = PLUGIN.pre_filter(incoming, storage_snapshot(NODES, [])).status
-        taken = PLUGIN.pre_filter(incoming, storage_snapshot(NODES, [], strangers)).status
+        taken = PLUGIN.pre_filter(incoming, storage_snapshot(NODES, [], unowned)).status
 
         assert missing.message == (
             'waiting for ephemeral volume controller to create the persistentvolumeclaim "p-tmp"'
         )
         assert taken.message == "PVC default/p-tmp was not created for pod default/p (pod is not owner)"
 
-    def test_class_without_a_binding_mode_is_a_fault(self) -> None:
+    def test_class_without_a_binding_mode_is_an_error(self) -> None:
         snapshot = storage_snapshot(NODES, [], late(), storage_class(mode=None))
 
         assert PLUGIN.pre_filter(mounting("p", "data"), snapshot).status.code is Code.ERROR
@@ -91,19 +91,19 @@ class TestPreFilter:
 
 
 class TestBoundClaims:
-    def test_pod_goes_where_its_volume_can_be_used(self) -> None:
+    def test_only_nodes_that_can_use_the_bound_volume_pass(self) -> None:
         snapshot = storage_snapshot(NODES, [], claim(volume="pv"), volume("pv", nodes=["b"]))
 
-        refused = rejections(PLUGIN, mounting("p", "data"), snapshot)
+        rejected = rejections(PLUGIN, mounting("p", "data"), snapshot)
 
-        assert refused == {"a": (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, [NODE_AFFINITY_REASON]), "b": None}
+        assert rejected == {"a": (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, [NODE_AFFINITY_REASON]), "b": None}
 
-    def test_volume_that_is_gone_leaves_no_node(self) -> None:
-        refused = rejections(PLUGIN, mounting("p", "data"), storage_snapshot(NODES, [], claim(volume="gone")))
+    def test_missing_volume_rejects_all_nodes(self) -> None:
+        rejected = rejections(PLUGIN, mounting("p", "data"), storage_snapshot(NODES, [], claim(volume="gone")))
 
-        assert refused["a"] == (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, [NO_VOLUME_REASON])
+        assert rejected["a"] == (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, [NO_VOLUME_REASON])
 
-    def test_nothing_is_left_to_be_written(self) -> None:
+    def test_reserve_returns_no_intents(self) -> None:
         snapshot = storage_snapshot(NODES, [], claim(volume="pv"), volume("pv"))
 
         assert reserved(mounting("p", "data"), snapshot, "a") == []
@@ -113,9 +113,9 @@ class TestVolumesThatAreThere:
     def test_node_with_a_free_volume_passes(self) -> None:
         snapshot = storage_snapshot(NODES, [], STATIC, late(), local("pv-a", "a"))
 
-        refused = rejections(PLUGIN, mounting("p", "data"), snapshot)
+        rejected = rejections(PLUGIN, mounting("p", "data"), snapshot)
 
-        assert refused == {"a": None, "b": (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, [BIND_REASON])}
+        assert rejected == {"a": None, "b": (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, [BIND_REASON])}
 
     @pytest.mark.parametrize(
         "unfit",
@@ -128,12 +128,12 @@ class TestVolumesThatAreThere:
             volume("pv", storage_class="other", nodes=["a"]),
         ],
     )
-    def test_volume_that_does_not_suit_is_not_taken(self, unfit: Object) -> None:
+    def test_unsuitable_volume_is_not_chosen(self, unfit: Object) -> None:
         snapshot = storage_snapshot(NODES, [], STATIC, late(), unfit)
 
         assert passes(PLUGIN, mounting("p", "data"), snapshot) == set()
 
-    def test_smallest_volume_is_taken(self) -> None:
+    def test_smallest_volume_is_chosen(self) -> None:
         snapshot = storage_snapshot(NODES, [], STATIC, late(), local("big", "a", size="9Gi"), local("small", "a"))
 
         assert reserved(mounting("p", "data"), snapshot, "a") == [
@@ -146,7 +146,7 @@ class TestVolumesThatAreThere:
             )
         ]
 
-    def test_one_volume_is_not_enough_for_two_claims(self) -> None:
+    def test_one_volume_does_not_serve_two_claims(self) -> None:
         claims = [late("one"), late("two")]
         one, two = local("pv-1", "a"), local("pv-2", "a")
 
@@ -155,7 +155,7 @@ class TestVolumesThatAreThere:
             "a"
         }
 
-    def test_volume_kept_for_the_claim_ties_it_to_its_nodes(self) -> None:
+    def test_volume_reserved_for_the_claim_limits_it_to_the_volumes_nodes(self) -> None:
         kept, free = local("kept", "a", kept_for="data", phase="Pending"), local("free", "b")
         snapshot = storage_snapshot(NODES, [], STATIC, late(), kept, free)
 
@@ -163,7 +163,7 @@ class TestVolumesThatAreThere:
 
 
 class TestVolumesToCome:
-    def test_class_provisions_where_its_topology_allows(self) -> None:
+    def test_class_provisions_on_nodes_of_its_allowed_topologies(self) -> None:
         topology = [{"matchLabelExpressions": [{"key": ZONE, "values": ["z2"]}]}]
         snapshot = storage_snapshot(NODES, [], storage_class(allowedTopologies=topology), late())
 
@@ -172,11 +172,11 @@ class TestVolumesToCome:
             SelectNode(claim_namespace="default", claim_name="data", claim_resource_version="1", node_name="b")
         ]
 
-    def test_claim_whose_node_was_chosen_goes_nowhere_else(self) -> None:
+    def test_claim_with_a_selected_node_passes_only_that_node(self) -> None:
         chosen = late(annotations={"volume.kubernetes.io/selected-node": "b"})
-        refused = rejections(PLUGIN, mounting("p", "data"), storage_snapshot(NODES, [], DYNAMIC, chosen))
+        rejected = rejections(PLUGIN, mounting("p", "data"), storage_snapshot(NODES, [], DYNAMIC, chosen))
 
-        assert refused == {"a": (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, [BIND_REASON]), "b": None}
+        assert rejected == {"a": (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, [BIND_REASON]), "b": None}
 
     @pytest.mark.parametrize(
         ("limits", "passing"),
@@ -187,7 +187,7 @@ class TestVolumesToCome:
             ({}, set()),
         ],
     )
-    def test_storage_that_says_what_is_left_is_heeded(self, limits: Object, passing: set[str]) -> None:
+    def test_nodes_without_enough_reported_capacity_are_rejected(self, limits: Object, passing: set[str]) -> None:
         driver = {"kind": "CSIDriver", "metadata": {"name": DRIVER}, "spec": {"storageCapacity": True}}
         capacity = {
             "kind": "CSIStorageCapacity",
@@ -196,14 +196,14 @@ class TestVolumesToCome:
             "nodeTopology": {"matchLabels": {ZONE: "z1"}},
             **limits,
         }
-        refused = rejections(
+        rejected = rejections(
             PLUGIN, mounting("p", "data"), storage_snapshot(NODES, [], DYNAMIC, late(), driver, capacity)
         )
 
-        assert {name for name, refusal in refused.items() if refusal is None} == passing
-        assert refused["b"] == (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, [SPACE_REASON])
+        assert {name for name, refusal in rejected.items() if refusal is None} == passing
+        assert rejected["b"] == (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, [SPACE_REASON])
 
-    def test_volume_that_is_there_is_preferred_to_a_new_one(self) -> None:
+    def test_existing_volume_is_preferred_to_a_new_one(self) -> None:
         snapshot = storage_snapshot(NODES, [], DYNAMIC, late(), local("pv-a", "a"))
 
         assert [type(each) for each in reserved(mounting("p", "data"), snapshot, "a")] == [BindVolume]
@@ -214,12 +214,12 @@ class TestVolumesToCome:
     ("arguments", "fault"),
     [('{"bindTimeoutSeconds": -1}', "greater than"), ('{"shape": []}', "unexpected field `shape`")],
 )
-def test_arguments_that_kube_scheduler_refuses_are_refused(arguments: str, fault: str) -> None:
+def test_arguments_that_kube_scheduler_rejects_are_rejected(arguments: str, fault: str) -> None:
     with pytest.raises(ValidationError, match=fault):
         VolumeBinding.model_validate_json(arguments, strict=True)
 
 
-def test_changes_for_the_better_wake_the_pod() -> None:
+def test_changes_that_may_help_queue_the_pod() -> None:
     waiting = mounting("p", "data")
     wide, narrow = (
         make("StorageClass", storage_class(allowedTopologies=topology))
@@ -248,9 +248,7 @@ VOLUMES = st.lists(
 
 @settings(max_examples=60)
 @given(CLAIMS, VOLUMES)
-def test_choice_on_each_node_is_that_of_a_look_at_one_node(
-    sizes: list[str], offers: list[tuple[str, set[str], str]]
-) -> None:
+def test_choice_agrees_with_a_check_of_each_node(sizes: list[str], offers: list[tuple[str, set[str], str]]) -> None:
     claims = [late(f"c{index}", size=size) for index, size in enumerate(sizes)]
     volumes = [
         local(f"pv{index}", *sorted(hosts), size=size, kept_for=kept)
@@ -266,7 +264,7 @@ def test_choice_on_each_node_is_that_of_a_look_at_one_node(
 
 
 def choose(sizes: list[str], offers: list[tuple[str, set[str], str]], host: str) -> dict[str, str]:
-    """Serve the smaller claims first, each with what is kept for it, or the smallest free volume of the host."""
+    """Choose volumes by claim size, smallest first: the reserved volume, else the smallest free one of the host."""
     chosen: dict[str, str] = {}
     for size, name in sorted(((size, f"c{index}") for index, size in enumerate(sizes)), key=lambda pair: pair[0]):
         kept = [(index, hosts) for index, (offer, hosts, owner) in enumerate(offers) if owner == name and offer >= size]

@@ -50,19 +50,19 @@ def with_disk(name: str, disk: Object, node_name: str = "") -> Pod:
         (rbd("m1", read_only=True), rbd("m1", read_only=True), {"a", "b"}),
     ],
 )
-def test_disk_is_mounted_twice_on_a_node_only_to_be_read(mounted: Object, wanted: Object, passing: set[str]) -> None:
+def test_node_mounts_a_disk_twice_only_if_it_is_read_only(mounted: Object, wanted: Object, passing: set[str]) -> None:
     snapshot = storage_snapshot(NODES, [with_disk("e", mounted, "a")])
 
     assert passes(PLUGIN, with_disk("p", wanted), snapshot) == passing
 
 
-def test_disk_in_use_may_be_freed_by_preemption() -> None:
+def test_disk_in_use_is_resolvable_by_preemption() -> None:
     snapshot = storage_snapshot(NODES, [with_disk("e", gce(), "a")])
 
     assert rejections(PLUGIN, with_disk("p", gce()), snapshot)["a"] == (Code.UNSCHEDULABLE, [DISK_REASON])
 
 
-def test_what_if_sees_the_disk_freed() -> None:
+def test_what_if_without_the_pod_frees_its_disk() -> None:
     user, incoming = with_disk("e", gce(), "a"), with_disk("p", gce())
     snapshot = storage_snapshot(NODES, [user])
     state, what_if = PLUGIN.pre_filter(incoming, snapshot).state, NodeWhatIf(snapshot, 0)
@@ -73,14 +73,14 @@ def test_what_if_sees_the_disk_freed() -> None:
     assert PLUGIN.filter(state, incoming, what_if).passed.tolist() == [True]
 
 
-def test_exclusive_claim_in_use_keeps_the_pod_off_every_node() -> None:
+def test_exclusive_claim_in_use_rejects_all_nodes() -> None:
     snapshot = storage_snapshot(NODES, [mounting("e", "only", node="a")], EXCLUSIVE)
 
-    refused = (Code.UNSCHEDULABLE, [CLAIM_REASON])
-    assert rejections(PLUGIN, mounting("p", "only"), snapshot) == {"a": refused, "b": refused}
+    rejected = (Code.UNSCHEDULABLE, [CLAIM_REASON])
+    assert rejections(PLUGIN, mounting("p", "only"), snapshot) == {"a": rejected, "b": rejected}
 
 
-def test_exclusive_claim_is_free_once_its_user_is_preempted() -> None:
+def test_what_if_without_its_user_frees_an_exclusive_claim() -> None:
     user, incoming = mounting("e", "only", node="a"), mounting("p", "only")
     snapshot = storage_snapshot(NODES, [user], EXCLUSIVE)
     state, what_if = PLUGIN.pre_filter(incoming, snapshot).state, NodeWhatIf(snapshot, 0)
@@ -93,14 +93,14 @@ def test_exclusive_claim_is_free_once_its_user_is_preempted() -> None:
     assert PLUGIN.filter(taken, incoming, what_if).passed.tolist() == [False]
 
 
-def test_shared_and_unused_claims_restrict_nothing() -> None:
+def test_pod_with_shared_or_unused_claims_is_skipped() -> None:
     snapshot = storage_snapshot(NODES, [mounting("e", "data", node="a")], claim("data"), EXCLUSIVE)
 
     for name in ("data", "only"):
         assert PLUGIN.pre_filter(mounting("p", name), snapshot).status.code is Code.SKIP
 
 
-def test_claim_that_does_not_exist_rejects_the_pod() -> None:
+def test_missing_claim_rejects_the_pod() -> None:
     status = PLUGIN.pre_filter(mounting("p", "gone"), storage_snapshot(NODES, [])).status
 
     assert (status.code, status.message) == (
@@ -109,7 +109,7 @@ def test_claim_that_does_not_exist_rejects_the_pod() -> None:
     )
 
 
-def test_events_that_may_free_a_disk_or_bring_a_claim_wake_the_pod() -> None:
+def test_events_that_may_free_a_disk_or_add_a_claim_queue_the_pod() -> None:
     waiting, other = mounting("p", "only"), mounting("e", "only", node="a")
 
     assert PLUGIN.queueing_hint(waiting, deleted("Pod", other))

@@ -29,13 +29,13 @@ PLUGIN = VolumeZone()
         ({REGION: "r1", ZONE: "z2"}, {"b", "nowhere"}),
     ],
 )
-def test_pod_follows_its_volume(labels: Object, passing: set[str]) -> None:
+def test_only_nodes_in_the_volumes_zone_pass(labels: Object, passing: set[str]) -> None:
     snapshot = storage_snapshot(NODES, [], claim("data", volume="pv"), volume("pv", labels=labels))
 
     assert passes(PLUGIN, mounting("p", "data"), snapshot) == passing
 
 
-def test_all_volumes_have_to_be_in_the_nodes_zone() -> None:
+def test_node_must_be_in_the_zone_of_all_volumes() -> None:
     objects = [claim("one", volume="pv1"), claim("two", volume="pv2")]
     volumes = [volume("pv1", labels={ZONE: "z1__z2"}), volume("pv2", labels={ZONE: "z2"})]
     snapshot = storage_snapshot(NODES, [], *objects, *volumes)
@@ -43,12 +43,12 @@ def test_all_volumes_have_to_be_in_the_nodes_zone() -> None:
     assert passes(PLUGIN, mounting("p", "one", "two"), snapshot) == {"b", "nowhere"}
 
 
-def test_wrong_zone_is_beyond_preemption() -> None:
+def test_wrong_zone_is_unresolvable() -> None:
     snapshot = storage_snapshot(NODES, [], claim("data", volume="pv"), volume("pv", labels={ZONE: "z1"}))
 
-    refused = rejections(PLUGIN, mounting("p", "data"), snapshot)
+    rejected = rejections(PLUGIN, mounting("p", "data"), snapshot)
 
-    assert refused["b"] == (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, [REASON])
+    assert rejected["b"] == (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, [REASON])
 
 
 @pytest.mark.parametrize("value", ["z1__", ""])
@@ -78,22 +78,22 @@ def test_claim_without_a_volume_rejects_the_pod(objects: list[Object], message: 
     assert (status.code, status.message) == (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, message)
 
 
-def test_claim_that_waits_for_its_first_consumer_has_no_zone_yet() -> None:
+def test_claim_that_waits_for_its_first_consumer_has_no_zone() -> None:
     snapshot = storage_snapshot(NODES, [], claim("data", storage_class="late"), storage_class("late"))
 
     assert PLUGIN.pre_filter(mounting("p", "data"), snapshot).status.code is Code.SKIP
 
 
-def test_profile_without_its_pre_filter_gets_the_same_answer() -> None:
+def test_result_is_the_same_without_pre_filter() -> None:
     snapshot = storage_snapshot(NODES, [], claim("data", volume="pv"), volume("pv", labels={ZONE: "z1"}))
 
     assert PLUGIN.filter(None, mounting("p", "data"), snapshot).passed.tolist() == [True, False, False, True]
-    verdict = PLUGIN.filter(None, mounting("p", "gone"), snapshot)
-    assert not verdict.passed.any()
-    assert [each.reason for each in verdict.rejections()] == ['persistentvolumeclaim "gone" not found']
+    result = PLUGIN.filter(None, mounting("p", "gone"), snapshot)
+    assert not result.passed.any()
+    assert [each.reason for each in result.rejections()] == ['persistentvolumeclaim "gone" not found']
 
 
-def test_changes_of_topology_and_claims_wake_the_pod() -> None:
+def test_changes_of_topology_and_claims_queue_the_pod() -> None:
     waiting = mounting("p", "data")
     here, there = (make("PersistentVolume", volume("pv", labels={ZONE: zone})) for zone in ("z1", "z2"))
 

@@ -17,6 +17,7 @@ from moorage.model.node import Node
 from moorage.model.pods.pod import Pod
 from moorage.plugins.own.zone_spread import ZoneSpread
 from moorage.plugins.upstream.pod_topology_spread import MISSING_LABEL_REASON, SKEW_REASON
+from plugin_runs import answers
 from strategies import clusters
 
 NODES = (node("a", zone="z1"), node("b", zone="z2"), node("c", zone="z3"), node("d"))
@@ -31,7 +32,7 @@ def member(name: str, node_name: str = "", uid: str = "u1", **fields: object) ->
 
 
 def scored(plugin: ZoneSpread, incoming: Pod, nodes: Snapshot) -> list[int] | None:
-    """The scores, None where the score is skipped."""
+    """Return the scores; None if PreScore skips."""
     result = plugin.pre_score(incoming, nodes)
     if result.state is None:
         assert result.status.code is Code.SKIP
@@ -41,21 +42,16 @@ def scored(plugin: ZoneSpread, incoming: Pod, nodes: Snapshot) -> list[int] | No
 
 
 def filtered(plugin: ZoneSpread, incoming: Pod, nodes: Snapshot) -> dict[str, str] | None:
-    """What each node answers: ok, or the reason; None where the filter is skipped."""
+    """Return `ok` or the reason for each node; None if PreFilter skips."""
     result = plugin.pre_filter(incoming, nodes)
     if result.state is None:
         assert result.status.code is Code.SKIP
         return None
-    verdict = plugin.filter(result.state, incoming, nodes)
-    found = dict.fromkeys(nodes.names, "ok")
-    for rejection in verdict.rejections():
-        found |= {name: rejection.reason for name, hit in zip(nodes.names, rejection.nodes, strict=True) if hit}
-    assert [answer == "ok" for answer in found.values()] == verdict.passed.tolist()
-    return found
+    return answers(plugin.filter(result.state, incoming, nodes), nodes)
 
 
 class TestPrefer:
-    def test_zones_are_graded_by_how_far_they_are_ahead(self) -> None:
+    def test_zones_score_by_their_difference_to_the_emptiest_zone(self) -> None:
         snapshot = snapshot_of(NODES, [member("e0", "b"), member("e1", "c"), member("e2", "c")])
 
         assert scored(ZoneSpread(), member("p"), snapshot) == [100, 50, 33, 0]
@@ -79,8 +75,8 @@ class TestPrefer:
 
         assert scored(ZoneSpread(scope="Namespace"), pod("p"), snapshot) == [50, 100, 100, 0]
 
-    def test_burst_is_spread_evenly(self) -> None:
-        """Each pod is placed where the score is highest before the next one is scored, as assumed pods are."""
+    def test_burst_of_pods_is_spread_evenly(self) -> None:
+        """Places each pod on the node with the highest score, as an assumed pod, before it scores the next one."""
         columns = columns_of(NODES)
         snapshot = Snapshot(columns)
         zones = Counter[str]()
@@ -97,32 +93,32 @@ class TestPrefer:
 
 
 class TestZonePreference:
-    def test_table_alone_scores_zones_tenfold(self) -> None:
+    def test_table_score_is_multiplied_by_10(self) -> None:
         plugin = ZoneSpread(spread="Ignore", prefer={"z1": 10, "z2": 4})
 
         assert scored(plugin, pod("p"), snapshot_of(NODES)) == [100, 40, 0, 0]
 
-    def test_table_and_spreading_are_balanced(self) -> None:
+    def test_score_is_the_mean_of_table_and_spreading(self) -> None:
         snapshot = snapshot_of(NODES, [member("e0", "a")])
 
         assert scored(ZoneSpread(prefer={"z1": 10, "z2": 4}), member("p"), snapshot) == [75, 70, 50, 0]
 
-    def test_nothing_to_say_is_skipped(self) -> None:
+    def test_pod_without_scope_and_table_is_skipped(self) -> None:
         assert scored(ZoneSpread(spread="Ignore"), member("p"), snapshot_of(NODES)) is None
 
 
 class TestRequire:
     plugin = ZoneSpread(spread="Require")
 
-    def test_zone_beyond_max_skew_is_refused(self) -> None:
+    def test_zone_beyond_max_skew_is_rejected(self) -> None:
         found = filtered(self.plugin, member("p"), snapshot_of(NODES, [member("e0", "a")]))
 
         assert found == {"a": SKEW_REASON, "b": "ok", "c": "ok", "d": MISSING_LABEL_REASON}
 
-    def test_prefer_refuses_nothing(self) -> None:
+    def test_prefer_does_not_filter(self) -> None:
         assert filtered(ZoneSpread(), member("p"), snapshot_of(NODES)) is None
 
-    def test_max_skew_gives_room(self) -> None:
+    def test_higher_max_skew_passes_more_zones(self) -> None:
         snapshot = snapshot_of(NODES, [member("e0", "a"), member("e1", "a")])
 
         found = filtered(ZoneSpread(spread="Require", max_skew=3), member("p"), snapshot)
@@ -131,7 +127,7 @@ class TestRequire:
         assert found["a"] == "ok"
 
     @pytest.mark.parametrize("bounds", [{"allow": ("z1", "z2")}, {"deny": ("z3",)}])
-    def test_zone_that_the_policy_excludes_need_not_keep_up(self, bounds: dict[str, tuple[str, ...]]) -> None:
+    def test_zone_that_the_policy_excludes_does_not_set_the_minimum(self, bounds: dict[str, tuple[str, ...]]) -> None:
         snapshot = snapshot_of(NODES, [member("e0", "a"), member("e1", "b")])
 
         found = filtered(self.plugin.model_copy(update=bounds), member("p"), snapshot)
@@ -139,7 +135,7 @@ class TestRequire:
         assert found is not None
         assert found["a"] == found["b"] == "ok"
 
-    def test_zone_of_tainted_nodes_need_not_keep_up(self) -> None:
+    def test_zone_of_tainted_nodes_does_not_set_the_minimum(self) -> None:
         taint = {"key": "dedicated", "effect": "NoSchedule"}
         nodes = [node("a", zone="z1"), node("b", zone="z2", taints=[taint])]
 
@@ -148,7 +144,7 @@ class TestRequire:
         assert found is not None
         assert found["a"] == "ok"
 
-    def test_what_if_without_a_pod_makes_room(self) -> None:
+    def test_what_if_without_a_pod_passes_its_zone(self) -> None:
         leaving = member("e0", "a")
         snapshot = snapshot_of(NODES, [leaving])
         incoming, what_if = member("p"), NodeWhatIf(snapshot, 0)
@@ -162,7 +158,7 @@ class TestRequire:
         assert self.plugin.filter(changed, incoming, what_if).passed.tolist() == [True]
         assert self.plugin.filter(undone, incoming, what_if).passed.tolist() == [False]
 
-    def test_pod_of_another_workload_makes_no_difference(self) -> None:
+    def test_pod_of_another_workload_does_not_count(self) -> None:
         snapshot = snapshot_of(NODES, [member("e0", "a")])
         incoming, what_if = member("p"), NodeWhatIf(snapshot, 0)
         state = self.plugin.pre_filter(incoming, snapshot).state
@@ -172,7 +168,7 @@ class TestRequire:
 
 
 @pytest.mark.parametrize("arguments", ['{"maxSkew": 0}', '{"prefer": {"z1": 11}}', '{"spread": "On"}'])
-def test_arguments_out_of_bounds_are_refused(arguments: str) -> None:
+def test_arguments_out_of_bounds_are_rejected(arguments: str) -> None:
     with pytest.raises(ValidationError):
         ZoneSpread.model_validate_json(arguments, strict=True)
 
