@@ -101,7 +101,7 @@ class Snapshot(ClusterState):
     @property
     def pod_generations(self) -> IntArray:
         """The value of `generations.pods` at the last change of each node's pods; a what-if does not change it."""
-        return self.gather(self._columns.pod_generations.view)
+        return self.gather(self._columns.pod_generations.entries)
 
     @property
     def last_pod_generation(self) -> int:
@@ -116,7 +116,7 @@ class Snapshot(ClusterState):
     @property
     def unschedulable(self) -> BoolArray:
         """Which nodes are cordoned."""
-        return self.gather(self._columns.unschedulable.view)
+        return self.gather(self._columns.unschedulable.entries)
 
     @property
     def taints(self) -> ClassColumn[tuple[Taint, ...]]:

@@ -21,35 +21,35 @@ _FIRST_CAPACITY = 16  # enough for a small cluster; doubled when it is used up
 class Column(Generic[DType]):
     """An array over all slots; unwritten entries have the value `empty`.
 
-    Writers set `data[slot]`. Readers use `view`, which is read-only and ends at the last node.
+    Writers set `data[slot]`. Readers use `entries`, which is read-only and ends at the last node.
     """
 
-    __slots__ = ("_slots", "_view", "data", "empty")
+    __slots__ = ("_entries", "_slots", "data", "empty")
 
     def __init__(self, slots: Slots, dtype: type[DType], empty: int) -> None:
         self.empty = empty
         self.data: npt.NDArray[DType] = np.full(slots.capacity, empty, dtype=dtype)
         self._slots = slots
-        self._view: npt.NDArray[DType] | None = None
+        self._entries: npt.NDArray[DType] | None = None
 
     @property
-    def view(self) -> npt.NDArray[DType]:
+    def entries(self) -> npt.NDArray[DType]:
         """The live, read-only entries of all nodes."""
-        if self._view is None:
-            self._view = self.data[: self._slots.size]
-            self._view.flags.writeable = False
-        return self._view
+        if self._entries is None:
+            self._entries = self.data[: self._slots.size]
+            self._entries.flags.writeable = False
+        return self._entries
 
     def grow(self, capacity: int) -> None:
         """Reallocate the array with more slots."""
         grown = np.full(capacity, self.empty, dtype=self.data.dtype)
         grown[: len(self.data)] = self.data
         self.data = grown
-        self._view = None
+        self._entries = None
 
-    def reset_view(self) -> None:
-        """Build a new view on the next read, because the number of nodes has changed."""
-        self._view = None
+    def reset_entries(self) -> None:
+        """Slice `entries` again on the next read, because the number of nodes has changed."""
+        self._entries = None
 
     def replace_by_last(self, slot: int, last: int) -> None:
         """Move the entry of the slot `last` to `slot` and clear the slot `last`."""
@@ -91,7 +91,7 @@ class Slots:
                 column.grow(self.capacity)
         else:
             for column in self._columns:
-                column.reset_view()
+                column.reset_entries()
         return slot
 
     def remove(self, slot: int) -> int:
@@ -99,7 +99,7 @@ class Slots:
         self.size -= 1
         for column in self._columns:
             column.replace_by_last(slot, self.size)
-            column.reset_view()
+            column.reset_entries()
         return self.size
 
     def _add(self, column: Column[DType]) -> Column[DType]:

@@ -44,7 +44,7 @@ class LabelColumns:
         if column is None:
             column = self._build(key)
             if column is None:
-                return LabelColumn(self._unlabelled.view, ())
+                return LabelColumn(self._unlabelled.entries, ())
         return LabelColumn(column.ids, column.values)
 
     def _build(self, key: str) -> VocabularyColumn[str] | None:

@@ -41,7 +41,7 @@ class PortColumns:
         by_ip = self._users[port.protocol, port.port]
         column = by_ip[port.ip]
         column.data[slot] -= 1
-        if not column.data[slot] and not column.view.any():
+        if not column.data[slot] and not column.entries.any():
             self._slots.discard(column)
             del by_ip[port.ip]
             if not by_ip:
@@ -50,9 +50,9 @@ class PortColumns:
     def in_use(self, port: HostPort) -> BoolArray:
         """Return the nodes on which the port is taken; a port on all addresses conflicts with one on any address."""
         by_ip = self._users.get((port.protocol, port.port), {})
-        taken = [column.view > 0 for ip, column in by_ip.items() if ANY_IP in {port.ip, ip} or ip == port.ip]
+        taken = [column.entries > 0 for ip, column in by_ip.items() if ANY_IP in {port.ip, ip} or ip == port.ip]
         if not taken:
-            return self._unused.view
+            return self._unused.entries
         result = taken[0]
         for each in taken[1:]:
             result |= each

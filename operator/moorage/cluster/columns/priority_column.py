@@ -31,4 +31,4 @@ class PriorityColumn:
     @property
     def lowest(self) -> IntArray:
         """The lowest priority of the pods on each node; undefined for a node without pods."""
-        return self._lowest.view
+        return self._lowest.entries

@@ -55,15 +55,15 @@ class ResourceColumns:
 
     def allocatable(self, name: str) -> IntArray:
         """Return the allocatable amounts of a resource."""
-        return self._allocatable.get(name, self._nothing).view
+        return self._allocatable.get(name, self._nothing).entries
 
     def requested(self, name: str) -> IntArray:
         """Return the amounts of a resource that placed pods request."""
-        return self._requested.get(name, self._nothing).view
+        return self._requested.get(name, self._nothing).entries
 
     def non_zero_requested(self, name: str) -> IntArray:
         """Return the amounts that placed pods request for scoring, with defaults."""
-        return self._non_zero[name].view if name in _DEFAULTED else self.requested(name)
+        return self._non_zero[name].entries if name in _DEFAULTED else self.requested(name)
 
     @property
     def allowed_pods(self) -> IntArray:
@@ -73,7 +73,7 @@ class ResourceColumns:
     @property
     def pod_count(self) -> IntArray:
         """How many pods are placed on each node."""
-        return self._pods.view
+        return self._pods.entries
 
     def _column(self, columns: dict[str, Column[np.int64]], name: str) -> Column[np.int64]:
         column = columns.get(name)

@@ -46,7 +46,7 @@ class VocabularyColumn(Generic[V]):
     @property
     def ids(self) -> IdArray:
         """The live ids of all nodes."""
-        return self._column.view
+        return self._column.entries
 
     def set(self, slot: int, value: V | None) -> None:
         """Set the value of a slot; None means that the node has none."""
@@ -68,7 +68,7 @@ class VocabularyColumn(Generic[V]):
         """
         if len(self.values) <= 2 * self._slots.size + _SPARE_VALUES:
             return
-        ids = self._column.view
+        ids = self._column.entries
         kept = [int(each) for each in np.unique(ids) if each != ABSENT]
         renumbered = np.full(len(self.values) + 1, ABSENT, dtype=np.int32)
         renumbered[kept] = np.arange(len(kept), dtype=np.int32)

@@ -103,7 +103,7 @@ class PlacedShapes:
         if counted is None:
             counted = self._count_term(term)
         self._counted.move_to_end(term)
-        return counted.column.view
+        return counted.column.entries
 
     def carried(
         self, kind: CarriedKind, shape: PodShape, namespaces: Mapping[str, Labels], generation: int
@@ -118,7 +118,7 @@ class PlacedShapes:
             (self._carried_generation, generation),
             lambda: tuple(each for each in index.candidates(shape) if each.term.matches(shape, namespaces)),
         )
-        return [Carried(each.term.term, each.term.weight, each.column.view) for each in matching]
+        return [Carried(each.term.term, each.term.weight, each.column.entries) for each in matching]
 
     def _count(self, placed: _PlacedShape, pod: Pod, slot: int, sign: int) -> None:
         terminating = pod.terminating

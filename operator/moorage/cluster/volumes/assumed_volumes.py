@@ -20,8 +20,8 @@ from moorage.model.volumes.storage_objects import ClaimRef, PersistentVolume, Pe
 if TYPE_CHECKING:
     from moorage.cluster.cluster_objects import ClusterObjects
 
-VOLUME = "PersistentVolume"
-CLAIM = "PersistentVolumeClaim"
+_VOLUME = "PersistentVolume"
+_CLAIM = "PersistentVolumeClaim"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +68,18 @@ class AssumedVolumes:
         self._objects.remove(kind, key)
 
     def _bind(self, pod_uid: str, intent: BindVolume) -> None:
-        volume: PersistentVolume | None = self._objects.of_kind(VOLUME).get(intent.volume_name)
+        volume: PersistentVolume | None = self._objects.of_kind(_VOLUME).get(intent.volume_name)
         if volume is not None:
-            self._record(pod_uid, (VOLUME, volume.name), volume)
+            self._record(pod_uid, (_VOLUME, volume.name), volume)
             reference = ClaimRef(intent.claim_namespace, intent.claim_name, intent.claim_uid)
-            self._objects.set(VOLUME, volume.name, replace(volume, claim_ref=reference))
+            self._objects.set(_VOLUME, volume.name, replace(volume, claim_ref=reference))
 
     def _select(self, pod_uid: str, intent: SelectNode) -> None:
         key = f"{intent.claim_namespace}/{intent.claim_name}"
-        claim: PersistentVolumeClaim | None = self._objects.of_kind(CLAIM).get(key)
+        claim: PersistentVolumeClaim | None = self._objects.of_kind(_CLAIM).get(key)
         if claim is not None:
-            self._record(pod_uid, (CLAIM, key), claim)
-            self._objects.set(CLAIM, key, replace(claim, selected_node=intent.node_name))
+            self._record(pod_uid, (_CLAIM, key), claim)
+            self._objects.set(_CLAIM, key, replace(claim, selected_node=intent.node_name))
 
     def _record(
         self, pod_uid: str, kind_and_key: tuple[str, str], current: PersistentVolume | PersistentVolumeClaim

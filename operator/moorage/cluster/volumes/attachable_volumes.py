@@ -101,7 +101,7 @@ class AttachableVolumes:
     def counts(self, driver: str, generation: Hashable) -> IntArray:
         """Return how many volumes of a driver are attached to each node or used by its pods."""
         self._refresh(generation)
-        return self._column(driver).view
+        return self._column(driver).entries
 
     def limits(self, driver: str, generation: Hashable) -> IntArray:
         """Return how many volumes of a driver each node can attach, UNLIMITED if its CSINode has no limit."""

@@ -108,7 +108,10 @@ def value_key(shape: PodShape) -> tuple[object, ...]:
 
 
 def normalized_image_name(image: str) -> str:
-    """Return the name with `:latest` if it has no tag or digest (upstream `normalizedImageName`, ImageLocality)."""
+    """Return the name with `:latest` if it has no tag or digest.
+
+    Upstream: `pkg/scheduler/framework/plugins/imagelocality/image_locality.go`, normalizedImageName.
+    """
     return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"
 
 
