@@ -1,17 +1,17 @@
-"""The cache: the cluster as the scheduler believes it to be, pods that it has just decided about included.
+"""The cache: nodes, and pods with a node, including pods that are assumed on one.
 
-A pod's states:
+The states of a pod:
 
-               assume                    watch: pod has a node
-    (initial) --------> assumed -------------------------------> added ----> (deleted)
-        ^                  |                                       ^  watch: gone, or run to its end
-        |      forget      |                                       |
-        +------------------+        watch: pod has a node          |
-        +----------------------------------------------------------+
+                assume                 watch: pod has a node
+    (initial) ---------> assumed ----------------------------> added ---> (deleted)
+        ^                   |                                    ^   watch: pod is deleted or has finished
+        |      forget       |                                    |
+        +-------------------+                                    |
+        |                     watch: pod has a node              |
+        +--------------------------------------------------------+
 
-An assumed pod takes its place on the node at once. It stays until the watch confirms it (on whatever node), or it is
-forgotten; there is no timeout. A pod whose node is unknown is a ghost: it is kept, counts nowhere, and takes its place
-as soon as its node comes, or comes back.
+An assumed pod uses resources of its node at once. It stays assumed until the watch confirms it, on any node, or until
+`forget`; there is no timeout. A pod on a node that the cache does not have uses no resources until the node is added.
 
 Upstream: pkg/scheduler/backend/cache/interface.go.
 """
@@ -33,15 +33,15 @@ NAMESPACE = "Namespace"
 
 
 @dataclass(slots=True)
-class _Known:
-    """A pod that has a node."""
+class _PodState:
+    """A pod with a node, assumed or added."""
 
     pod: Pod
     is_assumed: bool
 
 
 class Cache:
-    """Nodes, pods with nodes, nominations and other objects. Nobody else writes to the columns."""
+    """Nodes, pods with a node, nominations and other objects. The only writer of the columns."""
 
     def __init__(self) -> None:
         """Start with an empty cluster."""
@@ -49,121 +49,121 @@ class Cache:
         self._columns = NodeColumns()
         self._volumes = AssumedVolumes(self._columns.objects)
         self._snapshot = Snapshot(self._columns, self.nominator)
-        self._known: dict[str, _Known] = {}
-        self._ghosts: dict[str, dict[str, Pod]] = {}
+        self._pod_states: dict[str, _PodState] = {}
+        self._pods_on_missing_nodes: dict[str, dict[str, Pod]] = {}
 
     @property
     def snapshot(self) -> Snapshot:
-        """The cluster as plugins see it: live, and valid as long as nothing is written."""
+        """The cluster as plugins read it: a live view, valid until the next write."""
         return self._snapshot
 
     @property
     def pod_count(self) -> int:
-        """How many pods have a node, assumed ones and ghosts included."""
-        return len(self._known)
+        """The number of pods with a node, including assumed pods and pods on missing nodes."""
+        return len(self._pod_states)
 
     @property
     def assumed_count(self) -> int:
-        """How many pods are assumed."""
-        return sum(known.is_assumed for known in self._known.values())
+        """The number of assumed pods."""
+        return sum(state.is_assumed for state in self._pod_states.values())
 
     def find(self, uid: str) -> Pod | None:
-        """Return a pod that has a node."""
-        known = self._known.get(uid)
-        return known.pod if known else None
+        """Return a pod with a node."""
+        state = self._pod_states.get(uid)
+        return state.pod if state else None
 
     def is_assumed(self, uid: str) -> bool:
-        """Whether a pod has a node only because the scheduler says so."""
-        known = self._known.get(uid)
-        return known is not None and known.is_assumed
+        """Return whether a pod is assumed."""
+        state = self._pod_states.get(uid)
+        return state is not None and state.is_assumed
 
     def set_node(self, node: Node) -> None:
-        """Add a node, or its new version; ghosts that waited for it take their places."""
+        """Add a node and the pods that are on it already, or replace the node by its new version."""
         is_new = self._snapshot.position(node.name) is None
         self._columns.set_node(node)
         if is_new:
-            for pod in self._ghosts.pop(node.name, {}).values():
+            for pod in self._pods_on_missing_nodes.pop(node.name, {}).values():
                 self._columns.add_pod(pod, node.name)
 
     def remove_node(self, name: str) -> None:
-        """Remove a node; pods that are still on it become ghosts."""
+        """Remove a node if it is here; its pods stay until they are removed."""
         if self._snapshot.position(name) is None:
             return
         pods = self._columns.remove_node(name)
         if pods:
-            self._ghosts[name] = {pod.uid: pod for pod in pods}
+            self._pods_on_missing_nodes[name] = {pod.uid: pod for pod in pods}
 
     def set_pod(self, pod: Pod) -> None:
-        """Take in a pod that has a node, from the watch: new, a new version, or the confirmation of an assumed one."""
-        known = self._known.get(pod.uid)
-        if known is None:
-            self._place(pod)
-        elif not _alike(known.pod, pod):
-            self._displace(known.pod)
-            self._place(pod)
-        self._known[pod.uid] = _Known(pod, is_assumed=False)
+        """Add a pod with a node from the watch, replace it by its new version, or confirm an assumed pod."""
+        state = self._pod_states.get(pod.uid)
+        if state is None:
+            self._add_to_node(pod)
+        elif not _is_same_to_plugins(state.pod, pod):
+            self._remove_from_node(state.pod)
+            self._add_to_node(pod)
+        self._pod_states[pod.uid] = _PodState(pod, is_assumed=False)
 
     def remove_pod(self, uid: str) -> Pod | None:
-        """Drop a pod, assumed or not; return it if it had a node."""
-        known = self._known.pop(uid, None)
-        if known is None:
+        """Remove and return a pod, assumed or added; return None if it is not here."""
+        state = self._pod_states.pop(uid, None)
+        if state is None:
             return None
-        self._displace(known.pod)
-        if known.is_assumed:
+        self._remove_from_node(state.pod)
+        if state.is_assumed:
             self._volumes.revert(uid)
-        return known.pod
+        return state.pod
 
     def assume(self, pod: Pod, node_name: str, intents: Iterable[object] = ()) -> Pod:
-        """Put a pod on the node that was chosen for it, and return it as it will be; it must not have one yet.
+        """Assume a pod on a node, and assume that the volumes are changed as `intents` say; return the assumed pod.
 
-        What the intents say of volumes is taken to be so, too.
+        Raise ValueError if the pod has a node.
         """
-        if pod.uid in self._known:
-            raise ValueError(f"pod {pod.key} has a node already")
+        if pod.uid in self._pod_states:
+            raise ValueError(f"pod {pod.key} is assumed or bound already")
         assumed = replace(pod, node_name=node_name, nominated_node_name="", raw=b"")
-        self._place(assumed)
-        self._known[pod.uid] = _Known(assumed, is_assumed=True)
+        self._add_to_node(assumed)
+        self._pod_states[pod.uid] = _PodState(assumed, is_assumed=True)
         self._volumes.assume(pod.uid, intents)
         return assumed
 
     def forget(self, uid: str) -> bool:
-        """Undo an assumption; False where there is none, as when the watch has confirmed the pod meanwhile."""
+        """Remove an assumed pod; return False if the pod is not assumed: the watch has confirmed or removed it."""
         if not self.is_assumed(uid):
             return False
         self.remove_pod(uid)
         return True
 
     def set_object(self, event: ClusterEvent) -> None:
-        """Take in an object that is neither a pod nor a node."""
-        is_gone = event.action is Action.DELETE
-        thing = event.old if is_gone else event.new
+        """Add, replace or remove an object that is neither a pod nor a node."""
+        is_deleted = event.action is Action.DELETE
+        thing = event.old if is_deleted else event.new
         objects = self._columns.objects
         if event.kind == NAMESPACE:
-            if is_gone:
+            if is_deleted:
                 objects.remove_namespace(thing.name)
             else:
                 objects.set_namespace(thing.name, thing.labels)
-        elif is_gone:
-            self._volumes.remove(event.kind, _key(thing))
+        elif is_deleted:
+            self._volumes.lose(event.kind, _key(thing))
         else:
             self._volumes.observe(event.kind, _key(thing), thing)
 
-    def _place(self, pod: Pod) -> None:
+    def _add_to_node(self, pod: Pod) -> None:
         if self._snapshot.position(pod.node_name) is None:
-            self._ghosts.setdefault(pod.node_name, {})[pod.uid] = pod
+            self._pods_on_missing_nodes.setdefault(pod.node_name, {})[pod.uid] = pod
         else:
             self._columns.add_pod(pod, pod.node_name)
 
-    def _displace(self, pod: Pod) -> None:
-        ghosts = self._ghosts.get(pod.node_name)
-        if ghosts is None or ghosts.pop(pod.uid, None) is None:
+    def _remove_from_node(self, pod: Pod) -> None:
+        missing = self._pods_on_missing_nodes.get(pod.node_name)
+        if missing is None or missing.pop(pod.uid, None) is None:
             self._columns.remove_pod(pod)
-        elif not ghosts:
-            del self._ghosts[pod.node_name]
+        elif not missing:
+            del self._pods_on_missing_nodes[pod.node_name]
 
 
-def _alike(old: Pod, new: Pod) -> bool:
-    """Whether a pod's new version means the same to every plugin (as most confirmations of assumed pods do)."""
+def _is_same_to_plugins(old: Pod, new: Pod) -> bool:
+    """Return whether no plugin reads a difference; true for most confirmations of assumed pods."""
     return (
         old.shape is new.shape
         and old.node_name == new.node_name
@@ -177,7 +177,7 @@ def _alike(old: Pod, new: Pod) -> bool:
 
 
 def _key(thing: object) -> str:
-    """Return an object's `namespace/name`, or its name where its kind has no namespace."""
+    """Return an object's `namespace/name`, or its name if its kind has no namespace."""
     namespace: str = getattr(thing, "namespace", "")
     name: str = thing.name  # type: ignore[attr-defined]
     return f"{namespace}/{name}" if namespace else name
