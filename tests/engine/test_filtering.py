@@ -10,7 +10,7 @@ from moorage.cluster.what_if import NodeWhatIf
 from moorage.engine.cycle.filtering import filter_one, run_filters
 from moorage.engine.cycle.fit_error import FitError
 from moorage.engine.cycle.pre_filter import run_pre_filter
-from moorage.engine.cycle.scheduling_cycle import candidates
+from moorage.engine.cycle.scheduling_cycle import nodes_to_filter
 from moorage.framework.profile import Profile
 from moorage.model.pods.pod import Pod
 from moorage.plugins.upstream.inter_pod_affinity import InterPodAffinity
@@ -47,7 +47,7 @@ def crowded_snapshot(*nominated: tuple[Pod, str], placed: tuple[Pod, ...] = ()) 
 
 def fitting(each: Pod, snapshot: Snapshot) -> set[str]:
     found = run_pre_filter(kube_filters(), each, snapshot)
-    verdicts = run_filters(found, candidates(found, snapshot))
+    verdicts = run_filters(found, nodes_to_filter(found, snapshot))
     return {name for name, fits in zip(snapshot.names, verdicts.feasible, strict=True) if fits}
 
 

@@ -144,7 +144,7 @@ class Cache:
             else:
                 objects.set_namespace(thing.name, thing.labels)
         elif is_deleted:
-            self._volumes.lose(event.kind, _key(thing))
+            self._volumes.remove(event.kind, _key(thing))
         else:
             self._volumes.observe(event.kind, _key(thing), thing)
 

@@ -12,11 +12,11 @@ import numpy as np
 from moorage.cluster.nodes_view import NodesView
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cycle.decision import CycleError, ScoreTable
-from moorage.engine.cycle.filtering import NodeVerdicts, run_filters, status_at
+from moorage.engine.cycle.filtering import FilteredNodes, run_filters, status_at
 from moorage.engine.cycle.fit_error import FitError
 from moorage.engine.cycle.fit_error_message import NO_NODES, fit_error_message
 from moorage.engine.cycle.pre_filter import run_pre_filter
-from moorage.engine.cycle.scheduling_cycle import candidates
+from moorage.engine.cycle.scheduling_cycle import nodes_to_filter
 from moorage.engine.cycle.scoring import run_scores
 from moorage.engine.preemption.candidate_ranking import best_candidates
 from moorage.engine.preemption.post_filter import PostFilterResult, run_post_filter
@@ -38,9 +38,9 @@ class CaseDecision:
         self._pod = pod
         self._snapshot = snapshot
         self._found = run_pre_filter(profile, pod, snapshot)
-        self._verdicts: NodeVerdicts | None = None
+        self._verdicts: FilteredNodes | None = None
         if self._found.status.is_success:
-            self._verdicts = run_filters(self._found, candidates(self._found, snapshot))
+            self._verdicts = run_filters(self._found, nodes_to_filter(self._found, snapshot))
         self._refusal = FitError(snapshot, self._found, self._verdicts)
 
     def as_json(self) -> Json:

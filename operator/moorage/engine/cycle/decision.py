@@ -1,4 +1,4 @@
-"""What a scheduling cycle found out, as values: who fits, who is best, and why nobody fits."""
+"""The results of a scheduling cycle as values: the scores, the decision, and why a pod fits on no node."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -14,77 +14,80 @@ EXTENDER = "Extender"
 
 
 class CycleError(Exception):
-    """A cycle cannot go on: a plugin or an extender failed. It never leaves the engine."""
+    """The cycle ends because a plugin or an extender has failed. Never leaves the engine."""
 
 
 class PluginScores(Struct, frozen=True):
-    """What one Score plugin gave the nodes that fit, in the order of `ScoreTable.node_names`."""
+    """The scores of one Score plugin for the nodes that fit, in the order of `ScoreTable.node_names`."""
 
     plugin: str
     weight: int
     raw: IntArray | int
-    """A plain number where all nodes have the same; so it is with `normalized`."""
+    """A plain number if all nodes have the same score."""
     normalized: IntArray | int
+    """A plain number if all nodes have the same score."""
 
     @property
     def weighted(self) -> IntArray | int:
-        """The part of the total."""
+        """The normalized scores times the weight."""
         return self.normalized if self.weight == 1 else self.normalized * self.weight
 
 
 class ScoreTable(Struct, frozen=True):
-    """All scores of a cycle: what a decision is explained with."""
+    """All scores of a cycle, which explain its decision."""
 
     profile: Profile
     nodes: Snapshot
-    """The nodes that fit, as they were in the cycle: a view that is valid until something is written."""
-    found: Sequence[PluginScores]
+    """The nodes that fit: a live view, valid until the next write to the cluster."""
+    computed: Sequence[PluginScores]
+    """The scores computed in this cycle."""
     total: IntArray
+    """The sum of all weighted scores by node."""
     kept: Callable[[], Sequence[PluginScores]] = tuple
-    """The scores that were not found in the cycle, but kept from earlier ones."""
+    """Returns the scores kept from earlier cycles (`moorage.engine.cycle.kept_scores`)."""
 
     @property
     def plugins(self) -> Sequence[PluginScores]:
-        """All scores."""
-        return [*self.kept(), *self.found]
+        """The scores of all plugins."""
+        return [*self.kept(), *self.computed]
 
     @property
     def skipped(self) -> Sequence[str]:
-        """Score plugins that PreScore left out."""
+        """The names of the Score plugins whose PreScore returned Skip."""
         scored = {score.plugin for score in self.plugins}
         return [entry.plugin.name for entry in self.profile.score if entry.plugin.name not in scored]
 
     @property
     def node_names(self) -> Sequence[str]:
-        """The nodes' names, in the order of all arrays here."""
+        """The nodes' names, in the order of all arrays of the table."""
         return self.nodes.names
 
 
 class Decision(Struct, frozen=True):
-    """The node that was chosen, and out of how many."""
+    """The chosen node, and how many nodes it was chosen from."""
 
     node_name: str
     evaluated_nodes: int
-    """Nodes that were judged before the search ended."""
+    """The number of nodes that were filtered before the search ended."""
     feasible_nodes: int
     cycle: int
-    """The number of the cycle; with the scheduler's seed it makes the choice among equals repeatable."""
+    """The number of the cycle. With the scheduler's seed, it reproduces the choice between nodes with equal scores."""
     scores: ScoreTable | None = None
-    """Kept only where an explanation was asked for."""
+    """Present only if the caller asked for an explanation."""
 
 
 class Diagnosis(Struct, frozen=True):
-    """Why a pod fits nowhere."""
+    """Why a pod fits on no node (upstream: Diagnosis in pkg/scheduler/framework/types.go)."""
 
     total_nodes: int
     reasons: Mapping[str, int]
-    """How many nodes gave each reason; empty where PreFilter rejected the pod as a whole."""
+    """The number of nodes with each reason; empty if PreFilter rejected the pod for all nodes."""
     pre_filter: Status = SUCCESS
     """PreFilter's rejection, or success."""
     unschedulable_plugins: frozenset[str] = frozenset()
-    """The plugins that turned the pod away: the pod comes back when an event interests one of them."""
+    """The plugins that rejected the pod: an event that interests one of them requeues the pod."""
     pending_plugins: frozenset[str] = frozenset()
-    """Those of them that only asked the pod to wait; their events do without backoff."""
+    """The unschedulable plugins that answered Pending: their events skip the backoff."""
     node_statuses: Mapping[str, Status] = field(default_factory=dict)
-    """Every node's first rejection; filled only where an explanation was asked for."""
+    """Every node's first rejection; present only if the caller asked for an explanation."""
     post_filter_message: str = ""

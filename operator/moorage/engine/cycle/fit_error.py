@@ -1,6 +1,6 @@
-"""Why a pod does not fit: worked out from what PreFilter and Filter left behind, only when somebody needs to know.
+"""Why a pod does not fit, computed on request from the results of PreFilter, Filter and extenders.
 
-Upstream: pkg/scheduler/framework/types.go (Diagnosis, NodeToStatus).
+Upstream: pkg/scheduler/framework/types.go (FitError, Diagnosis, NodeToStatus).
 """
 
 from collections import Counter
@@ -13,90 +13,91 @@ import numpy as np
 from moorage.cluster.arrays import BoolArray, IntArray
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cycle.decision import EXTENDER, Diagnosis
-from moorage.engine.cycle.filtering import NodeVerdicts, PluginRejections, status_at
+from moorage.engine.cycle.filtering import FilteredNodes, PluginRejections, status_at
 from moorage.engine.cycle.pre_filter import PreFiltered
 from moorage.framework.status import Code, Status
 
 
 @dataclass(frozen=True)
 class FitError:
-    """The verdicts of a cycle over the whole cluster."""
+    """The results of a cycle that found no node."""
 
     snapshot: Snapshot
-    found: PreFiltered
-    verdicts: NodeVerdicts | None = None
-    """Filter's verdicts; None where PreFilter ended the cycle."""
-    nominated: NodeVerdicts | None = None
-    """The verdict on the pod's nominated node, where PreFilter left that node out."""
+    pre_filtered: PreFiltered
+    filtered: FilteredNodes | None = None
+    """The result of Filter; None if PreFilter ended the cycle."""
+    nominated: FilteredNodes | None = None
+    """The result of Filter for the pod's nominated node, if `filtered` does not include that node."""
     extenders: Mapping[str, Status] = field(default_factory=dict)
-    """What extenders say of nodes that passed every filter."""
+    """The rejections of extenders by node name, for nodes that passed all Filter plugins."""
 
     def diagnose(self, *, explain: bool = False) -> Diagnosis:
-        """Put the reasons together; with `explain`, those of every single node, too."""
+        """Return the diagnosis; with `explain`, include the status of every node."""
         return Diagnosis(
             total_nodes=self.snapshot.size,
             reasons=self._reasons(),
-            pre_filter=self.found.status,
-            unschedulable_plugins=self._plugins(),
-            pending_plugins=self._pending(),
+            pre_filter=self.pre_filtered.status,
+            unschedulable_plugins=self._unschedulable_plugins(),
+            pending_plugins=self._pending_plugins(),
             node_statuses=self.statuses() if explain else {},
         )
 
     def statuses(self) -> dict[str, Status]:
-        """Return the first rejection of every node that was rejected."""
+        """Return the first rejection of every rejected node, by node name."""
         names = self.snapshot.names
-        if self.verdicts is None:
-            return dict.fromkeys(names, self.found.status)
+        if self.filtered is None:
+            return dict.fromkeys(names, self.pre_filtered.status)
         statuses: dict[str, Status] = {}
-        if self.found.node_names is not None:
-            inside = self.found.node_names
-            statuses = dict.fromkeys((name for name in names if name not in inside), self.found.elsewhere)
-        for verdicts, rejections in self._filtered:
-            statuses.update(_statuses_of(verdicts, rejections))
+        allowed = self.pre_filtered.node_names
+        if allowed is not None:
+            statuses = dict.fromkeys((name for name in names if name not in allowed), self.pre_filtered.elsewhere)
+        for filtered, rejections in self._rejections:
+            statuses.update(_statuses_of(filtered, rejections))
         return {**statuses, **self.extenders}
 
     def potential_nodes(self) -> IntArray:
-        """Return the positions, in the cluster, of the nodes on which evictions might help."""
-        if self.verdicts is None:
-            everywhere = self.found.status.code is Code.UNSCHEDULABLE
-            return np.arange(self.snapshot.size if everywhere else 0, dtype=np.int64)
-        found = [_hopeful_of(verdicts, rejections) for verdicts, rejections in self._filtered]
+        """Return the positions, in the cluster, of the nodes on which preemption may help."""
+        if self.filtered is None:
+            is_everywhere = self.pre_filtered.status.code is Code.UNSCHEDULABLE
+            return np.arange(self.snapshot.size if is_everywhere else 0, dtype=np.int64)
+        found = [_potential_nodes_of(filtered, rejections) for filtered, rejections in self._rejections]
         named = [self.snapshot.position(name) for name, status in self.extenders.items() if _may_help(status)]
         extended = np.array([position for position in named if position is not None], np.int64)
-        return np.concatenate([*found, extended])  # no node is in two of them
+        return np.concatenate([*found, extended])  # no node is in two of these arrays
 
     @cached_property
-    def _filtered(self) -> list[tuple[NodeVerdicts, list[PluginRejections]]]:
-        judged = (verdicts for verdicts in (self.verdicts, self.nominated) if verdicts is not None)
-        return [(verdicts, verdicts.rejections()) for verdicts in judged]
+    def _rejections(self) -> list[tuple[FilteredNodes, list[PluginRejections]]]:
+        results = (filtered for filtered in (self.filtered, self.nominated) if filtered is not None)
+        return [(filtered, filtered.rejections()) for filtered in results]
 
     def _reasons(self) -> dict[str, int]:
         reasons: Counter[str] = Counter()
-        if self.verdicts is None:
+        if self.filtered is None:
             return reasons
-        for verdicts, rejections in self._filtered:
+        for filtered, rejections in self._rejections:
             for rejected in rejections:
                 for rejection in rejected.reasons:
                     reasons[rejection.reason] += int(np.count_nonzero(rejection.nodes & rejected.nodes))
-            reasons.update(reason for status in verdicts.crowded.values() for reason in status.reasons)
+            reasons.update(reason for status in filtered.with_nominated.values() for reason in status.reasons)
         reasons.update(reason for status in self.extenders.values() for reason in status.reasons)
-        outside = self.snapshot.size - sum(verdicts.nodes.size for verdicts, _ in self._filtered)
-        if outside:
-            reasons.update(dict.fromkeys(self.found.elsewhere.reasons, outside))
+        left_out = self.snapshot.size - sum(filtered.nodes.size for filtered, _ in self._rejections)
+        if left_out:
+            reasons.update(dict.fromkeys(self.pre_filtered.elsewhere.reasons, left_out))
         return {reason: count for reason, count in reasons.items() if count}
 
-    def _plugins(self) -> frozenset[str]:
-        plugins = set(self.found.rejectors)
-        for verdicts, rejections in self._filtered:
+    def _unschedulable_plugins(self) -> frozenset[str]:
+        plugins = set(self.pre_filtered.unschedulable_plugins)
+        for filtered, rejections in self._rejections:
             plugins.update(rejected.plugin for rejected in rejections)
-            plugins.update(status.plugin for status in verdicts.crowded.values())
+            plugins.update(status.plugin for status in filtered.with_nominated.values())
         if self.extenders:
             plugins.add(EXTENDER)
         return frozenset(plugins)
 
-    def _pending(self) -> frozenset[str]:
-        pending = {self.found.status.plugin} if self.found.status.code is Code.PENDING else set()
-        for _, rejections in self._filtered:
+    def _pending_plugins(self) -> frozenset[str]:
+        status = self.pre_filtered.status
+        pending = {status.plugin} if status.code is Code.PENDING else set()
+        for _, rejections in self._rejections:
             for rejected in rejections:
                 if any(rejection.code is Code.PENDING for rejection in rejected.reasons):
                     pending.add(rejected.plugin)
@@ -104,25 +105,26 @@ class FitError:
 
 
 def _may_help(status: Status) -> bool:
+    """Return whether preemption may help on a node with this status."""
     return status.code is Code.UNSCHEDULABLE
 
 
-def _statuses_of(verdicts: NodeVerdicts, rejections: list[PluginRejections]) -> dict[str, Status]:
-    names = verdicts.nodes.names
-    statuses = {names[position]: status for position, status in verdicts.crowded.items()}
+def _statuses_of(filtered: FilteredNodes, rejections: list[PluginRejections]) -> dict[str, Status]:
+    names = filtered.nodes.names
+    statuses = {names[position]: status for position, status in filtered.with_nominated.items()}
     for rejected in rejections:
         for position in np.flatnonzero(rejected.nodes).tolist():
             statuses[names[position]] = status_at(rejected.plugin, rejected.reasons, position)
     return statuses
 
 
-def _hopeful_of(verdicts: NodeVerdicts, rejections: list[PluginRejections]) -> IntArray:
-    hope: BoolArray = np.zeros(verdicts.nodes.size, np.bool_)
+def _potential_nodes_of(filtered: FilteredNodes, rejections: list[PluginRejections]) -> IntArray:
+    potential: BoolArray = np.zeros(filtered.nodes.size, np.bool_)
     for rejected in rejections:
-        hope |= rejected.nodes
+        potential |= rejected.nodes
         for rejection in rejected.reasons:
             if rejection.code is not Code.UNSCHEDULABLE:
-                hope &= ~(rejection.nodes & rejected.nodes)
-    for position, status in verdicts.crowded.items():
-        hope[position] = _may_help(status)
-    return verdicts.nodes.gather(np.arange(verdicts.nodes.total_nodes, dtype=np.int64))[hope]
+                potential &= ~(rejection.nodes & rejected.nodes)
+    for position, status in filtered.with_nominated.items():
+        potential[position] = _may_help(status)
+    return filtered.nodes.gather(np.arange(filtered.nodes.total_nodes, dtype=np.int64))[potential]

@@ -1,4 +1,4 @@
-"""The sentence that says why a pod fits nowhere. People and autoscalers read it: every character is kube-scheduler's.
+"""The FitError message. Users and autoscalers read it, so every character must be kube-scheduler's.
 
 Upstream: pkg/scheduler/framework/types.go (FitError.Error).
 """
@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from moorage.engine.cycle.decision import Diagnosis
 
 NO_NODES = "no nodes available to schedule pods"
-"""Upstream ErrNoNodesAvailable."""
+"""Upstream: ErrNoNodesAvailable."""
 
 
 def fit_error_message(diagnosis: Diagnosis) -> str:
-    """Word a diagnosis, PostFilter's findings included."""
+    """Return the message for a diagnosis, with PostFilter's message."""
     if not diagnosis.total_nodes:
         return NO_NODES
     parts = [f"0/{diagnosis.total_nodes} nodes are available:"]
@@ -25,5 +25,5 @@ def fit_error_message(diagnosis: Diagnosis) -> str:
 
 
 def histogram(reasons: Mapping[str, int]) -> str:
-    """Join reasons and how many nodes gave each, sorted as strings: `10 x` stands before `2 y`."""
+    """Join the reasons with their numbers of nodes, sorted as strings: `10 x` comes before `2 y`."""
     return ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))

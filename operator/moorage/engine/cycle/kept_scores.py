@@ -1,8 +1,7 @@
-"""Scores that depend on each node and its pods alone, kept from one pod of a shape to the next.
+"""Scores that depend only on each node and its pods, kept for the next pod of the same shape.
 
-Between two decisions few nodes change: as a rule the one that the last pod went to. They are scored again together, as
-soon as one of them is among the nodes that are asked about: where cycles look at a part of the cluster in turn, that is
-once a round.
+Between two decisions few nodes change, usually only the node of the last pod. The changed nodes are scored again in one
+call, and only when a view contains one of them: if cycles sample the cluster in turn, that is once in each round.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,43 +19,44 @@ from moorage.framework.profile import WeightedScore
 from moorage.model.pods.pod import Pod
 
 FEW_NODES = 200
-"""Up to here, to score all nodes of a view costs no more than to find out which ones of the cluster changed."""
+"""Up to this size of a view, scoring all its nodes costs no more than finding the nodes of the cluster that changed."""
 WORTHWHILE = 8
-"""Where more than one node in this many changed, all are scored anew: gathering them costs more than it saves."""
+"""If more than one node in this many has changed, all nodes are scored: gathering the changed ones costs more."""
 
 
-class Scores(Struct, frozen=True, eq=False):
-    """What plugins give a view's nodes, and the weighted sum of it. The arrays are never written again."""
+class ViewScores(Struct, frozen=True, eq=False):
+    """The scores of the nodes of a view. The arrays must not be written."""
 
     by_plugin: Callable[[], Sequence[PluginScores]]
-    """In the order of the plugins; put together only where somebody wants to know."""
+    """Returns the scores in the order of the plugins; computed only on request."""
     total: IntArray
+    """The sum of all weighted scores by node."""
 
 
 class KeptScores:
-    """The scores of plugins with `has_local_score`, for one shape and as long as no node itself is another."""
+    """The scores of the plugins with `has_local_score` for one shape; valid until any node object changes."""
 
     def __init__(self, entries: Sequence[WeightedScore]) -> None:
-        """Keep nothing yet."""
+        """Start without scores."""
         self._entries = entries
         self._raws: tuple[IntArray, ...] = ()
         self._total: IntArray | None = None
         self._generation = 0
-        """Of pods: that of what is kept."""
+        """The generation of pods that the kept scores belong to."""
 
-    def of(self, pod: Pod, nodes: Snapshot) -> Scores:
-        """Score a view's nodes for a pod of the shape; CycleError where a plugin leaves its range."""
+    def of(self, pod: Pod, nodes: Snapshot) -> ViewScores:
+        """Return the scores of a view's nodes for a pod of the shape; raise CycleError for a score out of range."""
         if nodes.size <= FEW_NODES:
             raws = self._score(pod, nodes)
-            return Scores(lambda: self._named(raws), self._sum(raws))
+            return ViewScores(lambda: self._named(raws), self._sum(raws))
         total = self._total
         if total is None or nodes.last_pod_generation > self._generation:
-            total = self._total = self._brought_up_to_date(total, pod, nodes.cluster)
+            total = self._total = self._update(total, pod, nodes.cluster)
             self._generation = nodes.generations.pods
         kept = self._raws
-        return Scores(lambda: self._named([nodes.gather(raw) for raw in kept]), nodes.gather(total))
+        return ViewScores(lambda: self._named([nodes.gather(raw) for raw in kept]), nodes.gather(total))
 
-    def _brought_up_to_date(self, total: IntArray | None, pod: Pod, cluster: Snapshot) -> IntArray:
+    def _update(self, total: IntArray | None, pod: Pod, cluster: Snapshot) -> IntArray:
         (changed,) = (cluster.pod_generations > self._generation).nonzero()
         if total is None or changed.size * WORTHWHILE > cluster.size:
             self._raws = self._score(pod, cluster)
@@ -85,8 +85,8 @@ class KeptScores:
 
 
 def check_range(plugin: ScorePlugin[Any], scores: IntArray) -> None:
-    """Raise CycleError where a normalised score is none of 0..MAX_NODE_SCORE."""
-    if np.maximum.reduce(scores.view(np.uint64)) > MAX_NODE_SCORE:  # read as unsigned, a negative score is a huge one
+    """Raise CycleError if a normalized score is not in 0..MAX_NODE_SCORE."""
+    if np.maximum.reduce(scores.view(np.uint64)) > MAX_NODE_SCORE:  # a negative score, read as unsigned, is huge
         wrong = int(scores[(scores < 0) | (scores > MAX_NODE_SCORE)][0])
         raise CycleError(
             f'applying score defaultWeights on Score plugins: plugin "{plugin.name}" returns an invalid score {wrong}, '

@@ -1,7 +1,7 @@
-"""The part of a profile that concerns pods of one shape: worked out once a shape, followed for each of its pods.
+"""The plugins of a profile that run for pods of one shape, selected once for each shape.
 
-Most plugins have nothing to say about most pods. To hear that again from each of them, for every pod of a template,
-would take longer than the rest of its decision.
+Most plugins return Skip for most pods. Asking all of them again for every pod of a template would take longer than the
+rest of the pod's cycle.
 """
 
 from typing import Any
@@ -15,18 +15,19 @@ from moorage.model.pods.pod import PodShape
 
 
 class Plan(Struct, frozen=True, eq=False):
-    """The plugins that are asked about a pod, in the profile's order; all others would answer SKIP."""
+    """The plugins to run for a pod, in the profile's order; all others would return Skip."""
 
     pre_filter: tuple[PreFilterPlugin[Any], ...] = ()
     filter: tuple[FilterPlugin[Any], ...] = ()
     pre_score: tuple[ScorePlugin[Any], ...] = ()
     score: tuple[WeightedScore, ...] = ()
+    """Score plugins without those of `local_score`."""
     local_score: tuple[WeightedScore, ...] = ()
-    """Score plugins that are not among those, because their scores are kept; nor is their PreScore run."""
+    """Score plugins whose scores are kept between cycles; their PreScore does not run."""
     unprepared: tuple[FilterPlugin[Any], ...] = ()
-    """Those of `filter` that fail, because the profile has disabled their PreFilter."""
+    """The plugins of `filter` that fail because the profile has disabled their PreFilter."""
     score_fault: str = ""
-    """What Score fails with, because the profile has disabled a plugin's PreScore; empty where it works."""
+    """The error of Score if the profile has disabled a PreScore that its Score needs; empty for none."""
 
 
 NOTHING = Plan()
@@ -38,21 +39,21 @@ def plan_for(profile: Profile, shape: PodShape, snapshot: Snapshot) -> Plan:
 
 
 def _make(profile: Profile, shape: PodShape) -> Plan:
-    silent = {plugin for plugin in profile.pre_filter if plugin.skips_filter(shape)}
-    unmoved = {plugin for plugin in profile.pre_score if plugin.skips_score(shape)}
-    moved = [entry for entry in profile.score if entry.plugin not in unmoved]
-    local = {entry.plugin for entry in moved if entry.plugin.has_local_score}
+    no_filter = {plugin for plugin in profile.pre_filter if plugin.skips_filter(shape)}
+    no_score = {plugin for plugin in profile.pre_score if plugin.skips_score(shape)}
+    scoring = [entry for entry in profile.score if entry.plugin not in no_score]
+    local = {entry.plugin for entry in scoring if entry.plugin.has_local_score}
     faults = [
         f'running Score plugins: plugin "{entry.plugin.name}" failed with: {entry.plugin.without_pre_score}'
         for entry in profile.score
         if entry.plugin.without_pre_score and not _is_prepared(entry.plugin, profile)
     ]
     return Plan(
-        pre_filter=tuple(plugin for plugin in profile.pre_filter if plugin not in silent),
-        filter=tuple(plugin for plugin in profile.filter if plugin not in silent),
-        pre_score=tuple(plugin for plugin in profile.pre_score if plugin not in unmoved | local),
-        score=tuple(entry for entry in moved if entry.plugin not in local),
-        local_score=tuple(entry for entry in moved if entry.plugin in local),
+        pre_filter=tuple(plugin for plugin in profile.pre_filter if plugin not in no_filter),
+        filter=tuple(plugin for plugin in profile.filter if plugin not in no_filter),
+        pre_score=tuple(plugin for plugin in profile.pre_score if plugin not in no_score | local),
+        score=tuple(entry for entry in scoring if entry.plugin not in local),
+        local_score=tuple(entry for entry in scoring if entry.plugin in local),
         unprepared=tuple(
             plugin for plugin in profile.filter if plugin.without_pre_filter and plugin not in profile.pre_filter
         ),
@@ -61,6 +62,6 @@ def _make(profile: Profile, shape: PodShape) -> Plan:
 
 
 def _is_prepared(plugin: ScorePlugin[Any], profile: Profile) -> bool:
-    """Whether what a plugin's Score builds on runs: its PreScore or, if it has none, its PreFilter."""
+    """Return whether the profile enables the plugin's PreScore or, if it has none, its PreFilter."""
     has_pre_score = type(plugin).pre_score is not ScorePlugin.pre_score
     return plugin in (profile.pre_score if has_pre_score else profile.pre_filter)

@@ -1,4 +1,4 @@
-"""PreFilter: every plugin looks at the pod and the whole cluster once, and may reject the pod or narrow the nodes.
+"""PreFilter: each plugin reads the pod and the whole cluster once; it may reject the pod or restrict the nodes.
 
 Upstream: pkg/scheduler/framework/runtime/framework.go (RunPreFilterPlugins).
 """
@@ -15,84 +15,84 @@ from moorage.framework.status import SUCCESS, Code, Status, error, unresolvable
 from moorage.model.pods.pod import Pod
 
 States = dict[Plugin, object]
-"""What PreFilter plugins found out, for the later points of the cycle."""
+"""The states of PreFilter plugins, for the later extension points of the cycle."""
 
 
 class PreFiltered(Struct):
-    """What PreFilter makes of a pod, and what Filter goes on with."""
+    """The result of all PreFilter plugins."""
 
     pod: Pod
     status: Status = SUCCESS
-    """Success, or why the cycle ends here."""
+    """Success, or why the cycle ends."""
     states: States = field(default_factory=dict)
     extensions: tuple[PreFilterPlugin[Any], ...] = ()
-    """The plugins that keep a state, which pods that are added or removed in thought change."""
+    """The plugins with a state; they update it for pods that preemption adds to a node or removes from it."""
     filters: tuple[FilterPlugin[Any], ...] = ()
-    """The Filter plugins that are left."""
+    """The Filter plugins to run: those whose PreFilter did not return Skip."""
     node_names: frozenset[str] | None = None
-    """The only nodes worth a look; None: all."""
+    """The only nodes to filter; None for all nodes."""
     narrowed_by: tuple[str, ...] = ()
-    """The plugins that said so, sorted."""
+    """The names of the plugins that restricted the nodes, sorted."""
     plan: Plan = NOTHING
     unreached: tuple[PreFilterPlugin[Any], ...] = ()
-    """The plugins that were not asked because an earlier one ended it."""
+    """The plugins that did not run because an earlier one ended PreFilter."""
 
     @property
     def elsewhere(self) -> Status:
-        """The status of the nodes that were left out."""
+        """The status of the nodes that are not in `node_names`."""
         return unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(self.narrowed_by)}]")
 
     @property
-    def rejectors(self) -> frozenset[str]:
-        """The plugins that turned the pod away, or narrowed the nodes to those that others turn down."""
+    def unschedulable_plugins(self) -> frozenset[str]:
+        """The plugins that rejected the pod or restricted its nodes."""
         if self.status.plugin and self.status.code is not Code.UNSCHEDULABLE:
             return frozenset({self.status.plugin})
         return frozenset({*self.narrowed_by, self.status.plugin} - {""})
 
 
 def run_pre_filter(profile: Profile, pod: Pod, snapshot: Snapshot) -> PreFiltered:
-    """Ask all PreFilter plugins; UNSCHEDULABLE_AND_UNRESOLVABLE and errors end it at once."""
+    """Run the PreFilter plugins; UNSCHEDULABLE_AND_UNRESOLVABLE and errors end PreFilter at once."""
     plan = plan_for(profile, pod.shape, snapshot)
-    found = PreFiltered(pod, plan=plan)
+    result = PreFiltered(pod, plan=plan)
     skipped: set[Plugin] = set()
     for plugin in plan.pre_filter:
-        result = plugin.pre_filter(pod, snapshot)
-        code = result.status.code
+        answer = plugin.pre_filter(pod, snapshot)
+        code = answer.status.code
         if code is Code.SKIP:
             skipped.add(plugin)
             continue
-        found.states[plugin] = result.state
-        found.extensions += (plugin,)
+        result.states[plugin] = answer.state
+        result.extensions += (plugin,)
         if code is Code.SUCCESS:
-            if result.node_names is not None and not _narrow(found, plugin.name, result.node_names):
-                found.unreached = _behind(plugin, profile)
+            if answer.node_names is not None and not _narrow(result, plugin.name, answer.node_names):
+                result.unreached = _plugins_after(plugin, profile)
                 break
             continue
-        found.status = _attributed(plugin, result.status)
+        result.status = _with_plugin_name(plugin, answer.status)
         if code is not Code.UNSCHEDULABLE:
-            found.unreached = _behind(plugin, profile)
+            result.unreached = _plugins_after(plugin, profile)
             break
-    found.filters = tuple(plugin for plugin in plan.filter if plugin not in skipped)
-    return found
+    result.filters = tuple(plugin for plugin in plan.filter if plugin not in skipped)
+    return result
 
 
-def _behind(plugin: PreFilterPlugin[Any], profile: Profile) -> tuple[PreFilterPlugin[Any], ...]:
+def _plugins_after(plugin: PreFilterPlugin[Any], profile: Profile) -> tuple[PreFilterPlugin[Any], ...]:
     return profile.pre_filter[profile.pre_filter.index(plugin) + 1 :]
 
 
-def _narrow(found: PreFiltered, plugin: str, names: frozenset[str]) -> bool:
-    """Keep only these nodes, too; False when none is left."""
-    found.node_names = names if found.node_names is None else found.node_names & names
-    found.narrowed_by = tuple(sorted({*found.narrowed_by, plugin}))
-    if found.node_names:
+def _narrow(result: PreFiltered, plugin: str, names: frozenset[str]) -> bool:
+    """Restrict the nodes to these names too; reject the pod and return False if no node is left."""
+    result.node_names = names if result.node_names is None else result.node_names & names
+    result.narrowed_by = tuple(sorted({*result.narrowed_by, plugin}))
+    if result.node_names:
         return True
-    plugins = found.narrowed_by
+    plugins = result.narrowed_by
     together = f"plugin(s) [{' '.join(plugins)}] simultaneously" if len(plugins) > 1 else f"plugin {plugins[0]}"
-    found.status = unresolvable(f"node(s) didn't satisfy {together}")
+    result.status = unresolvable(f"node(s) didn't satisfy {together}")
     return False
 
 
-def _attributed(plugin: Plugin, status: Status) -> Status:
+def _with_plugin_name(plugin: Plugin, status: Status) -> Status:
     if status.code.rejects:
         return Status(status.code, status.reasons, plugin.name)
     failure = error(f'running PreFilter plugin "{plugin.name}": {status.message}')

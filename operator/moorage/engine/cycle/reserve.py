@@ -1,4 +1,4 @@
-"""Reserve: the plugins return what must be written before the pod is bound.
+"""Reserve: the plugins decide what PreBind writes before the pod is bound.
 
 Upstream: pkg/scheduler/framework/runtime/framework.go (RunReservePluginsReserve).
 """
@@ -12,11 +12,11 @@ from moorage.framework.profile import Profile
 
 
 def run_reserve(profile: Profile, result: ScheduleResult, snapshot: Snapshot) -> tuple[object, ...]:
-    """Return the intents of all Reserve plugins for the chosen node; skips plugins whose PreFilter answered Skip."""
-    found = result.found
-    plugins = [plugin for plugin in profile.reserve if plugin in found.states or plugin not in profile.pre_filter]
+    """Return the intents of all Reserve plugins for the chosen node; skip plugins whose PreFilter returned Skip."""
+    pod, states = result.pre_filtered.pod, result.pre_filtered.states
+    plugins = [plugin for plugin in profile.reserve if plugin in states or plugin not in profile.pre_filter]
     if not plugins:
         return ()
     position = snapshot.position(result.decision.node_name)
     node = NodesView(snapshot, np.array([position], np.int64))
-    return tuple(intent for plugin in plugins for intent in plugin.reserve(found.states.get(plugin), found.pod, node))
+    return tuple(intent for plugin in plugins for intent in plugin.reserve(states.get(plugin), pod, node))

@@ -1,4 +1,4 @@
-"""How many nodes are looked at: on large clusters a cycle ends as soon as enough nodes fit.
+"""How many nodes a cycle filters: in a large cluster, it ends the search as soon as enough nodes fit.
 
 Upstream: pkg/scheduler/schedule_one.go (numFeasibleNodesToFind, findNodesThatPassFilters).
 """
@@ -9,23 +9,23 @@ from msgspec import Struct
 from moorage.cluster.arrays import BoolArray, IntArray
 
 MIN_FEASIBLE_NODES = 100
-"""Below this many nodes, and until this many fit, all are looked at."""
+"""The search does not end before this many nodes fit; a smaller cluster is searched completely."""
 MIN_PERCENTAGE = 5
 BASE_PERCENTAGE = 50
 NODES_PER_PERCENT = 125
-"""Without a percentage of its own a profile starts at BASE_PERCENTAGE, and one less for every so many nodes."""
+"""A profile without a percentage starts at BASE_PERCENTAGE and loses one percent for this many nodes."""
 ALL = 100
 
 
 class Sample(Struct, frozen=True):
-    """The nodes that were found to fit, and how many were looked at to find them."""
+    """The nodes that fit, by position, and the number of nodes that the search went through."""
 
     positions: IntArray
     evaluated: int
 
 
 def nodes_to_find(nodes: int, percentage: int) -> int:
-    """Return how many nodes have to fit before the search ends; `percentage` 0 adapts to the cluster's size."""
+    """Return how many nodes must fit before the search ends; `percentage` 0 depends on the cluster's size."""
     if nodes < MIN_FEASIBLE_NODES or percentage >= ALL:
         return nodes
     percentage = percentage or max(MIN_PERCENTAGE, BASE_PERCENTAGE - nodes // NODES_PER_PERCENT)
@@ -33,12 +33,12 @@ def nodes_to_find(nodes: int, percentage: int) -> int:
 
 
 def sample(feasible: BoolArray, order: IntArray, start: int, wanted: int) -> Sample:
-    """Return the first nodes that fit, going round `order` from `start` on."""
+    """Return the first `wanted` nodes that fit, in the circular order `order` from index `start`."""
     size = len(order)
     if wanted >= size:
         return Sample(np.flatnonzero(feasible), size)
     start %= size
-    ahead = order[start : start + 2 * wanted]  # as a rule far enough: most nodes fit
+    ahead = order[start : start + 2 * wanted]  # usually enough, because most nodes fit
     (hits,) = feasible[ahead].nonzero()
     if len(hits) < wanted:
         ahead = np.concatenate((order[start:], order[:start]))

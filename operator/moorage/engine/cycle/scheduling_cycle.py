@@ -1,6 +1,6 @@
-"""One scheduling cycle: from a pod and a snapshot to a node, or to the reasons why there is none.
+"""One scheduling cycle: from a pod and a snapshot to a node, or to a FitError.
 
-Nothing is remembered here and nothing is changed. Upstream: pkg/scheduler/schedule_one.go (schedulePod).
+The cycle keeps no state and changes none. Upstream: pkg/scheduler/schedule_one.go (schedulePod).
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from moorage.cluster.arrays import IntArray
 from moorage.cluster.nodes_view import NodesView
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cycle.decision import CycleError, Decision
-from moorage.engine.cycle.filtering import NodeVerdicts, run_filters
+from moorage.engine.cycle.filtering import FilteredNodes, run_filters
 from moorage.engine.cycle.fit_error import FitError
 from moorage.engine.cycle.pre_filter import PreFiltered, run_pre_filter
 from moorage.engine.cycle.sampling import Sample, nodes_to_find, sample
@@ -22,7 +22,7 @@ from moorage.model.pods.pod import Pod
 
 
 class CycleInput(Struct, frozen=True, kw_only=True):
-    """What a cycle is given."""
+    """The input of a cycle."""
 
     profile: Profile
     pod: Pod
@@ -31,120 +31,119 @@ class CycleInput(Struct, frozen=True, kw_only=True):
     cycle: int
     """The number of the cycle."""
     start: int = 0
-    """Where in the order of nodes the search begins."""
+    """The index, in the order of nodes, at which the search starts (upstream: nextStartNodeIndex)."""
     asks_extenders: bool = False
-    """Whether extenders have a say about this pod."""
+    """Whether extenders filter or score nodes for this pod."""
     answer: ExtendersAnswered | None = None
-    """What they said, once they were asked."""
+    """The extenders' answer; None before they are asked."""
     explain: bool = False
-    """Whether scores are kept."""
+    """Whether the decision includes the scores."""
 
 
 class ScheduleResult(Struct, frozen=True):
     """The pod fits."""
 
     decision: Decision
-    found: PreFiltered
-    """What PreFilter found, for Reserve."""
+    pre_filtered: PreFiltered
+    """The result of PreFilter, for Reserve."""
     evaluated: int
-    """How many nodes the search went past, where it went through the nodes; 0 where it did not."""
+    """The number of nodes that the search went through; 0 if the pod fits on its nominated node."""
 
 
 class AskExtenders(Struct, frozen=True):
-    """These nodes pass every filter; extenders have to be asked."""
+    """These nodes passed all Filter plugins; the caller must ask the extenders about them."""
 
     node_names: tuple[str, ...]
 
 
-Result = ScheduleResult | FitError | AskExtenders
+CycleResult = ScheduleResult | FitError | AskExtenders
 
 
-def run_cycle(attempt: CycleInput) -> Result:
-    """Decide; CycleError where a plugin or an extender fails. A cluster without nodes refuses unasked."""
-    if not attempt.snapshot.size:
-        return FitError(attempt.snapshot, PreFiltered(attempt.pod))
-    found = run_pre_filter(attempt.profile, attempt.pod, attempt.snapshot)
-    if not found.status.is_success:
-        if not found.status.code.rejects:
-            raise CycleError(found.status.message)
-        return FitError(attempt.snapshot, found)
-    nominated = _judge_nominated_node(attempt, found)
+def run_cycle(cycle: CycleInput) -> CycleResult:
+    """Find a node for the pod; raise CycleError if a plugin or an extender fails. Without nodes, no plugin runs."""
+    if not cycle.snapshot.size:
+        return FitError(cycle.snapshot, PreFiltered(cycle.pod))
+    pre_filtered = run_pre_filter(cycle.profile, cycle.pod, cycle.snapshot)
+    if not pre_filtered.status.is_success:
+        if not pre_filtered.status.code.rejects:
+            raise CycleError(pre_filtered.status.message)
+        return FitError(cycle.snapshot, pre_filtered)
+    nominated = _filter_nominated_node(cycle, pre_filtered)
     if nominated is not None and nominated.feasible.any():
-        return _conclude(attempt, found, nominated, Sample(np.zeros(1, np.int64), 0))
-    verdicts = run_filters(found, candidates(found, attempt.snapshot))
-    if found.plan.unprepared and (fault := verdicts.fault()):
+        return _choose(cycle, pre_filtered, nominated, Sample(np.zeros(1, np.int64), 0))
+    filtered = run_filters(pre_filtered, nodes_to_filter(pre_filtered, cycle.snapshot))
+    if pre_filtered.plan.unprepared and (fault := filtered.fault()):
         raise CycleError(fault)
-    fitting = _sample(attempt, verdicts)
+    fitting = _sample(cycle, filtered)
     if not len(fitting.positions):
-        outside = nominated is not None and verdicts.nodes.position(nominated.nodes.names[0]) is None
-        return FitError(attempt.snapshot, found, verdicts, nominated if outside else None)
-    return _conclude(attempt, found, verdicts, fitting)
+        is_extra = nominated is not None and filtered.nodes.position(nominated.nodes.names[0]) is None
+        return FitError(cycle.snapshot, pre_filtered, filtered, nominated if is_extra else None)
+    return _choose(cycle, pre_filtered, filtered, fitting)
 
 
-def candidates(found: PreFiltered, snapshot: Snapshot) -> Snapshot:
-    """Return the nodes that PreFilter left."""
-    if found.node_names is None:
+def nodes_to_filter(pre_filtered: PreFiltered, snapshot: Snapshot) -> Snapshot:
+    """Return the nodes that PreFilter allows."""
+    if pre_filtered.node_names is None:
         return snapshot
-    positions = (snapshot.position(name) for name in sorted(found.node_names))
+    positions = (snapshot.position(name) for name in sorted(pre_filtered.node_names))
     return NodesView(snapshot, np.array([position for position in positions if position is not None], np.int64))
 
 
-def _judge_nominated_node(attempt: CycleInput, found: PreFiltered) -> NodeVerdicts | None:
-    """Try the node that the pod is nominated to before all others: room has been made for it there.
+def _filter_nominated_node(cycle: CycleInput, pre_filtered: PreFiltered) -> FilteredNodes | None:
+    """Filter the pod's nominated node before all others, because preemption has made room there.
 
-    Where extenders have a say, they are asked once, about all nodes, and the nominated one is preferred afterwards.
+    Does nothing if extenders filter or score: they are asked once, about all nodes, and `_choose` prefers the node.
     """
-    name = attempt.pod.nominated_node_name
-    position = attempt.snapshot.position(name) if name and not attempt.asks_extenders else None
+    name = cycle.pod.nominated_node_name
+    position = cycle.snapshot.position(name) if name and not cycle.asks_extenders else None
     if position is None:
         return None
-    return run_filters(found, NodesView(attempt.snapshot, np.array([position], np.int64)))
+    return run_filters(pre_filtered, NodesView(cycle.snapshot, np.array([position], np.int64)))
 
 
-def _sample(attempt: CycleInput, verdicts: NodeVerdicts) -> Sample:
-    """Return enough of the nodes that fit: all of them, unless the profile samples."""
-    nodes = verdicts.nodes
-    if attempt.profile.score or attempt.asks_extenders:
-        wanted = nodes_to_find(nodes.size, attempt.profile.settings.percentage_of_nodes_to_score)
+def _sample(cycle: CycleInput, filtered: FilteredNodes) -> Sample:
+    """Return enough of the nodes that fit; one is enough if neither plugins nor extenders score."""
+    nodes = filtered.nodes
+    if cycle.profile.score or cycle.asks_extenders:
+        wanted = nodes_to_find(nodes.size, cycle.profile.settings.percentage_of_nodes_to_score)
     else:
         wanted = 1
-    order = nodes.order if nodes is attempt.snapshot else np.arange(nodes.size, dtype=np.int64)
-    return sample(verdicts.feasible, order, attempt.start, wanted)
+    order = nodes.order if nodes is cycle.snapshot else np.arange(nodes.size, dtype=np.int64)
+    return sample(filtered.feasible, order, cycle.start, wanted)
 
 
-def _conclude(attempt: CycleInput, found: PreFiltered, verdicts: NodeVerdicts, fitting: Sample) -> Result:
-    """Choose among nodes that pass every filter."""
-    positions, nodes = fitting.positions, verdicts.nodes
-    if attempt.asks_extenders:
-        if attempt.answer is None:
+def _choose(cycle: CycleInput, pre_filtered: PreFiltered, filtered: FilteredNodes, fitting: Sample) -> CycleResult:
+    """Choose one of the nodes that passed all Filter plugins, and that extenders keep."""
+    positions, nodes = fitting.positions, filtered.nodes
+    if cycle.asks_extenders:
+        if cycle.answer is None:
             return AskExtenders(tuple(nodes.names[position] for position in positions.tolist()))
-        kept = [position for position in positions.tolist() if nodes.names[position] in attempt.answer.node_names]
+        kept = [position for position in positions.tolist() if nodes.names[position] in cycle.answer.node_names]
         if not kept:
-            return FitError(attempt.snapshot, found, verdicts, extenders=_extender_statuses(attempt, verdicts))
-        nominated = nodes.position(attempt.pod.nominated_node_name)
+            statuses = _extender_statuses(cycle.answer, filtered)
+            return FitError(cycle.snapshot, pre_filtered, filtered, extenders=statuses)
+        nominated = nodes.position(cycle.pod.nominated_node_name)
         positions = np.array([nominated] if nominated in kept else kept, np.int64)
     evaluated = fitting.evaluated
-    decision = _decide(attempt, nodes, positions, evaluated or 1)
-    return ScheduleResult(decision, found, evaluated)
+    decision = _decide(cycle, nodes, positions, evaluated or 1)
+    return ScheduleResult(decision, pre_filtered, evaluated)
 
 
-def _decide(attempt: CycleInput, nodes: Snapshot, positions: IntArray, evaluated: int) -> Decision:
-    """Score the nodes and take one of the best; one alone is taken unseen."""
-    if len(positions) == 1 or (not attempt.profile.score and attempt.answer is None):
-        return Decision(nodes.names[int(positions[0])], evaluated, len(positions), attempt.cycle)
+def _decide(cycle: CycleInput, nodes: Snapshot, positions: IntArray, evaluated: int) -> Decision:
+    """Score the nodes and choose one of the best; a single node is chosen without scores."""
+    if len(positions) == 1 or (not cycle.profile.score and cycle.answer is None):
+        return Decision(nodes.names[int(positions[0])], evaluated, len(positions), cycle.cycle)
     fitting = NodesView(nodes, positions) if len(positions) < nodes.size else nodes
-    table = run_scores(attempt.profile, attempt.pod, fitting)
-    total = add_extender_scores(table, attempt.answer.scores) if attempt.answer else table.total
-    best = select_host(total, attempt.seed, attempt.cycle)
+    table = run_scores(cycle.profile, cycle.pod, fitting)
+    total = add_extender_scores(table, cycle.answer.scores) if cycle.answer else table.total
+    best = select_host(total, cycle.seed, cycle.cycle)
     host = nodes.names[best if fitting is nodes else int(positions[best])]
-    return Decision(host, evaluated, len(positions), attempt.cycle, table if attempt.explain else None)
+    return Decision(host, evaluated, len(positions), cycle.cycle, table if cycle.explain else None)
 
 
-def _extender_statuses(attempt: CycleInput, verdicts: NodeVerdicts) -> dict[str, Status]:
-    """Return what extenders say of the nodes that they did not keep."""
-    answer = attempt.answer
-    assert answer is not None, "only an answer can turn a node down"
-    names = (verdicts.nodes.names[position] for position in np.flatnonzero(verdicts.feasible).tolist())
+def _extender_statuses(answer: ExtendersAnswered, filtered: FilteredNodes) -> dict[str, Status]:
+    """Return the statuses of the feasible nodes, none of which the extenders keep."""
+    names = (filtered.nodes.names[position] for position in np.flatnonzero(filtered.feasible).tolist())
     statuses: dict[str, Status] = {}
     for name in names:
         if name in answer.unresolvable:

@@ -1,4 +1,4 @@
-"""Score: plugins rank the nodes that fit, weights add the ranks up, and chance decides between equals.
+"""Score: plugins rank the nodes that fit, and weights combine the ranks; a seed decides between equal nodes.
 
 Upstream: pkg/scheduler/framework/runtime/framework.go (RunPreScorePlugins, RunScorePlugins),
 pkg/scheduler/schedule_one.go (prioritizeNodes, selectHost).
@@ -23,7 +23,7 @@ from moorage.model.pods.pod import Pod
 
 
 def run_scores(profile: Profile, pod: Pod, nodes: Snapshot) -> ScoreTable:
-    """Score every node of the view; CycleError where a plugin fails or leaves its range."""
+    """Score all nodes of a view; raise CycleError if a plugin fails or a score is out of range."""
     if not profile.score:
         return ScoreTable(profile, nodes, (), np.ones(nodes.size, np.int64))
     plan = plan_for(profile, pod.shape, nodes.cluster)
@@ -47,17 +47,40 @@ def run_scores(profile: Profile, pod: Pod, nodes: Snapshot) -> ScoreTable:
         if isinstance(score.normalized, int):
             level += score.normalized * entry.weight
         else:
-            total = total + score.weighted  # not in place: what is kept is not to be written
+            total = total + score.weighted  # not in place: the kept total must not change
         scores.append(score)
     return ScoreTable(profile, nodes, scores, total + level if level else total, kept.by_plugin if kept else tuple)
 
 
-def _kept_scores(plan: Plan, pod: Pod, cluster: Snapshot) -> KeptScores:
-    generation = (cluster.generations.nodes, cluster.generations.images)
-    return cluster.memo((plan, "kept"), pod.shape, generation, lambda: KeptScores(plan.local_score))
+def add_extender_scores(table: ScoreTable, scores: Mapping[str, int]) -> IntArray:
+    """Return the totals plus the extenders' scores by node name."""
+    return table.total + np.array([scores.get(name, 0) for name in table.node_names], np.int64)
+
+
+def select_host(total: IntArray, seed: int, cycle: int) -> int:
+    """Return the position of one of the best nodes, each with equal probability; equal arguments give equal results."""
+    (best,) = (total == np.maximum.reduce(total)).nonzero()
+    return int(best[draw(seed, cycle) % len(best)]) if len(best) > 1 else int(best[0])
+
+
+_MASK = 2**64 - 1
+_GOLDEN = 0x9E3779B97F4A7C15
+"""SplitMix64's increment: 2^64 divided by the golden ratio."""
+
+
+def draw(seed: int, cycle: int) -> int:
+    """Return a pseudo-random number below 2^64: number `cycle` of the SplitMix64 sequence of `seed`.
+
+    The core has no random generator, because two numbers in a log must be enough to reproduce a decision.
+    """
+    mixed = (seed + (cycle + 1) * _GOLDEN) & _MASK
+    mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK
+    return mixed ^ (mixed >> 31)
 
 
 def _run_pre_score(plan: Plan, pod: Pod, nodes: Snapshot) -> tuple[States, set[ScorePlugin[Any]]]:
+    """Return the states of the PreScore plugins, and the plugins that returned Skip."""
     states: States = {}
     skipped: set[ScorePlugin[Any]] = set()
     for plugin in plan.pre_score:
@@ -71,10 +94,15 @@ def _run_pre_score(plan: Plan, pod: Pod, nodes: Snapshot) -> tuple[States, set[S
     return states, skipped
 
 
-def _static_scores(plan: Plan, pod: Pod, cluster: Snapshot) -> Mapping[ScorePlugin[Any], PluginScores | IntArray]:
-    """Return the scores that follow from the shape and the nodes themselves: raw ones, for all nodes of the cluster.
+def _kept_scores(plan: Plan, pod: Pod, cluster: Snapshot) -> KeptScores:
+    generation = (cluster.generations.nodes, cluster.generations.images)
+    return cluster.memo((plan, "kept"), pod.shape, generation, lambda: KeptScores(plan.local_score))
 
-    Where these are all the same, so are the normalised ones, on every view: then all is said.
+
+def _static_scores(plan: Plan, pod: Pod, cluster: Snapshot) -> Mapping[ScorePlugin[Any], PluginScores | IntArray]:
+    """Return the raw scores of the plugins with `has_static_score`, for all nodes of the cluster.
+
+    If all raw scores of a plugin are equal, so are the normalized ones on every view: then return both as numbers.
     """
 
     def compute() -> dict[ScorePlugin[Any], PluginScores | IntArray]:
@@ -90,6 +118,7 @@ def _static_scores(plan: Plan, pod: Pod, cluster: Snapshot) -> Mapping[ScorePlug
 
 
 def _level(entry: WeightedScore, pod: Pod, cluster: Snapshot, raw: IntArray) -> PluginScores:
+    """Return equal raw scores and their normalized scores as numbers, computed from one node."""
     one = NodesView(cluster, np.zeros(1, np.int64))
     score = _normalized(entry, None, pod, one, raw[:1])
     return PluginScores(entry.plugin.name, entry.weight, int(raw[0]), int(np.max(score.normalized)))
@@ -99,30 +128,3 @@ def _normalized(entry: WeightedScore, state: object, pod: Pod, nodes: Snapshot, 
     normalized = entry.plugin.normalize(state, pod, nodes, raw)
     check_range(entry.plugin, normalized)
     return PluginScores(entry.plugin.name, entry.weight, raw, normalized)
-
-
-def add_extender_scores(table: ScoreTable, scores: Mapping[str, int]) -> IntArray:
-    """Return the totals with what extenders add."""
-    return table.total + np.array([scores.get(name, 0) for name in table.node_names], np.int64)
-
-
-def select_host(total: IntArray, seed: int, cycle: int) -> int:
-    """Return the position of one of the best nodes, each as likely as the other; the same for the same arguments."""
-    (best,) = (total == np.maximum.reduce(total)).nonzero()
-    return int(best[draw(seed, cycle) % len(best)]) if len(best) > 1 else int(best[0])
-
-
-_MASK = 2**64 - 1
-_GOLDEN = 0x9E3779B97F4A7C15
-"""SplitMix64's increment: 2^64 divided by the golden ratio."""
-
-
-def draw(seed: int, cycle: int) -> int:
-    """Return a number below 2^64 that looks random: SplitMix64 at place `cycle` of the sequence that starts at `seed`.
-
-    The core has no random generator: a decision has to be repeatable from two numbers in a log.
-    """
-    mixed = (seed + (cycle + 1) * _GOLDEN) & _MASK
-    mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-    mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK
-    return mixed ^ (mixed >> 31)

@@ -66,19 +66,19 @@ def run_post_filter(profile: Profile, fit_error: FitError, chance: int) -> PostF
 
 def _has_run(plugin: PreFilterPlugin[Any], profile: Profile, fit_error: FitError) -> bool:
     """Return whether the plugin's PreFilter has run: it is enabled, and no earlier PreFilter has ended the cycle."""
-    return plugin in profile.pre_filter and plugin not in fit_error.found.unreached
+    return plugin in profile.pre_filter and plugin not in fit_error.pre_filtered.unreached
 
 
 def _run_one(plugin: PostFilterPlugin, profile: Profile, fit_error: FitError, chance: int) -> PostFilterResult:
     if isinstance(plugin, PreemptionPlugin):
         return preempt(plugin, fit_error, chance, strict=profile.settings.strict_preemption)
-    status = plugin.post_filter(fit_error.found.states.get(plugin), fit_error.found.pod)
+    status = plugin.post_filter(fit_error.pre_filtered.states.get(plugin), fit_error.pre_filtered.pod)
     return PostFilterResult(status.code, status.message)
 
 
 def preempt(plugin: PreemptionPlugin, fit_error: FitError, chance: int, *, strict: bool = False) -> PostFilterResult:
     """Find the pods to evict; if `strict`, only pods that no budget protects."""
-    pod, snapshot = fit_error.found.pod, fit_error.snapshot
+    pod, snapshot = fit_error.pre_filtered.pod, fit_error.snapshot
     potential = fit_error.potential_nodes()
     nominated = snapshot.position(pod.nominated_node_name)
     is_hopeless = nominated is not None and nominated not in potential
@@ -86,7 +86,7 @@ def preempt(plugin: PreemptionPlugin, fit_error: FitError, chance: int, *, stric
     if reason:
         return PostFilterResult(Code.UNSCHEDULABLE, f"preemption: {reason}")
     start = chance % len(potential) if len(potential) else 0
-    search = Search(fit_error.found, budgets_of(snapshot), strict)
+    search = Search(fit_error.pre_filtered, budgets_of(snapshot), strict)
     result = dry_run(search, snapshot, np.roll(potential, -start), plugin.candidate_count(len(potential)))
     if result.candidates:
         return replace(_select_candidate(result.candidates, snapshot, chance, strict=strict), search=result)

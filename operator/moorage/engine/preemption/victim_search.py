@@ -69,7 +69,7 @@ class DryRun:
 class Search:
     """The input of the search that is the same for all nodes."""
 
-    found: PreFiltered
+    pre_filtered: PreFiltered
     budgets: Sequence[PodDisruptionBudget]
     strict: bool = False
     """Whether a node is no candidate if a budget would be violated there."""
@@ -94,7 +94,7 @@ def ineligibility(pod: Pod, snapshot: Snapshot, *, is_nominated_node_hopeless: b
 
 def dry_run(search: Search, snapshot: Snapshot, positions: IntArray, wanted: int) -> DryRun:
     """Try nodes in the given order until there are `wanted` candidates, one of them without a violated budget."""
-    has_lower = (snapshot.pod_count > 0) & (snapshot.lowest_priority < search.found.pod.priority)
+    has_lower = (snapshot.pod_count > 0) & (snapshot.lowest_priority < search.pre_filtered.pod.priority)
     has_victims = has_lower[positions]
     result = DryRun(without_victims=positions[~has_victims])
     violating: list[Candidate] = []
@@ -113,12 +113,12 @@ def dry_run(search: Search, snapshot: Snapshot, positions: IntArray, wanted: int
 
 def select_victims(search: Search, node: NodeWhatIf) -> Candidate | Status:
     """Return the candidate for a node that has pods of lower priority, or why preemption does not help there."""
-    found = search.found
-    lower = [other for other in node.pods_on(0) if other.priority < found.pod.priority]
-    states = found.states
+    pre_filtered = search.pre_filtered
+    lower = [other for other in node.pods_on(0) if other.priority < pre_filtered.pod.priority]
+    states = pre_filtered.states
     for other in lower:
-        states = remove_pod(found, states, other, node)
-    status = filter_one(found, states, node)
+        states = remove_pod(pre_filtered, states, other, node)
+    status = filter_one(pre_filtered, states, node)
     if not status.is_success:
         return status
     violating, others = split_by_budgets(sorted(lower, key=importance), search.budgets)
@@ -139,10 +139,10 @@ def _reprieve(search: Search, node: NodeWhatIf, states: States, pods: Sequence[P
     """Put pods back one by one as long as the pod still fits; return the states, and the pods that cannot stay."""
     evicted: list[Pod] = []
     for other in pods:
-        with_other = add_pod(search.found, states, other, node)
-        if fits(search.found, with_other, node):
+        with_other = add_pod(search.pre_filtered, states, other, node)
+        if fits(search.pre_filtered, with_other, node):
             states = with_other
         else:
-            states = remove_pod(search.found, with_other, other, node)
+            states = remove_pod(search.pre_filtered, with_other, other, node)
             evicted.append(other)
     return states, evicted
