@@ -127,7 +127,7 @@ class SandboxServer:
         await runner.cleanup()
 
     async def resume(self) -> None:
-        """Listen, after a pause on the same port."""
+        """Listen. After a pause, use the same port as before."""
         if self._runner is not None:
             return
         handlers = HandlerChain(self.registry, self.faults, self.token, self._record)

@@ -20,8 +20,8 @@ REASON_INDENT = 2
 Manifest = dict[str, Any]
 
 
-class Steps:
-    """The progress: one line a step, with a spinner on a terminal."""
+class ProgressSteps:
+    """The progress: one line for each step, with a spinner on a terminal."""
 
     def __init__(self) -> None:
         """Write to stderr, so that stdout holds only the result."""
@@ -67,7 +67,7 @@ def show_next_steps(kubeconfig: Path) -> None:
 
 
 def _placements(pods: Sequence[Manifest], nodes: dict[str, Manifest]) -> Table:
-    table = Table(title="Where the pods went", title_justify="left", header_style="bold", expand=False)
+    table = Table(title="Where the pods run", title_justify="left", header_style="bold", expand=False)
     for heading in ("policy", "pods", "zones", "instance types", "lifecycle"):
         table.add_column(heading, justify="right" if heading == "pods" else "left", overflow="fold")
     for policy in sorted({pod["spec"]["schedulerName"] for pod in pods}):

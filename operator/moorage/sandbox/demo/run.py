@@ -31,7 +31,7 @@ _Result = TypeVar("_Result")
 
 def run_demo(*, keep: bool) -> int:
     """Run the demo, print what happened, and return the exit code. With `keep` the cluster runs until a signal."""
-    steps = demo_report.Steps()
+    steps = demo_report.ProgressSteps()
     try:
         return asyncio.run(_run(steps, keep=keep))
     except DemoError as error:
@@ -39,13 +39,15 @@ def run_demo(*, keep: bool) -> int:
         return 1
 
 
-async def _run(steps: demo_report.Steps, *, keep: bool) -> int:
+async def _run(steps: demo_report.ProgressSteps, *, keep: bool) -> int:
     with sigterm_as_interrupt(), tempfile.TemporaryDirectory(prefix="moorage-demo-") as folder:
         async with contextlib.AsyncExitStack() as stack:
             return await _run_in(stack, Path(folder), steps, keep=keep)
 
 
-async def _run_in(stack: contextlib.AsyncExitStack, folder: Path, steps: demo_report.Steps, *, keep: bool) -> int:
+async def _run_in(
+    stack: contextlib.AsyncExitStack, folder: Path, steps: demo_report.ProgressSteps, *, keep: bool
+) -> int:
     with steps.step("API server with simulated nodes", "up"):
         groups = load_node_groups(DEFAULT_NODES)
         server = await stack.enter_async_context(SandboxServer(node_groups=groups, crds=[crd()]))

@@ -47,6 +47,37 @@ def aggregated(resources: ServedResources, *, core: bool) -> Object:
     return {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items}
 
 
+def core_versions() -> Object:
+    """Return the unaggregated body of /api."""
+    return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
+
+
+def group_list(resources: ServedResources) -> Object:
+    """Return the unaggregated body of /apis."""
+    groups = [_group(name, list(versions)) for name, versions in _by_group(resources).items() if name]
+    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
+
+
+def group(resources: ServedResources, name: str) -> Object | None:
+    """Return the body of /apis/GROUP, None for an unknown group."""
+    versions = _by_group(resources).get(name)
+    return None if not versions else {"kind": "APIGroup", "apiVersion": "v1", **_group(name, list(versions))}
+
+
+def resource_list(resources: ServedResources, group_name: str, version_: str) -> Object | None:
+    """Return the body of /api/v1 or /apis/GROUP/VERSION, None for an unknown version."""
+    found = _by_group(resources).get(group_name, {}).get(version_)
+    if not found:
+        return None
+    listed: list[Object] = []
+    for resource in found:
+        listed.append(_listed(resource))
+        listed.extend(_listed_subresource(resource, name) for name in resource.all_subresources)
+    return {
+        "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": found[0].api_version, "resources": listed,
+    }  # fmt: skip
+
+
 def _by_group(resources: ServedResources) -> Mapping[str, Mapping[str, list[ResourceType]]]:
     groups: dict[str, dict[str, list[ResourceType]]] = defaultdict(lambda: defaultdict(list))
     for resource in resources:
@@ -58,7 +89,7 @@ def _aggregated(resource: ResourceType) -> Object:
     found: Object = {
         "resource": resource.plural, "responseKind": _kind(resource.group, resource.version, resource.kind),
         "scope": "Namespaced" if resource.namespaced else "Cluster", "singularResource": _singular(resource),
-        "verbs": list(resource.verbs), **_nicknames(resource),
+        "verbs": list(resource.verbs), **_optional_fields(resource),
     }  # fmt: skip
     subresources = [
         {
@@ -84,27 +115,10 @@ def _singular(resource: ResourceType) -> str:
     return resource.singular or resource.kind.lower()
 
 
-def _nicknames(resource: ResourceType) -> Object:
+def _optional_fields(resource: ResourceType) -> Object:
     """Return the short names and categories, without empty lists."""
     names = {"shortNames": list(resource.short_names), "categories": list(resource.categories)}
     return {name: values for name, values in names.items() if values}
-
-
-def core_versions() -> Object:
-    """Return the unaggregated body of /api."""
-    return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
-
-
-def group_list(resources: ServedResources) -> Object:
-    """Return the unaggregated body of /apis."""
-    groups = [_group(name, list(versions)) for name, versions in _by_group(resources).items() if name]
-    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
-
-
-def group(resources: ServedResources, name: str) -> Object | None:
-    """Return the body of /apis/GROUP, None for an unknown group."""
-    versions = _by_group(resources).get(name)
-    return None if not versions else {"kind": "APIGroup", "apiVersion": "v1", **_group(name, list(versions))}
 
 
 def _group(name: str, versions: list[str]) -> Object:
@@ -112,24 +126,10 @@ def _group(name: str, versions: list[str]) -> Object:
     return {"name": name, "versions": found, "preferredVersion": found[0]}
 
 
-def resource_list(resources: ServedResources, group_name: str, version_: str) -> Object | None:
-    """Return the body of /api/v1 or /apis/GROUP/VERSION, None for an unknown version."""
-    found = _by_group(resources).get(group_name, {}).get(version_)
-    if not found:
-        return None
-    listed: list[Object] = []
-    for resource in found:
-        listed.append(_listed(resource))
-        listed.extend(_listed_subresource(resource, name) for name in resource.all_subresources)
-    return {
-        "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": found[0].api_version, "resources": listed,
-    }  # fmt: skip
-
-
 def _listed(resource: ResourceType) -> Object:
     return {
         "name": resource.plural, "singularName": _singular(resource), "namespaced": resource.namespaced,
-        "kind": resource.kind, "verbs": list(resource.verbs), **_nicknames(resource),
+        "kind": resource.kind, "verbs": list(resource.verbs), **_optional_fields(resource),
     }  # fmt: skip
 
 

@@ -65,29 +65,6 @@ def pod(obj: Object, now: datetime) -> list[Any]:
     ]  # fmt: skip
 
 
-def _pod_reason(obj: Object) -> str:
-    status = obj.get("status") or {}
-    phase = str(status.get("phase") or "")
-    if metadata(obj).get("deletionTimestamp") and phase not in {"Succeeded", "Failed"}:
-        return "Unknown" if status.get("reason") == "NodeLost" else "Terminating"
-    if (find_condition(obj, "PodScheduled") or {}).get("reason") == "SchedulingGated":
-        return "SchedulingGated"
-    for container in status.get("containerStatuses") or ():
-        state = container.get("state") or {}
-        reason = dig(state, "waiting", "reason") or dig(state, "terminated", "reason")
-        if reason:
-            return str(reason)
-    return str(status.get("reason") or phase)
-
-
-def _readiness_gates(obj: Object) -> str:
-    gates = obj["spec"].get("readinessGates") or []
-    if not gates:
-        return _NONE
-    conditions = (find_condition(obj, gate.get("conditionType") or "") or {} for gate in gates)
-    return f"{sum(condition.get('status') == 'True' for condition in conditions)}/{len(gates)}"
-
-
 def node(obj: Object, now: datetime) -> list[Any]:
     """Return readiness, roles, age, version, addresses and system."""
     info = dig(obj, "status", "nodeInfo") or {}
@@ -191,6 +168,29 @@ def storage_class(obj: Object, now: datetime) -> list[Any]:
         name, obj.get("provisioner") or "", obj.get("reclaimPolicy") or "Delete", obj.get("volumeBindingMode") or "",
         bool(obj.get("allowVolumeExpansion")), _age(obj, now),
     ]  # fmt: skip
+
+
+def _pod_reason(obj: Object) -> str:
+    status = obj.get("status") or {}
+    phase = str(status.get("phase") or "")
+    if metadata(obj).get("deletionTimestamp") and phase not in {"Succeeded", "Failed"}:
+        return "Unknown" if status.get("reason") == "NodeLost" else "Terminating"
+    if (find_condition(obj, "PodScheduled") or {}).get("reason") == "SchedulingGated":
+        return "SchedulingGated"
+    for container in status.get("containerStatuses") or ():
+        state = container.get("state") or {}
+        reason = dig(state, "waiting", "reason") or dig(state, "terminated", "reason")
+        if reason:
+            return str(reason)
+    return str(status.get("reason") or phase)
+
+
+def _readiness_gates(obj: Object) -> str:
+    gates = obj["spec"].get("readinessGates") or []
+    if not gates:
+        return _NONE
+    conditions = (find_condition(obj, gate.get("conditionType") or "") or {} for gate in gates)
+    return f"{sum(condition.get('status') == 'True' for condition in conditions)}/{len(gates)}"
 
 
 def _modes(modes: Iterable[str]) -> str:

@@ -30,6 +30,21 @@ def all_containers(pod: Object) -> list[Object]:
     return [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
 
 
+def admit_pod(pod: Object, priority_classes: Iterable[Object]) -> None:
+    """Set the priority and the default tolerations of a new pod, in place.
+
+    As the admission plugins Priority and DefaultTolerationSeconds do. Raises a 403 for an unknown priority class.
+    """
+    _admit_priority(pod, list(priority_classes))
+    tolerations = list(pod["spec"].get("tolerations") or ())
+    for key in (NOT_READY, UNREACHABLE):
+        if not any(_tolerates_eviction(toleration, key) for toleration in tolerations):
+            tolerations.append(
+                {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _EVICTION_SECONDS}
+            )
+    pod["spec"]["tolerations"] = tolerations
+
+
 def _default_container(container: Object, *, host_network: bool) -> None:
     for name, value in _CONTAINER_DEFAULTS.items():
         container.setdefault(name, value)
@@ -44,21 +59,6 @@ def _default_container(container: Object, *, host_network: bool) -> None:
     resources = container.setdefault("resources", {})
     if isinstance(resources.get("limits"), dict):
         resources["requests"] = resources["limits"] | (resources.get("requests") or {})
-
-
-def admit_pod(pod: Object, priority_classes: Iterable[Object]) -> None:
-    """Set the priority and the default tolerations of a new pod, in place.
-
-    As the admission plugins Priority and DefaultTolerationSeconds do. Raises a 403 for an unknown priority class.
-    """
-    _admit_priority(pod, list(priority_classes))
-    tolerations = list(pod["spec"].get("tolerations") or ())
-    for key in (NOT_READY, UNREACHABLE):
-        if not any(_tolerates_eviction(toleration, key) for toleration in tolerations):
-            tolerations.append(
-                {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _EVICTION_SECONDS}
-            )
-    pod["spec"]["tolerations"] = tolerations
 
 
 def _tolerates_eviction(toleration: Object, key: str) -> bool:

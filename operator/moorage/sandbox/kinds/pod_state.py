@@ -45,10 +45,6 @@ def qos_class(pod: Object) -> str:
     return "Guaranteed" if guaranteed else "Burstable"
 
 
-def _amount(quantity: Any) -> int:
-    return 0 if quantity is None else nano_value(quantity)
-
-
 def with_condition(status: Object, condition: Object) -> Object:
     """Return the status with `condition` appended. It replaces an older condition of its type."""
     others = [item for item in status.get("conditions") or () if item.get("type") != condition["type"]]
@@ -63,3 +59,7 @@ def is_ready(pod: Object) -> bool:
 def is_terminal(pod: Object) -> bool:
     """Return whether the pod has ended: Succeeded or Failed."""
     return dig(pod, "status", "phase") in {"Succeeded", "Failed"}
+
+
+def _amount(quantity: Any) -> int:
+    return 0 if quantity is None else nano_value(quantity)

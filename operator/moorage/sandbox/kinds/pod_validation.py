@@ -44,6 +44,30 @@ def pod_errors(pod: Object) -> Iterator[FieldError]:
         yield FieldError("spec.nodeName", "FieldValueForbidden", detail=detail)
 
 
+def pod_update_errors(new: Object, old: Object) -> Iterator[FieldError]:
+    """Yield an error for each change that a pod's spec does not allow."""
+    before, after = _immutable_part(old["spec"]), _immutable_part(new["spec"])
+    if old["spec"].get("schedulingGates"):
+        for spec in (before, after):
+            spec.pop("nodeSelector", None)
+            spec.pop("affinity", None)
+    if before != after:
+        yield FieldError("spec", "FieldValueForbidden", detail=_UPDATE_RULE)
+    gates = {gate.get("name") for gate in old["spec"].get("schedulingGates") or ()}
+    for index, gate in enumerate(new["spec"].get("schedulingGates") or ()):
+        if gate.get("name") not in gates:
+            path = f"spec.schedulingGates[{index}].name"
+            detail = f"only deletion is allowed, but found new scheduling gate '{gate.get('name')}'"
+            yield FieldError(path, "FieldValueForbidden", detail=detail)
+    kept = new["spec"].get("tolerations") or []
+    if any(toleration not in kept for toleration in old["spec"].get("tolerations") or ()):
+        yield FieldError(
+            "spec.tolerations",
+            "FieldValueForbidden",
+            detail="existing toleration can not be modified except its tolerationSeconds",
+        )
+
+
 def _toleration_errors(toleration: Object, path: str) -> Iterator[FieldError]:
     if toleration.get("operator") == "Exists" and toleration.get("value"):
         yield FieldError(path, "FieldValueInvalid", "Exists", "value must be empty when `operator` is 'Exists'")
@@ -88,30 +112,6 @@ def _request_errors(resource: str, quantity: Any, limits: Object, path: str) -> 
     elif nano_value(quantity) > nano_value(limit):
         detail = f"must be less than or equal to {resource} limit of {limit}"
         yield FieldError(f"{path}.requests", "FieldValueInvalid", str(quantity), detail)
-
-
-def pod_update_errors(new: Object, old: Object) -> Iterator[FieldError]:
-    """Yield an error for each change that a pod's spec does not allow."""
-    before, after = _immutable_part(old["spec"]), _immutable_part(new["spec"])
-    if old["spec"].get("schedulingGates"):
-        for spec in (before, after):
-            spec.pop("nodeSelector", None)
-            spec.pop("affinity", None)
-    if before != after:
-        yield FieldError("spec", "FieldValueForbidden", detail=_UPDATE_RULE)
-    gates = {gate.get("name") for gate in old["spec"].get("schedulingGates") or ()}
-    for index, gate in enumerate(new["spec"].get("schedulingGates") or ()):
-        if gate.get("name") not in gates:
-            path = f"spec.schedulingGates[{index}].name"
-            detail = f"only deletion is allowed, but found new scheduling gate '{gate.get('name')}'"
-            yield FieldError(path, "FieldValueForbidden", detail=detail)
-    kept = new["spec"].get("tolerations") or []
-    if any(toleration not in kept for toleration in old["spec"].get("tolerations") or ()):
-        yield FieldError(
-            "spec.tolerations",
-            "FieldValueForbidden",
-            detail="existing toleration can not be modified except its tolerationSeconds",
-        )
 
 
 def _immutable_part(spec: Object) -> Object:

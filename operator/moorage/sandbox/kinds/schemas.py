@@ -131,18 +131,6 @@ class Schemas:
         }  # the data has no types here; the server refuses arrays of schemas, which are not structural
         return found
 
-    @cached_property
-    def _names(self) -> dict[tuple[str, str, str], str]:
-        return {
-            (gvk["group"], gvk["version"], gvk["kind"]): name
-            for name, node in self.definitions.items()
-            for gvk in node.get("x-kubernetes-group-version-kind", ())
-        }
-
-    @cached_property
-    def _built(self) -> dict[str, Schema]:
-        return {}
-
     def name_of(self, group: str, version: str, kind: str) -> str | None:
         """Return the name of a kind's definition, or None."""
         return self._names.get((group, version, kind))
@@ -162,6 +150,18 @@ class Schemas:
         properties |= {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
         properties["metadata"] = {"$ref": f"#/$defs/{_META}ObjectMeta"}
         return Schema(dict(node) | {"properties": properties}, self.definitions)
+
+    @cached_property
+    def _names(self) -> dict[tuple[str, str, str], str]:
+        return {
+            (gvk["group"], gvk["version"], gvk["kind"]): name
+            for name, node in self.definitions.items()
+            for gvk in node.get("x-kubernetes-group-version-kind", ())
+        }
+
+    @cached_property
+    def _built(self) -> dict[str, Schema]:
+        return {}
 
 
 def _resolve(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -5,6 +5,9 @@ from typing import Any, TypeAlias
 from moorage.sandbox.kinds.schemas import Schema
 from moorage.sandbox.objects import Object, copy
 
+_Path: TypeAlias = "tuple[_Path, str] | None"
+"""A path as a linked list, innermost step last. It becomes text only for an unknown field."""
+
 
 def apply_defaults(value: Any, schema: Schema) -> None:
     """Set the schema's defaults of absent fields at every level, in place."""
@@ -13,6 +16,11 @@ def apply_defaults(value: Any, schema: Schema) -> None:
     elif isinstance(value, list) and schema.items is not None:
         for item in value:
             apply_defaults(item, schema.items)
+
+
+def prune(value: Any, schema: Schema, unknown: list[str]) -> Any:
+    """Return the value without the fields that the schema does not name. Appends their paths to `unknown`."""
+    return _prune(value, schema, unknown, None)
 
 
 def _default_fields(value: Object, schema: Schema) -> None:
@@ -29,15 +37,6 @@ def _default_fields(value: Object, schema: Schema) -> None:
         child = schema.field(name)
         if child is not None and isinstance(item, dict | list):
             apply_defaults(item, child)
-
-
-_Path: TypeAlias = "tuple[_Path, str] | None"
-"""A path as a linked list, innermost step last. It becomes text only for an unknown field."""
-
-
-def prune(value: Any, schema: Schema, unknown: list[str]) -> Any:
-    """Return the value without the fields that the schema does not name. Appends their paths to `unknown`."""
-    return _prune(value, schema, unknown, None)
 
 
 def _prune(value: Any, schema: Schema, unknown: list[str], path: _Path) -> Any:

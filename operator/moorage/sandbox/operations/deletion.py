@@ -53,6 +53,17 @@ def check_preconditions(target: Target, record: Record, options: DeleteOptions) 
         raise _failed_precondition(target, why)
 
 
+def finish_pod_deletion(registry: ObjectRegistry, target: Target) -> None:
+    """Delete a pod whose containers have stopped, as the kubelet does. Ignores an absent pod."""
+    record = registry.store.get(target.resource.collection, target.key)
+    if record is None:
+        return
+    if record.obj["metadata"].get("finalizers"):
+        _set_deletion_timestamp(registry, target, record, 0)
+    else:
+        _remove(registry, target, record, DeleteOptions())
+
+
 def _failed_precondition(target: Target, why: str) -> StatusError:
     """Return a 409 with the kind and without the group. Everywhere else, upstream names the plural."""
     return conflict(target.resource.kind, "", target.name, why)
@@ -103,14 +114,3 @@ def _orphan_dependents(registry: ObjectRegistry, owner: Record) -> None:
             if len(kept) != len(references):
                 meta = {**record.obj["metadata"], "ownerReferences": kept}
                 registry.store.update(resource.collection, record.obj | {"metadata": meta}, record)
-
-
-def finish_pod_deletion(registry: ObjectRegistry, target: Target) -> None:
-    """Delete a pod whose containers have stopped, as the kubelet does. Ignores an absent pod."""
-    record = registry.store.get(target.resource.collection, target.key)
-    if record is None:
-        return
-    if record.obj["metadata"].get("finalizers"):
-        _set_deletion_timestamp(registry, target, record, 0)
-    else:
-        _remove(registry, target, record, DeleteOptions())

@@ -40,23 +40,6 @@ def owned_fields(obj: Object, schema: Schema | None, *, status: bool | None) -> 
     return frozenset(paths)
 
 
-def _fields(path: Path, value: Any, schema: Schema | None) -> Iterator[Path]:
-    if isinstance(value, dict) and value and not (schema is not None and schema.is_atomic_map):
-        for name, item in value.items():
-            child_path = (*path, f"f:{name}")
-            if schema is None or name not in schema.properties:
-                yield child_path
-            yield from _fields(child_path, item, None if schema is None else schema.field(name))
-    elif isinstance(value, list) and schema is not None and schema.list_type != "atomic":
-        for item in value:
-            child_path = (*path, item_key(item, schema))
-            yield child_path
-            if schema.list_type == "map":
-                yield from _fields(child_path, item, schema.items)
-    else:
-        yield path
-
-
 def item_key(item: Any, schema: Schema) -> str:
     """Return the path element of an item of a set, or of a list of type map. Absent keys get their defaults."""
     if schema.list_type == "set" or not isinstance(item, dict):
@@ -109,10 +92,6 @@ def to_fields_v1(paths: Iterable[Path]) -> Object:
     return root
 
 
-def _parents(paths: frozenset[Path]) -> set[Path]:
-    return {path[:length] for path in paths for length in range(1, len(path))}
-
-
 def from_fields_v1(node: Object, prefix: Path = ()) -> Iterator[Path]:
     """Yield the paths of a FieldsV1 tree."""
     if not node and prefix:
@@ -122,6 +101,27 @@ def from_fields_v1(node: Object, prefix: Path = ()) -> Iterator[Path]:
             yield prefix
         else:
             yield from from_fields_v1(child, (*prefix, _canonical(element)))
+
+
+def _fields(path: Path, value: Any, schema: Schema | None) -> Iterator[Path]:
+    if isinstance(value, dict) and value and not (schema is not None and schema.is_atomic_map):
+        for name, item in value.items():
+            child_path = (*path, f"f:{name}")
+            if schema is None or name not in schema.properties:
+                yield child_path
+            yield from _fields(child_path, item, None if schema is None else schema.field(name))
+    elif isinstance(value, list) and schema is not None and schema.list_type != "atomic":
+        for item in value:
+            child_path = (*path, item_key(item, schema))
+            yield child_path
+            if schema.list_type == "map":
+                yield from _fields(child_path, item, schema.items)
+    else:
+        yield path
+
+
+def _parents(paths: frozenset[Path]) -> set[Path]:
+    return {path[:length] for path in paths for length in range(1, len(path))}
 
 
 def _canonical(element: str) -> str:

@@ -37,12 +37,6 @@ def owners_of(obj: Object) -> Owners:
     return {_manager(entry): frozenset(from_fields_v1(entry.get("fieldsV1") or {})) for entry in entries}
 
 
-def _manager(entry: Mapping[str, str]) -> FieldManager:
-    return FieldManager(
-        entry.get("manager", ""), entry.get("operation", ""), entry.get("subresource", ""), entry.get("apiVersion", "")
-    )
-
-
 def record_update(new: Object, old: Object | None, schema: Schema | None, writer: FieldWriter) -> None:
     """Make the writer of an update the only owner of the fields that it changed, in place.
 
@@ -85,3 +79,9 @@ def write_owners(obj: Object, owners: Owners, old: Object | None, writer: FieldW
         obj["metadata"]["managedFields"] = entries
     else:
         obj["metadata"].pop("managedFields", None)
+
+
+def _manager(entry: Mapping[str, str]) -> FieldManager:
+    return FieldManager(
+        entry.get("manager", ""), entry.get("operation", ""), entry.get("subresource", ""), entry.get("apiVersion", "")
+    )

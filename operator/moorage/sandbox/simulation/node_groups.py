@@ -142,12 +142,6 @@ class NodeGroup(_Model):
         return max(value(self.memory) // _MIB - reserved, 0)
 
 
-def _address(name: str) -> str:
-    """Return an address outside the pods' network that depends only on the name."""
-    number = zlib.crc32(name.encode()) & _NODE_NETWORK_MASK
-    return str(ipaddress.ip_address("10.0.0.0") + number)
-
-
 class _NodeGroupsFile(_Model):
     node_groups: tuple[NodeGroup, ...]
 
@@ -161,6 +155,17 @@ def load_node_groups(path_or_text: str | Path | None = None) -> list[NodeGroup]:
         return _parse(path_or_text, "the node groups")
     path = DEFAULT_NODES if path_or_text is None else Path(path_or_text)
     return _parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def ready_conditions(now: str) -> list[Object]:
+    """Return the conditions that the kubelet of a healthy node reports at the time `now` (metav1.Time)."""
+    times = {"lastHeartbeatTime": now, "lastTransitionTime": now}
+    pressures = [
+        {"type": f"{kind}Pressure", "status": "False", "reason": f"KubeletHasSufficient{kind}", **times}
+        for kind in ("Memory", "Disk", "PID")
+    ]
+    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "simulated", **times}
+    return [*pressures, ready]
 
 
 def _parse(text: str, source: str) -> list[NodeGroup]:
@@ -178,12 +183,7 @@ def _parse(text: str, source: str) -> list[NodeGroup]:
         raise NodeGroupsError(f"{source}:{faults}\n{expected}") from error
 
 
-def ready_conditions(now: str) -> list[Object]:
-    """Return the conditions that the kubelet of a healthy node reports at the time `now` (metav1.Time)."""
-    times = {"lastHeartbeatTime": now, "lastTransitionTime": now}
-    pressures = [
-        {"type": f"{kind}Pressure", "status": "False", "reason": f"KubeletHasSufficient{kind}", **times}
-        for kind in ("Memory", "Disk", "PID")
-    ]
-    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "simulated", **times}
-    return [*pressures, ready]
+def _address(name: str) -> str:
+    """Return an address outside the pods' network that depends only on the name."""
+    number = zlib.crc32(name.encode()) & _NODE_NETWORK_MASK
+    return str(ipaddress.ip_address("10.0.0.0") + number)
