@@ -76,7 +76,7 @@ class Plugin(BaseModel):  # noqa: PLW1641 - the hash is set where pydantic canno
         return type(self).__name__
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
-        """Return whether an event of one of the `interests` may make `pod`, which this plugin rejected, schedulable."""
+        """Return whether `event`, of a kind in `interests`, may make the rejected `pod` schedulable."""
         del pod, event
         return True
 
@@ -114,7 +114,7 @@ class PreFilterPlugin(Plugin, ABC, Generic[S]):
     """A plugin that reads the pod and the whole cluster once, before Filter."""
 
     def skips_filter(self, shape: PodShape) -> bool:
-        """Return whether `pre_filter` returns SKIP for all pods of the shape in any cluster; it does not run then."""
+        """Return whether `pre_filter` returns SKIP for all pods of the shape; the engine then does not call it."""
         del shape
         return False
 
@@ -219,7 +219,7 @@ class ScorePlugin(Plugin, ABC, Generic[S]):
     whose pods changed. Such a plugin has no `normalize` and no state, and its PreScore only skips (`skips_score`)."""
 
     def skips_score(self, shape: PodShape) -> bool:
-        """Return whether `pre_score` returns SKIP for all pods of the shape on any nodes; it does not run then."""
+        """Return whether `pre_score` returns SKIP for all pods of the shape; the engine then does not call it."""
         del shape
         return False
 

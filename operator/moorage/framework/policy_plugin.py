@@ -1,7 +1,7 @@
 """PolicyPlugin: the base of plugins that a SchedulingPolicy configures through fields of its own.
 
-Such a plugin declares here how the policy's spec configures it. The policy compiler and the paths in its errors follow
-from these declarations, so a new field of a section is written in the section's model and in the plugin, nowhere else.
+The plugin declares which part of the policy's spec configures it. The policy compiler, and the field paths in its
+errors, follow these declarations. So a new field needs changes only in the section's model and in the plugin.
 """
 
 from __future__ import annotations

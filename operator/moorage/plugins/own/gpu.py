@@ -31,8 +31,7 @@ REASON = "node(s) had GPUs that the pod does not ask for"
 SCORE_AVOIDED = 1 * TABLE_UNIT
 """The score of GPU nodes for a pod that requests no GPU, with `podsWithoutGpu: Avoid`."""
 SCORE_NEUTRAL = 5 * TABLE_UNIT
-"""The score of other nodes for such a pod, and the lowest score of a node with enough free GPUs for a pod that requests
-some."""
+"""The score of other nodes for such a pod, and the lowest score of nodes with enough free GPUs for other pods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ class Gpu(PolicyPlugin, FilterPlugin[None], ScorePlugin[None], GpuSection):
 
     @classmethod
     def is_filter_required(cls, spec: SchedulingPolicySpec) -> bool:
-        """Return whether pods without GPU requests are kept off GPU nodes."""
+        """Return whether the policy forbids pods without GPU requests on GPU nodes."""
         return spec.gpu is not None and spec.gpu.pods_without_gpu == "Forbid"
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
@@ -68,7 +67,7 @@ class Gpu(PolicyPlugin, FilterPlugin[None], ScorePlugin[None], GpuSection):
         return FilterResult(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
 
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Score nodes by GPU model and use for pods that request a GPU, and by having GPUs for others."""
+        """Score nodes by GPU model and GPU use if the pod requests a GPU, else by whether they have GPUs."""
         del state
         gpu_nodes = self._gpu_nodes(pod, nodes)
         request = self._request(pod)

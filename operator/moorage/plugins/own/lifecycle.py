@@ -94,15 +94,15 @@ class Lifecycle(PolicyPlugin, NodeEvaluationPlugin, LifecycleSection):
         classes = np.full(cluster.size, unknown, dtype=np.int64)
         for source in self._sources:
             column = cluster.label(source.key)
-            meanings = [CLASSES.index(_meaning(source, value)) for value in column.values]
+            indices = [CLASSES.index(_lifecycle_of(source, value)) for value in column.values]
             # The last entry is for nodes without the label, whose id is ABSENT (-1).
-            found = np.array([*meanings, unknown], dtype=np.int64)[column.ids]
+            found = np.array([*indices, unknown], dtype=np.int64)[column.ids]
             classes = np.where(classes == unknown, found, classes)
         return classes
 
     def _class_of(self, labels: Mapping[str, str]) -> str:
         """Return the class of a node with these labels."""
-        found = (_meaning(source, labels.get(source.key, "")) for source in self._sources)
+        found = (_lifecycle_of(source, labels.get(source.key, "")) for source in self._sources)
         return next((name for name in found if name != UNKNOWN), UNKNOWN)
 
     @property
@@ -125,7 +125,7 @@ def _requested_class(value: str) -> str | None:
     return value.lower() if value.lower() in {SPOT, ON_DEMAND, RESERVED} else None
 
 
-def _meaning(source: LifecycleSource, value: str) -> str:
+def _lifecycle_of(source: LifecycleSource, value: str) -> str:
     """Return the class for a value of a node label, ignoring case."""
     by_class = {SPOT: source.spot, ON_DEMAND: source.on_demand, RESERVED: source.reserved}
     return next(

@@ -28,7 +28,7 @@ DomainTables = Mapping[str, "IntArray"]
 
 
 class DomainSums:
-    """Sums counts by node into tables; a key gets a table with its first domain that has a pod."""
+    """Sums of counts by node, as one table for each topology key; a key without counts has no table."""
 
     def __init__(self, topology: Topology, cluster: Snapshot) -> None:
         self.topology = topology
@@ -50,13 +50,16 @@ class DomainSums:
 
 
 class AffinityCounts(Struct, frozen=True, eq=False):
-    """The pod's required terms, and by domain the counts of placed pods that match them or that exclude the pod."""
+    """The pod's required terms, and the counts of placed pods by domain."""
 
     terms: IncomingTerms
     topology: Topology
     affinity: DomainTables
+    """Counts of pods that match all the pod's affinity terms."""
     anti_affinity: DomainTables
+    """Counts of pods that match one of the pod's anti-affinity terms."""
     existing_anti_affinity: DomainTables
+    """Counts of pods whose anti-affinity terms match the pod."""
 
     def satisfies_affinity(self, nodes: Snapshot) -> BoolArray:
         """Return the nodes that have all keys of the affinity terms and matching pods in their domains."""

@@ -1,4 +1,4 @@
-"""Queueing hints of InterPodAffinity: decides which events may make a rejected pod schedulable.
+"""Queueing hints of InterPodAffinity: they decide which events may make a rejected pod schedulable.
 
 Upstream: isSchedulableAfterPodChange and isSchedulableAfterNodeChange in interpodaffinity/plugin.go.
 """

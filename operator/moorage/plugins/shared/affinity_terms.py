@@ -1,4 +1,4 @@
-"""The affinity terms of the incoming pod: resolves their namespaceSelectors, so that the snapshot can count matches."""
+"""The affinity terms of the incoming pod, in the form that the snapshot can count: namespaceSelectors are resolved."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ SELECTING_KINDS = ("Service", *_API_VERSIONS)
 
 
 def default_selector(shape: PodShape, snapshot: Snapshot) -> LabelSelector:
-    """Return a selector for the pod and its peers; it is empty if no Service selects and no controller owns the pod."""
+    """Return a selector for the pod and its peers; it is empty if the pod has no Service and no controller."""
     labels: dict[str, str] = {}
     for service in snapshot.objects("Service").values():
         assert isinstance(service, Service)

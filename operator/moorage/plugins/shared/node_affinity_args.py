@@ -26,7 +26,7 @@ LabelValueOrEmpty = Annotated[
 
 
 class LabelRequirementArgs(ApiModel):
-    """One of `matchExpressions`."""
+    """A requirement in `matchExpressions`."""
 
     key: QualifiedName
     """The label's key."""
@@ -47,7 +47,7 @@ class LabelRequirementArgs(ApiModel):
 
 
 class FieldRequirementArgs(ApiModel):
-    """One of `matchFields`."""
+    """A requirement in `matchFields`."""
 
     key: Literal["metadata.name"]
     """The field; only metadata.name is supported."""

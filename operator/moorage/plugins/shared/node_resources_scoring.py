@@ -35,7 +35,7 @@ class ShapePoint(UtilizationShapePoint):
     utilization: Annotated[int, Field(ge=0, le=MAX_UTILIZATION)] = 0
     """The requested percentage of the resource, with the pod on the node."""
     score: Score = 0
-    """The score at that utilization, 0 to 10; linear between points."""
+    """The score at that utilization, 0 to 10; the score between two points is interpolated."""
 
 
 class RequestedToCapacityRatioParam(ApiModel):

@@ -1,4 +1,4 @@
-"""Queueing hints of PodTopologySpread: decides which events may make a rejected pod schedulable.
+"""Queueing hints of PodTopologySpread: they decide which events may make a rejected pod schedulable.
 
 Upstream: isSchedulableAfterPodChange and isSchedulableAfterNodeChange in podtopologyspread/plugin.go.
 """

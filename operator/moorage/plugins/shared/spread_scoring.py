@@ -69,7 +69,7 @@ def spread_scores(constraints: Sequence[SpreadDomains], nodes: Snapshot, *, all_
 def _score(resolved: SpreadDomains, nodes: Snapshot, ignored: BoolArray | None) -> FloatArray:
     """Weight the pod count of each node's domain by the number of domains that the nodes of the view are in."""
     constraint = resolved.constraint
-    tolerance = constraint.max_skew - 1  # upstream adds it, so that smaller differences matter less
+    tolerance = constraint.max_skew - 1  # upstream adds it, so that differences within maxSkew matter less
     if constraint.topology_key == HOSTNAME:
         counts = np.zeros(nodes.size, np.int64) if resolved.counted is None else nodes.counted(resolved.counted)
         size = nodes.size - (0 if ignored is None else int(np.count_nonzero(ignored)))
@@ -86,5 +86,5 @@ def _where_labelled(key: str, scores: FloatArray, nodes: Snapshot) -> FloatArray
 
 
 def _weight(domains: int) -> float:
-    """Return the weight for this number of domains; it makes up for the larger counts of fewer, larger domains."""
+    """Return the weight of a topology key: keys with few domains have larger counts, so they get less weight."""
     return math.log(domains + 2)

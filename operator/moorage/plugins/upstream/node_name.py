@@ -22,7 +22,7 @@ REASON = "node(s) didn't match the requested node name"
 
 
 class NodeName(FilterPlugin[None]):
-    """Rejects all nodes but the one in the pod's `spec.nodeName`."""
+    """Rejects all nodes except the pod's `spec.nodeName`, if that is set."""
 
     interests = frozenset({"Node"})
 

@@ -63,7 +63,7 @@ class NodeResourcesBalancedAllocation(ScorePlugin[None]):
         return PreScoreResult(SKIP if self.skips_score(pod.shape) else SUCCESS)
 
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Add half the change of balance, -50 to 50, to 75; score 0 for pods that PreScore would skip."""
+        """Return 75 plus half the change of balance, which is -50 to 50; return 0 for pods that PreScore would skip."""
         del state
         if self.skips_score(pod.shape):
             return np.zeros(nodes.size, dtype=np.int64)
