@@ -9,7 +9,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from builders import make, node
 from moorage.cluster.node_columns import NodeColumns
 from moorage.cluster.snapshot import Snapshot
-from moorage.cluster.volumes.attachable_volumes import UNLIMITED, VolumeKey
+from moorage.cluster.volumes.attachable_volumes import UNLIMITED
+from moorage.cluster.volumes.volume_keys import VolumeKey
 from moorage.model.pods.pod import Pod
 from storage_builders import DRIVER, claim, csi_node, mounting, storage_class, volume
 

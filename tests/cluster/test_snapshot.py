@@ -15,7 +15,7 @@ from builders import HOSTNAME, ZONE, Object, columns_of, make, node, pod, snapsh
 from moorage.cluster.nodes_view import NodesView
 from moorage.cluster.snapshot import Snapshot
 from moorage.cluster.terms.counted_terms import CarriedKind, CountedTerm
-from moorage.cluster.volumes.attachable_volumes import VolumeKey
+from moorage.cluster.volumes.volume_keys import VolumeKey
 from moorage.cluster.what_if import NodeWhatIf
 from moorage.model.node import Node
 from moorage.model.pods.pod import HostPort, Pod

@@ -75,7 +75,7 @@ class ClusterState:
         return self._columns.volume_users.claim_users(claim_key)
 
     def disk_users(self, disk: tuple[str, ...]) -> Mapping[str, Collection[Pod]]:
-        """Return the placed pods of the cluster that mount a legacy disk, by node name."""
+        """Return the placed pods of the cluster that mount an in-tree disk, by node name."""
         return self._columns.volume_users.disk_users(disk)
 
     def memo(self, subject: Hashable, shape: PodShape, generation: Hashable, compute: Callable[[], T]) -> T:

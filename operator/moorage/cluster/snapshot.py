@@ -24,7 +24,7 @@ from moorage.cluster.terms.counted_terms import Carried, CarriedKind, CountedTer
 
 if TYPE_CHECKING:
     from moorage.cluster.arrays import BoolArray, IntArray
-    from moorage.cluster.volumes.attachable_volumes import VolumeKey
+    from moorage.cluster.volumes.volume_keys import VolumeKey
     from moorage.model.node import Node, Taint
     from moorage.model.pods.pod import HostPort, Pod, PodShape
 

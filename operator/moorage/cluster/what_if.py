@@ -11,13 +11,13 @@ import numpy.typing as npt
 from moorage.cluster.columns.port_columns import conflicts
 from moorage.cluster.snapshot import D, Snapshot
 from moorage.cluster.terms.counted_terms import Carried, CarriedKind, CarriedTerm, CountedTerm, carried_by
-from moorage.cluster.volumes.attachable_volumes import attachable_volumes
+from moorage.cluster.volumes.volume_keys import volume_keys
 from moorage.cluster.volumes.volume_users import claim_keys
 from moorage.model.resources import CPU, MEMORY
 
 if TYPE_CHECKING:
     from moorage.cluster.arrays import BoolArray, IntArray
-    from moorage.cluster.volumes.attachable_volumes import VolumeKey
+    from moorage.cluster.volumes.volume_keys import VolumeKey
     from moorage.model.pods.pod import HostPort, Pod, PodShape
     from moorage.model.resources import Resources
 
@@ -131,7 +131,7 @@ class NodeWhatIf(Snapshot):
         return users + [pod for pod in self._added() if claim_key in claim_keys(pod)]
 
     def disk_users(self, disk: tuple[str, ...]) -> Mapping[str, Collection[Pod]]:
-        """Return the placed pods of the cluster that mount a legacy disk, by node name, with the changes."""
+        """Return the placed pods of the cluster that mount an in-tree disk, by node name, with the changes."""
         users = dict(super().disk_users(disk))
         own = [pod for pod in self._pods.values() if any(volume.disk == disk for volume in pod.shape.volumes)]
         users.pop(self._name, None)
@@ -148,7 +148,7 @@ class NodeWhatIf(Snapshot):
 
     def volume_in_use(self, volume: VolumeKey) -> BoolArray:
         """Return whether one of the pods uses a volume."""
-        used = any(volume in attachable_volumes(pod, self.objects) for pod in self._pods.values())
+        used = any(volume in volume_keys(pod, self.objects) for pod in self._pods.values())
         return np.array((used,), dtype=np.bool_)
 
     def _change(self, pod: Pod, sign: int) -> None:

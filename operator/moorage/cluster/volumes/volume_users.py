@@ -1,4 +1,4 @@
-"""Placed pods by the claims and legacy disks that they use."""
+"""Placed pods by the claims and in-tree disks that they use."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from moorage.model.pods.pod import Pod
 
 Disk = tuple[str, ...]
-"""The identity of a legacy disk, see `PodVolume.disk`."""
+"""The identity of an in-tree disk, see `PodVolume.disk`."""
 
 
 class VolumeUsers:
-    """Placed pods by claim (`namespace/name`) and by legacy disk; only the columns write to it."""
+    """Placed pods by claim (`namespace/name`) and by in-tree disk; only the columns write to it."""
 
     def __init__(self) -> None:
         self._claims: dict[str, dict[str, Pod]] = {}

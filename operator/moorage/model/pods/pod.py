@@ -74,7 +74,7 @@ class PodShape:
     container_count: int = 0
     """How many init containers and containers the pod has."""
     volumes: tuple[PodVolume, ...] = ()
-    """Claims, ephemeral claims and legacy disks; scheduling reads no other volumes."""
+    """Claims, ephemeral claims and in-tree disks; scheduling reads no other volumes."""
     resource_claims: tuple[str, ...] = ()
     """Names of `spec.resourceClaims`."""
     required_features: frozenset[str] = frozenset()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class PodVolume:
-    """An entry of `spec.volumes`: a claim, an ephemeral claim, or a legacy disk."""
+    """An entry of `spec.volumes`: a claim, an ephemeral claim, or an in-tree disk."""
 
     name: str
     claim_name: str = ""
@@ -16,7 +16,7 @@ class PodVolume:
     """Whether a controller creates the claim, named after the pod and the volume."""
     read_only: bool = False
     disk: tuple[str, ...] | None = None
-    """Identity of a legacy disk, its kind first (`gce`, `aws`, `iscsi`, `rbd`); None for claims."""
+    """Identity of an in-tree disk, its kind first (`gce`, `aws`, `iscsi`, `rbd`); None for claims."""
     monitors: frozenset[str] = frozenset()
     """Ceph monitors of an `rbd` disk; two disks with equal images but disjoint monitors are different disks."""
 

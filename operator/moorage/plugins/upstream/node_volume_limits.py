@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic import PrivateAttr
 
-from moorage.cluster.volumes.attachable_volumes import VolumeKey, attachable_volumes, is_attachable
+from moorage.cluster.volumes.volume_keys import VolumeKey, is_attachable, volume_keys
 from moorage.framework.cluster_events import Action
 from moorage.framework.extension_points import FilterPlugin, FilterResult, PreFilterPlugin, PreFilterResult, Rejection
 from moorage.framework.status import SKIP, SUCCESS, Code
@@ -66,7 +66,7 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
                 reason = f"PVC {claim.key} was not created for pod {pod.key} (pod is not owner)"
                 return _reject_all(nodes, reason, Code.ERROR)
         by_driver: dict[str, set[VolumeKey]] = {}
-        for key in attachable_volumes(pod, nodes.objects):
+        for key in volume_keys(pod, nodes.objects):
             by_driver.setdefault(key.driver, set()).add(key)
         missing = {driver: self._nodes_without(driver, nodes) for driver in sorted(by_driver)}
         full = np.zeros(nodes.size, np.bool_)

@@ -1,7 +1,7 @@
 """VolumeRestrictions: rejects nodes on which the pod's volumes would be mounted twice.
 
-Two pods on one node may mount the same legacy disk only if both are read-only. Two pods may not use the same claim with
-the access mode ReadWriteOncePod, on any nodes.
+Two pods on one node may mount the same in-tree disk only if both are read-only. Two pods may not use the same claim
+with the access mode ReadWriteOncePod, on any nodes.
 
 Upstream: `pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go`.
 """
