@@ -23,8 +23,8 @@ def test_events_are_not_kept_for_a_pod_in_its_binding() -> None:
     scheduler.apply(deleted("Service", service), 1.0)
     del service
     assert reference() is None
-    assert scheduler.pending_pods()["binding"] == 1
-    assert scheduler.pending_pods()["inFlight"] == 0
+    assert scheduler.statistics.pending_pods()["binding"] == 1
+    assert scheduler.statistics.pending_pods()["inFlight"] == 0
 
 
 def test_pod_returns_from_a_failed_binding_in_its_newest_version() -> None:
@@ -60,7 +60,7 @@ def test_pod_that_is_gone_when_its_binding_fails_is_not_tried_again() -> None:
     scheduler.apply(deleted("Pod", pod("a")), 1.0)
     finish_binding(scheduler, bind, "404", now=1.0)
     assert run_until_idle(scheduler, 100.0) == []
-    assert sum(scheduler.pending_pods().values()) == 0
+    assert sum(scheduler.statistics.pending_pods().values()) == 0
 
 
 def test_pod_that_the_watch_has_confirmed_stays_on_its_node_when_its_binding_fails() -> None:
@@ -76,7 +76,7 @@ def test_bound_pod_is_not_pending() -> None:
     scheduler = scheduler_of(node("n1"), pod("a"))
     finish_binding(scheduler, next_outcome(scheduler, Bind))
     add_objects(scheduler, pod("a", node="n1"))
-    assert sum(scheduler.pending_pods().values()) == 0
+    assert sum(scheduler.statistics.pending_pods().values()) == 0
     assert scheduler.next_wakeup(0.0) is None
 
 
@@ -101,4 +101,4 @@ def test_pod_whose_profile_is_removed_during_its_binding_is_held_when_the_bindin
     scheduler.apply(ProfileRemoved(SCHEDULER), 0.0)
     finish_binding(scheduler, bind, "409")
     assert next_outcome(scheduler, Held).pod.name == "a"
-    assert scheduler.pending_pods_by_profile()[SCHEDULER] == {"held": 1}
+    assert scheduler.statistics.pending_pods_by_profile()[SCHEDULER] == {"held": 1}

@@ -27,10 +27,10 @@ def test_changed_profile_tries_its_unschedulable_pods_at_once() -> None:
 def test_pods_of_an_unknown_scheduler_are_held_without_a_report_until_their_profile_is_added() -> None:
     scheduler = scheduler_of(node("n1"), pod("a", spec={"schedulerName": "later"}))
     assert run_until_idle(scheduler) == []
-    assert scheduler.pending_pods_by_profile()["later"] == {"held": 1}
+    assert scheduler.statistics.pending_pods_by_profile()["later"] == {"held": 1}
     scheduler.apply(ProfileChanged(kube_profile("later")), 1.0)
     assert next_outcome(scheduler, Bind, 1.0).profile.name == "later"
-    assert "held" not in scheduler.pending_pods_by_profile()["later"]
+    assert "held" not in scheduler.statistics.pending_pods_by_profile()["later"]
 
 
 def test_pods_of_a_removed_profile_are_held_and_reported_once() -> None:
@@ -41,7 +41,7 @@ def test_pods_of_a_removed_profile_are_held_and_reported_once() -> None:
     assert run_until_idle(scheduler) == []
     add_objects(scheduler, pod("b"))
     assert next_outcome(scheduler, Held).pod.name == "b"
-    assert scheduler.pending_pods_by_profile()[SCHEDULER]["held"] == 2
+    assert scheduler.statistics.pending_pods_by_profile()[SCHEDULER]["held"] == 2
 
 
 def test_pods_of_a_paused_profile_are_held_until_it_is_resumed() -> None:

@@ -151,7 +151,7 @@ class SchedulerMachine(RuleBasedStateMachine):
         if self.api.undelivered:
             return
         waiting = {uid for uid, each in self.api.pods.items() if not each.node_name}
-        counts = self.scheduler.pending_pods_by_profile().get(SCHEDULER, {})
+        counts = self.scheduler.statistics.pending_pods_by_profile().get(SCHEDULER, {})
         assert sum(counts.values()) == len(waiting)
         assert counts.get("binding", 0) == len(waiting & self.binding.keys())
         assert counts.get("inFlight", 0) == 0

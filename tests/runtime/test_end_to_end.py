@@ -194,7 +194,7 @@ async def test_a_standby_binds_nothing_and_a_new_leader_at_once() -> None:
     async with scheduling(node_object("n1")) as stack:
         stack.leads = False
         await stack.cluster.create(POD, waiting_pod("p"))
-        await until(lambda: stack.engine.pending_pods()["active"] == 1)
+        await until(lambda: stack.engine.statistics.pending_pods()["active"] == 1)
         assert not await stack.node_of("p")
         stack.leads = True
         stack.inbox.wake()
@@ -242,7 +242,7 @@ async def test_a_new_profile_is_used_for_pods_that_wait_already(caplog: pytest.L
     with caplog.at_level(logging.ERROR):
         async with scheduling(node_object("n1")) as stack:
             await stack.cluster.create(POD, pod_object("p", spec={"schedulerName": "later"}))
-            await until(lambda: "later" in stack.engine.pending_pods_by_profile())
+            await until(lambda: "later" in stack.engine.statistics.pending_pods_by_profile())
             profile = Registry.discover().build_profile(ProfileSpec(scheduler_name="later"))
             stack.inbox.post(ProfileChanged(profile))
             await stack.bound("p")

@@ -80,6 +80,6 @@ def _cache(vitals: Vitals) -> dict[str, Any]:
     return {
         "objects": {informer.kind: len(informer.objects) for informer in vitals.informers},
         "secondsSinceHeard": {informer.kind: round(now - informer.last_heard, 3) for informer in vitals.informers},
-        "pendingPods": dict(vitals.scheduler.pending_pods()),
+        "pendingPods": dict(vitals.scheduler.statistics.pending_pods()),
         "profiles": sorted(vitals.scheduler.profiles),
     }

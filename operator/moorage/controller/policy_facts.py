@@ -23,7 +23,7 @@ class PolicyFacts:
         self, scheduler: Scheduler, tally: Tally, extender_degradations: Callable[[Profile], Sequence[Degradation]]
     ) -> None:
         """Count the pending pods. `extender_degradations` returns the failures of a profile's extenders."""
-        self._pending = scheduler.pending_pods_by_profile()
+        self._pending = scheduler.statistics.pending_pods_by_profile()
         self._tally = tally
         self._extender_degradations = extender_degradations
 

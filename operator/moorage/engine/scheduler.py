@@ -48,6 +48,7 @@ from moorage.engine.pending_extenders import (
 )
 from moorage.engine.preemption.post_filter import PostFilterResult, choose_candidate, run_post_filter
 from moorage.engine.queue.scheduling_queue import SchedulingQueue
+from moorage.engine.scheduler_statistics import SchedulerStatistics
 from moorage.framework.cluster_events import ClusterEvent, deleted
 from moorage.framework.profile import Profile
 from moorage.framework.status import Code
@@ -72,11 +73,22 @@ class Scheduler:
         self._held = HeldPods()
         self._handlers = EventHandlers(self._profiles, self._cache, self._queue, self._binding, self._held)
         self._failures = FailureHandler(self._queue, self._nominations, self._handlers)
+        self.statistics = SchedulerStatistics(self._cache, self._queue, self._binding, self._held)
         self._cycle = 0
         self._start = 0
         self._next_leftover_flush = 0.0
         for profile in profiles:
             self._handlers.set_profile(profile, 0.0)
+
+    @property
+    def profiles(self) -> Mapping[str, Profile]:
+        """The live profiles by schedulerName."""
+        return MappingProxyType(self._profiles)
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The cluster as the next cycle reads it; valid until the next `apply` or `schedule_one`."""
+        return self._cache.snapshot
 
     def apply(self, message: Message, now: float) -> None:
         """Apply a message to the scheduler's state."""
@@ -219,41 +231,3 @@ class Scheduler:
             # An update of the pod may have cleared the nomination before, which requeues no other pod.
             self._queue.move_on_event(deleted(POD, queued.pod), now)
         self._queue.retry(uid, now)
-
-    def pending_pods(self) -> Mapping[str, int]:
-        """Return the number of pods without a node: active, backoff, unschedulable, gated, inFlight and binding."""
-        return {**self._queue.counts(), "binding": sum(self._binding.counts().values())}
-
-    def pending_pods_by_profile(self) -> Mapping[str, Mapping[str, int]]:
-        """Return the same numbers by schedulerName, and `held` for the held pods; numbers may be absent."""
-        counts: dict[str, dict[str, int]] = {
-            name: dict(queues) for name, queues in self._queue.counts_by_profile().items()
-        }
-        for key, by_name in (("binding", self._binding.counts()), ("held", self._held.counts())):
-            for name, count in by_name.items():
-                counts.setdefault(name, {})[key] = count
-        return counts
-
-    def unschedulable_pods(self) -> Mapping[tuple[str, str], int]:
-        """Return the number of unschedulable pods by plugin and schedulerName; a pod counts for each of its plugins."""
-        return self._queue.unschedulable_counts()
-
-    def stuck_pods(self, now: float, seconds: float) -> Mapping[str, float]:
-        """Return how long each pod is active that has been active for more than `seconds`, by namespace/name."""
-        stuck = self._queue.active_since_before(now - seconds)
-        return {queued.pod.key: now - queued.ready_at for queued in stuck}
-
-    def cache_size(self) -> Mapping[str, int]:
-        """Return the numbers of nodes, pods and assumed_pods in the cache."""
-        cache = self._cache
-        return {"nodes": cache.snapshot.size, "pods": cache.pod_count, "assumed_pods": cache.assumed_count}
-
-    @property
-    def profiles(self) -> Mapping[str, Profile]:
-        """The live profiles by schedulerName."""
-        return MappingProxyType(self._profiles)
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """The cluster as the next cycle reads it; valid until the next `apply` or `schedule_one`."""
-        return self._cache.snapshot

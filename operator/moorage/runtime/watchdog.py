@@ -36,7 +36,7 @@ class Watchdog:
     def look(self) -> None:
         """Count the stuck pods, and name them in the log."""
         now = self._clock.monotonic()
-        stuck = self._scheduler.stuck_pods(now, STUCK_SECONDS) if self._may_schedule() else {}
+        stuck = self._scheduler.statistics.stuck_pods(now, STUCK_SECONDS) if self._may_schedule() else {}
         self.stuck_pods = len(stuck)
         for key, seconds in list(stuck.items())[:NAMED]:
             logger.warning("Pod %s is ready and was not tried for %.0f s; /debug/cache shows the queues", key, seconds)

@@ -28,19 +28,19 @@ def register(metrics: Metrics, scheduler: Scheduler, informers: Iterable[Informe
         "scheduler_pending_pods",
         "Number of pending pods, by the queue type.",
         ("queue",),
-        lambda: {(queue,): count for queue, count in scheduler.pending_pods().items() if queue in QUEUES},
+        lambda: {(queue,): count for queue, count in scheduler.statistics.pending_pods().items() if queue in QUEUES},
     )
     metrics.read_at_scrape(
         "scheduler_unschedulable_pods",
         "The number of unschedulable pods broken down by plugin name.",
         ("plugin", "profile"),
-        lambda: {(plugin, name): count for (plugin, name), count in scheduler.unschedulable_pods().items()},
+        lambda: {(plugin, name): count for (plugin, name), count in scheduler.statistics.unschedulable_pods().items()},
     )
     metrics.read_at_scrape(
         "scheduler_cache_size",
         "Number of nodes, pods, and assumed (bound) pods in the scheduler cache.",
         ("type",),
-        lambda: {(kind,): size for kind, size in scheduler.cache_size().items()},
+        lambda: {(kind,): size for kind, size in scheduler.statistics.cache_size().items()},
     )
     metrics.read_at_scrape(
         "moorage_watch_silence_seconds",

@@ -1,0 +1,47 @@
+"""Numbers about the scheduler's state, for metrics, the status of policies and the watchdog."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from moorage.engine.binding_pods import BindingPods
+from moorage.engine.cache import Cache
+from moorage.engine.held_pods import HeldPods
+from moorage.engine.queue.scheduling_queue import SchedulingQueue
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerStatistics:
+    """Counts pods and nodes on request; reads the scheduler's state and never writes it."""
+
+    cache: Cache
+    queue: SchedulingQueue
+    binding: BindingPods
+    held: HeldPods
+
+    def pending_pods(self) -> Mapping[str, int]:
+        """Return the number of pods without a node: active, backoff, unschedulable, gated, inFlight and binding."""
+        return {**self.queue.counts(), "binding": sum(self.binding.counts().values())}
+
+    def pending_pods_by_profile(self) -> Mapping[str, Mapping[str, int]]:
+        """Return the same numbers by schedulerName, and `held` for the held pods; a number that is 0 may be absent."""
+        counts: dict[str, dict[str, int]] = {
+            name: dict(queues) for name, queues in self.queue.counts_by_profile().items()
+        }
+        for key, by_name in (("binding", self.binding.counts()), ("held", self.held.counts())):
+            for name, count in by_name.items():
+                counts.setdefault(name, {})[key] = count
+        return counts
+
+    def unschedulable_pods(self) -> Mapping[tuple[str, str], int]:
+        """Return the number of unschedulable pods by plugin and schedulerName; a pod counts for each of its plugins."""
+        return self.queue.unschedulable_counts()
+
+    def stuck_pods(self, now: float, seconds: float) -> Mapping[str, float]:
+        """Return the pods that are active for more than `seconds`, and for how many seconds, by namespace/name."""
+        stuck = self.queue.active_since_before(now - seconds)
+        return {queued.pod.key: now - queued.ready_at for queued in stuck}
+
+    def cache_size(self) -> Mapping[str, int]:
+        """Return the numbers of nodes, pods and assumed_pods in the cache."""
+        cache = self.cache
+        return {"nodes": cache.snapshot.size, "pods": cache.pod_count, "assumed_pods": cache.assumed_count}
