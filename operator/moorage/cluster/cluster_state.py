@@ -79,7 +79,7 @@ class ClusterState:
         return self._columns.volume_users.disk_users(disk)
 
     def memo(self, subject: Hashable, shape: PodShape, generation: Hashable, compute: Callable[[], T]) -> T:
-        """Return the value of a subject for a shape; call `compute` only if the generation has changed.
+        """Return the value of a subject for a shape; call `compute` only if none of this generation is cached.
 
         The subject is the plugin or a name. All views share the memo, so `compute` must return arrays over all nodes of
         `cluster`; the caller passes them to `gather`.

@@ -34,7 +34,7 @@ def decode_label_selector(api: ApiLabelSelector | None) -> LabelSelector | None:
 
 
 def labels_as_requirements(labels: Mapping[str, str]) -> list[Requirement]:
-    """Return for each label a requirement that a pod or node has it with the same value."""
+    """Return one In requirement for each label."""
     return [Requirement(key, "In", frozenset((value,))) for key, value in labels.items()]
 
 

@@ -1,8 +1,9 @@
 """An index that finds the terms that may match a pod shape, without matching all terms.
 
-The key of a term is one of its namespaces, or None for all, and one value of its narrowest In requirement, or None if
-it has no such requirement. A shape can only match terms with its own namespace or None, and with one of its labels or
-None. The caller must still match the candidates.
+Each term is stored under pairs of a namespace and a label. The namespaces are those of the term, or None for all. The
+labels come from the In requirement with the fewest values; a term without an In requirement has the label None. A
+lookup reads the pairs of the shape's namespace or None with the shape's labels or None. The caller must still match the
+candidates.
 """
 
 from __future__ import annotations
