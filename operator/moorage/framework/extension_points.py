@@ -158,7 +158,7 @@ class FilterPlugin(Plugin, ABC, Generic[S]):
     """A plugin that rejects nodes that cannot run the pod."""
 
     without_pre_filter: ClassVar[str] = ""
-    """Upstream's error of Filter if this plugin's PreFilter is disabled; empty: Filter works without it."""
+    """Filter's error, in upstream's words, if this plugin's PreFilter is disabled; empty if Filter works without it."""
 
     has_static_filter: ClassVar[bool] = False
     """Whether `filter` depends only on the pod's shape and the nodes, not on placed pods: the engine then keeps the
@@ -206,8 +206,8 @@ class ScorePlugin(Plugin, ABC, Generic[S]):
     """A plugin that ranks the nodes that fit."""
 
     without_pre_score: ClassVar[str] = ""
-    """Upstream's error of Score if its PreScore is disabled (its PreFilter, if it has no PreScore); empty: Score works
-    without it."""
+    """Score's error, in upstream's words, if this plugin's PreScore is disabled (its PreFilter, if it has no PreScore);
+    empty if Score works without it."""
 
     has_static_score: ClassVar[bool] = False
     """Whether `score` depends only on the pod's shape, the nodes and their images, not on placed pods: the engine then
@@ -224,7 +224,7 @@ class ScorePlugin(Plugin, ABC, Generic[S]):
         return False
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[S]:
-        """Prepare Score for the nodes that fit, `nodes`; the whole snapshot is `nodes.cluster`."""
+        """Prepare Score; `nodes` are the nodes that fit, `nodes.cluster` is the whole snapshot."""
         del pod, nodes
         return PreScoreResult()
 

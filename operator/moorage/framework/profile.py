@@ -50,7 +50,7 @@ class ProfileSettings:
     paused: bool = False
     """Whether the profile is loaded but schedules no pods."""
     strict_preemption: bool = False
-    """Whether preemption evicts victims, which respects disruption budgets, or deletes them, as kube-scheduler does."""
+    """Whether preemption evicts victims, so that disruption budgets hold. kube-scheduler deletes them instead."""
     extenders: tuple[Extender, ...] = ()
     """Web services that filter and score nodes after the plugins, in the order of the configuration."""
 
@@ -103,7 +103,7 @@ class Profile:
 
     @property
     def plugins(self) -> tuple[Plugin, ...]:
-        """Every plugin once, in the order of its first appearance."""
+        """Each plugin once, in the order of its first appearance."""
         scores = tuple(score.plugin for score in self.score)
         points: tuple[tuple[Plugin, ...], ...] = (
             self.pre_enqueue,
