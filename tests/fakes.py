@@ -6,19 +6,26 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
 from typing import Any, Protocol, Self
 
 import msgspec
+from prometheus_client import CollectorRegistry
 
 from moorage.errors import ApiError, TooManyRequests
 from moorage.runtime.api_resources import Resource
-from moorage.runtime.client.credentials import Credentials, StaticToken
-from moorage.runtime.client.kube import MERGE_PATCH, Answer, KubeClient
+from moorage.runtime.client.credentials import Credentials
+from moorage.runtime.client.kube import MERGE_PATCH, KubeClient
 from moorage.runtime.client.pooled_transport import open_transport
 from moorage.runtime.client.rate_limiter import RateLimiter
+from moorage.runtime.client.transport import Answer
 from moorage.runtime.clock import SystemClock
 from moorage.runtime.events.event import Event
+from moorage.runtime.metrics.client_metrics import ClientMetrics
+from moorage.runtime.metrics.informer_metrics import InformerMetrics
+from moorage.runtime.tls.pem import Pem
+from moorage.runtime.tls.tls_contexts import ClientTls, TlsContexts
 from moorage.sandbox.api_server import SandboxServer
 
 
@@ -96,15 +103,30 @@ class FakeObserver:
             raise AttributeError(name)
         return lambda *values: self.seen.append((name.removeprefix("observe_"), *values))
 
-    def observe_request(self, verb: str, status: int, seconds: float) -> None:
-        self.seen.append(("request", verb, status, seconds))
-
-    def observe_throttling(self, verb: str, seconds: float) -> None:
-        self.seen.append(("throttling", verb, seconds))
-
     def named(self, name: str) -> list[tuple[Any, ...]]:
         """Return the values of each observation with this name."""
         return [values[1:] for values in self.seen if values[0] == name]
+
+
+def client_metrics(registry: CollectorRegistry | None = None) -> ClientMetrics:
+    return ClientMetrics(registry or CollectorRegistry(), "api")
+
+
+def informer_metrics(registry: CollectorRegistry | None = None) -> InformerMetrics:
+    return InformerMetrics(registry or CollectorRegistry())
+
+
+class StaticTokens:
+    """Tokens that never change: one header, or None for none."""
+
+    def __init__(self, header: str | None) -> None:
+        self._header = header
+
+    async def current(self) -> str | None:
+        return self._header
+
+    async def renew(self) -> str | None:
+        return self._header
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +149,7 @@ class FakeApi:
     sent: list[Sent] = field(default_factory=list)
 
     def client(self) -> KubeClient:
-        return KubeClient(self, self.clock, RateLimiter(0, 0, self.clock), FakeObserver(), self._ask_leader)
+        return KubeClient(self, self.clock, RateLimiter(0, 0, self.clock), client_metrics(), self._ask_leader)
 
     def _ask_leader(self) -> bool:
         """Return `may_write()`; a test can replace `may_write` at any time."""
@@ -156,14 +178,17 @@ class FakeApi:
 class Client:
     """A real client of a server on loopback; use it as `async with`."""
 
-    def __init__(self, url: str, token: str, observer: FakeObserver | None = None) -> None:
-        self._credentials = Credentials(url, StaticToken(f"Bearer {token}"))
-        self.observer = observer or FakeObserver()
+    def __init__(self, url: str, token: str, ca_file: Path | None = None) -> None:
+        settings = ClientTls(authority=Pem("the authority", path=str(ca_file)))
+        self._credentials = Credentials(
+            url, StaticTokens(f"Bearer {token}"), tls=(lambda: settings) if ca_file else None
+        )
 
     async def __aenter__(self) -> KubeClient:
-        self._open = open_transport(self._credentials, connection_limit=32)
-        clock = SystemClock()
-        return KubeClient(await self._open.__aenter__(), clock, RateLimiter(0, 0, clock), self.observer)
+        clock, settings = SystemClock(), self._credentials.tls
+        tls = TlsContexts(settings, "the server", clock, strict=False) if settings else None
+        self._open = open_transport(self._credentials, 32, tls)
+        return KubeClient(await self._open.__aenter__(), clock, RateLimiter(0, 0, clock), client_metrics())
 
     async def __aexit__(self, *_: object) -> None:
         await self._open.__aexit__(None, None, None)

@@ -18,12 +18,12 @@ from pathlib import Path
 from random import Random
 
 import msgspec
+from prometheus_client import CollectorRegistry
 
 from moorage.model.decode import Decoder
 from moorage.model.pods.pod import Pod
 from moorage.runtime.api_resources import NODE, POD, Resource
 from moorage.runtime.binding_writer import BindingWriter
-from moorage.runtime.client.client_tls import TlsContexts
 from moorage.runtime.client.credentials import load_credentials
 from moorage.runtime.client.kube import KubeClient
 from moorage.runtime.client.pooled_transport import open_transport
@@ -32,24 +32,14 @@ from moorage.runtime.clock import SystemClock
 from moorage.runtime.events.event import scheduled
 from moorage.runtime.events.event_recorder import EventRecorder
 from moorage.runtime.informers.list_watch import ListWatch
+from moorage.runtime.metrics.client_metrics import ClientMetrics
+from moorage.runtime.metrics.recorder_metrics import RecorderMetrics
+from moorage.runtime.tls.tls_contexts import TlsContexts
 from moorage.settings import Settings
 
 PARALLELISM = Settings().parallelism
 CONNECTIONS = 64
 DRAIN_POLL_SECONDS = 0.01
-
-
-class Unobserved:
-    """Counts nothing."""
-
-    def observe_request(self, verb: str, status: int, seconds: float) -> None:
-        """Pass over a request."""
-
-    def observe_throttling(self, verb: str, seconds: float) -> None:
-        """Pass over a wait."""
-
-    def observe_event(self, result: str) -> None:
-        """Pass over an event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +69,15 @@ async def main(kubeconfig: Path) -> None:
     """Bind all that waits."""
     clock, random = SystemClock(), Random()
     credentials = await load_credentials(str(kubeconfig), clock)
-    tls = TlsContexts(credentials.tls, clock, strict=True) if credentials.tls else None
+    registry = CollectorRegistry()
+    tls = TlsContexts(credentials.tls, "the server", clock, strict=True) if credentials.tls else None
     async with open_transport(credentials, CONNECTIONS, tls) as transport:
-        client = KubeClient(transport, clock, RateLimiter(0, 0, clock), Unobserved())
+        client = KubeClient(transport, clock, RateLimiter(0, 0, clock), ClientMetrics(registry, credentials.server))
         decoder = Decoder()
         nodes = [decoder.decode_node(bytes(raw)).name for raw in await _all(client, NODE)]
         pods = [decoder.decode_pod(bytes(raw)) for raw in await _all(client, POD)]
-        loop = BindLoop(BindingWriter(client, clock, random), EventRecorder(client, "bind-loop", clock, Unobserved()))
+        recorder = EventRecorder(client, "bind-loop", clock, RecorderMetrics(registry))
+        loop = BindLoop(BindingWriter(client, clock, random), recorder)
         started = time.process_time()
         await loop.run(zip((pod for pod in pods if not pod.node_name), cycle(nodes), strict=False))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from fakes import Cluster, until
+from fakes import Cluster, StaticTokens, until
 from moorage.api.crd import crd
 from moorage.api.v1alpha1 import API_VERSION, KIND
 from moorage.controller.policy_watch import PolicyWatch
 from moorage.errors import CredentialsError
 from moorage.runtime.api_resources import SCHEDULING_POLICY
-from moorage.runtime.client.credentials import StaticToken
-from moorage.runtime.client.transport import open_session
+from moorage.runtime.client.credentials import Credentials
+from moorage.runtime.client.session_transport import open_session
 from moorage.sandbox.api_server import SandboxServer
 from moorage.sandbox.injected_faults import Fail
 
@@ -54,7 +54,8 @@ class Watching:
             self.refused_sessions -= 1
             raise CredentialsError("the kubeconfig has no token")
         server = self.cluster.server
-        return open_session(StaticToken(f"Bearer {server.token}"), connection_limit=4), server.url
+        credentials = Credentials(server.url, StaticTokens(f"Bearer {server.token}"))
+        return open_session(credentials, connection_limit=4), server.url
 
     async def received(self, *events: tuple[str, str]) -> None:
         await until(lambda: self.events == list(events), seconds=30)

@@ -1,4 +1,4 @@
-"""Our counting against the library's: whatever is observed, the text is the same."""
+"""Our counters and histograms against prometheus_client's: the same observations give the same text."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ BOUNDS = (0.001, 0.01, 1.0, 16.0)
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.one_of(st.floats(0, 50), st.sampled_from(BOUNDS)))))
-def test_the_text_is_that_of_prometheus_own_metrics(observed: Sequence[tuple[str, float]]) -> None:
+def test_the_text_equals_that_of_prometheus_clients_own_metrics(observed: Sequence[tuple[str, float]]) -> None:
     disable_created_metrics()  # type: ignore[no-untyped-call]
     ours, theirs = CollectorRegistry(), CollectorRegistry()
     counts = Counts("c", "Counted.", ("l",), ours)
@@ -28,7 +28,7 @@ def test_the_text_is_that_of_prometheus_own_metrics(observed: Sequence[tuple[str
     assert generate_latest(ours) == generate_latest(theirs)
 
 
-def test_metrics_without_labels_are_there_before_anything_happens() -> None:
+def test_metrics_without_labels_exist_from_the_start() -> None:
     registry = CollectorRegistry()
     Counts("c", "Counted.", (), registry)
     Distributions("h", "Distributed.", (), BOUNDS, registry)

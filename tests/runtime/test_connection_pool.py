@@ -1,7 +1,6 @@
-"""The lean pool against a peer that speaks HTTP byte by byte, rightly and wrongly."""
+"""The connection pool against a peer whose answers are scripted byte by byte, valid and invalid ones."""
 
 import asyncio
-import os
 import shutil
 import ssl
 import subprocess
@@ -11,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from fakes import FakeClock
-from moorage.errors import ApiUnreachable, CredentialsError
-from moorage.runtime.client.client_tls import TlsContexts
+from fakes import FakeClock, StaticTokens
+from moorage.errors import ApiUnreachable
 from moorage.runtime.client.connection_pool import ConnectionPool
-from moorage.runtime.client.credentials import Credentials, StaticToken, TlsFiles
+from moorage.runtime.client.credentials import Credentials
 from moorage.runtime.client.pooled_transport import open_transport
+from moorage.runtime.tls.pem import Pem
+from moorage.runtime.tls.tls_contexts import ClientTls, TlsContexts
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 CLOSE = b""
@@ -24,7 +24,7 @@ CLOSE = b""
 
 
 class Peer:
-    """Answers the requests of each connection by the script, one string of bytes a request."""
+    """Answers each request with the next bytes of the script."""
 
     def __init__(self, script: Sequence[bytes]) -> None:
         self.script = list(script)
@@ -63,7 +63,7 @@ class Peer:
 @asynccontextmanager
 async def pool_to(*script: bytes) -> AsyncIterator[tuple[ConnectionPool, Peer]]:
     peer = Peer(script)
-    pool = ConnectionPool(f"http://127.0.0.1:{await peer.start()}/base", {"User-Agent": "test"})
+    pool = ConnectionPool(f"http://127.0.0.1:{await peer.start()}/base", [("User-Agent", "test")])
     try:
         yield pool, peer
     finally:
@@ -77,7 +77,7 @@ async def exchange(pool: ConnectionPool, method: str = "POST", path: str = "/x",
     return (await pool.exchange(method, path, "X: y\r\n", body, timeout_seconds)).body
 
 
-async def test_a_request_is_whole_and_goes_below_the_servers_path() -> None:
+async def test_a_request_is_complete_and_below_the_servers_path() -> None:
     async with pool_to(OK) as (pool, peer):
         assert await exchange(pool) == b"ok"
     head, _, body = peer.requests[0].partition(b"\r\n\r\n")
@@ -88,7 +88,7 @@ async def test_a_request_is_whole_and_goes_below_the_servers_path() -> None:
     assert body == b"{}"
 
 
-async def test_requests_one_after_the_other_share_a_connection_and_those_at_once_do_not() -> None:
+async def test_sequential_requests_share_a_connection_and_simultaneous_ones_do_not() -> None:
     async with pool_to(*[OK] * 6) as (pool, peer):
         for _ in range(3):
             await exchange(pool)
@@ -106,7 +106,7 @@ async def test_requests_one_after_the_other_share_a_connection_and_those_at_once
     ],
     ids=["chunked", "in-pieces", "after-100-continue"],
 )
-async def test_answers_are_read_in_every_form(answer: bytes) -> None:
+async def test_all_forms_of_answers_are_read(answer: bytes) -> None:
     async with pool_to(answer, OK) as (pool, _):
         assert await exchange(pool) == b"onetwo"
         assert await exchange(pool) == b"ok"
@@ -119,7 +119,7 @@ async def test_an_answer_without_a_length_ends_with_the_connection() -> None:
         assert peer.connections == 2
 
 
-async def test_a_connection_that_the_server_wants_closed_is_not_used_again() -> None:
+async def test_a_connection_with_connection_close_is_not_used_again() -> None:
     closing = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"
     async with pool_to(closing, OK) as (pool, peer):
         await exchange(pool)
@@ -132,7 +132,7 @@ async def test_a_connection_that_the_server_wants_closed_is_not_used_again() -> 
     [CLOSE, b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", b"<html>nonsense</html>\r\n\r\n"],
     ids=["closed", "half-a-body", "not-http"],
 )
-async def test_a_broken_answer_to_a_write_is_an_error_and_the_write_is_not_repeated(answer: bytes) -> None:
+async def test_a_broken_answer_to_a_write_is_an_error_without_a_repetition(answer: bytes) -> None:
     async with pool_to(OK, answer, OK) as (pool, peer):
         await exchange(pool)
         with pytest.raises(ConnectionError):
@@ -141,17 +141,24 @@ async def test_a_broken_answer_to_a_write_is_an_error_and_the_write_is_not_repea
         assert await exchange(pool) == b"ok"
 
 
-async def test_a_read_on_a_connection_that_was_closed_meanwhile_is_repeated_on_a_new_one() -> None:
+async def test_a_read_on_a_kept_connection_that_was_closed_is_repeated_on_a_new_one() -> None:
     async with pool_to(OK, CLOSE, OK) as (pool, peer):
         await exchange(pool, "GET")
         assert await exchange(pool, "GET") == b"ok"
         assert peer.connections == 2
 
 
-async def test_no_answer_in_time_costs_the_connection() -> None:
+async def test_a_timeout_closes_the_connection() -> None:
     async with pool_to(b"HTTP/1.1 ", OK) as (pool, peer):
         with pytest.raises(TimeoutError):
             await exchange(pool, timeout_seconds=0.05)
+        assert await exchange(pool) == b"ok"
+        assert peer.connections == 2
+
+
+async def test_a_second_answer_to_one_request_closes_the_connection() -> None:
+    async with pool_to(OK + OK, OK) as (pool, peer):
+        assert await exchange(pool) == b"ok"
         assert await exchange(pool) == b"ok"
         assert peer.connections == 2
 
@@ -171,7 +178,7 @@ needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="open
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A self-signed authority for localhost without key identifiers, as some clouds have theirs."""
+    """A self-signed authority for localhost without key identifiers, like those of some clouds."""
     folder = tmp_path_factory.mktemp("certificates")
     subprocess.run(
         [
@@ -184,15 +191,15 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-async def exchange_over_tls(files: TlsFiles, certificates: Path, server_name: str | None) -> int:
+async def exchange_over_tls(settings: ClientTls, certificates: Path, server_name: str | None) -> int:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certificates / "cert.pem", certificates / "key.pem")
     peer = Peer([OK])
     port = await peer.start(context)
     credentials = Credentials(
-        f"https://127.0.0.1:{port}", StaticToken("Bearer t"), tls=files, tls_server_name=server_name
+        f"https://127.0.0.1:{port}", StaticTokens("Bearer t"), tls=lambda: settings, tls_server_name=server_name
     )
-    tls = TlsContexts(files, FakeClock(), strict=False)
+    tls = TlsContexts(lambda: settings, "the peer", FakeClock(), strict=False)
     try:
         async with open_transport(credentials, 2, tls) as transport:
             answer = await transport.exchange("GET", "/x", b"", "application/json", 5)
@@ -203,40 +210,20 @@ async def exchange_over_tls(files: TlsFiles, certificates: Path, server_name: st
 
 
 @needs_openssl
-async def test_tls_verifies_against_the_clusters_authority_and_the_name_that_the_kubeconfig_gives(
+async def test_tls_verifies_the_authority_and_the_server_name_of_the_credentials(
     certificates: Path,
 ) -> None:
-    files = TlsFiles(ca_file=str(certificates / "cert.pem"))
-    assert await exchange_over_tls(files, certificates, "kubernetes.test") == 200
+    settings = ClientTls(authority=Pem("ca", path=str(certificates / "cert.pem")))
+    assert await exchange_over_tls(settings, certificates, "kubernetes.test") == 200
 
 
 @needs_openssl
 async def test_a_certificate_for_another_name_is_refused(certificates: Path) -> None:
-    files = TlsFiles(ca_file=str(certificates / "cert.pem"))
+    settings = ClientTls(authority=Pem("ca", path=str(certificates / "cert.pem")))
     with pytest.raises(ApiUnreachable, match="certificate"):
-        await exchange_over_tls(files, certificates, None)
+        await exchange_over_tls(settings, certificates, None)
 
 
 @needs_openssl
-async def test_verification_can_be_switched_off_by_the_kubeconfig(certificates: Path) -> None:
-    assert await exchange_over_tls(TlsFiles(verify=False), certificates, None) == 200
-
-
-def test_an_authority_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    broken = tmp_path / "ca.crt"
-    broken.write_text("rubbish")
-    with pytest.raises(CredentialsError, match=r"ca\.crt"):
-        TlsContexts(TlsFiles(ca_file=str(broken)), FakeClock(), strict=False)
-
-
-@needs_openssl
-def test_a_rotated_authority_gives_a_new_context_within_a_minute(certificates: Path, tmp_path: Path) -> None:
-    authority = tmp_path / "ca.crt"
-    authority.write_bytes((certificates / "cert.pem").read_bytes())
-    clock = FakeClock()
-    contexts = TlsContexts(TlsFiles(ca_file=str(authority)), clock, strict=False)
-    first = contexts.current()
-    os.utime(authority, (1, 1))
-    assert contexts.current() is first
-    clock.now += 60
-    assert contexts.current() is not first
+async def test_verification_can_be_switched_off(certificates: Path) -> None:
+    assert await exchange_over_tls(ClientTls(verify=False), certificates, None) == 200

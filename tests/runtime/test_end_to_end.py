@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from builders import node_object, pod_object
-from fakes import Cluster, FakeObserver, Part, fixed_random, running, until
+from fakes import Cluster, FakeObserver, Part, fixed_random, informer_metrics, running, until
 from moorage.app.process import VictimWatch
 from moorage.engine.messages import Message, ProfileChanged
 from moorage.engine.outcomes import AskAboutVictims, CallExtenders
@@ -65,7 +65,7 @@ class Stack:
                 ListWatch(client, resource, random),
                 partial(decoder.decode, resource.kind),
                 self._post,
-                observer,
+                informer_metrics(),
                 clock,
             )
             for resource in INFORMED

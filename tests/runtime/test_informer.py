@@ -1,4 +1,4 @@
-"""Informers against the embedded API server: whatever happens to the connection, what is known becomes true again."""
+"""Informers against the embedded API server: after each kind of connection failure their store is correct again."""
 
 import asyncio
 import logging
@@ -8,18 +8,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from builders import pod_object
-from fakes import Cluster, FakeApi, FakeClock, FakeObserver, Sent, fixed_random, running, settle, until
+from fakes import Cluster, FakeApi, FakeClock, Sent, fixed_random, informer_metrics, running, settle, until
 from moorage.errors import Forbidden, TooManyRequests
 from moorage.framework.cluster_events import Action, ClusterEvent
 from moorage.model.decode import Decoder
 from moorage.runtime.api_resources import CSI_NODE, NAMESPACE, POD, Resource
 from moorage.runtime.client.kube import KubeClient
 from moorage.runtime.clock import Clock, SystemClock
-from moorage.runtime.informers import list_watch
 from moorage.runtime.informers.informer import Informer
-from moorage.runtime.informers.list_watch import ListWatch
+from moorage.runtime.informers.list_watch import PAGE_SIZE, ListWatch
 from moorage.sandbox.injected_faults import End, Expire, Fail, Garbage, Stall
 
 WATCH = "/pods.*watch=true"
@@ -27,19 +27,27 @@ WATCH = "/pods.*watch=true"
 
 @dataclass
 class Watching:
-    """An informer at work, and what it posted."""
+    """A running informer, its posted events and its metrics."""
 
     informer: Informer
-    observer: FakeObserver
+    registry: CollectorRegistry
     events: list[ClusterEvent] = field(default_factory=list)
 
     @property
-    def told(self) -> list[tuple[str, str]]:
+    def lists(self) -> float | None:
+        return self.registry.get_sample_value("moorage_informer_lists_total", {"kind": "Pod"})
+
+    def ended_watches(self, reason: str) -> float | None:
+        labels = {"kind": "Pod", "reason": reason}
+        return self.registry.get_sample_value("moorage_informer_watch_ends_total", labels)
+
+    @property
+    def posted(self) -> list[tuple[str, str]]:
         return [(event.action.value, (event.new or event.old).name) for event in self.events]
 
     @property
     def names(self) -> set[str]:
-        """Who is there, going by the events alone."""
+        """The names of the objects that exist according to the events."""
         known: dict[str, Any] = {}
         for event in self.events:
             name = (event.new or event.old).name
@@ -51,8 +59,10 @@ class Watching:
         return set(known)
 
 
-def informer_of(client: KubeClient, resource: Resource, clock: Clock, inactivity_seconds: float = 60) -> Watching:
-    decoder, observer = Decoder(), FakeObserver()
+def informer_of(
+    client: KubeClient, resource: Resource, clock: Clock, inactivity_seconds: float = 60, page_size: int = PAGE_SIZE
+) -> Watching:
+    decoder, registry = Decoder(), CollectorRegistry()
 
     def decode(raw: bytes) -> Any:
         return decoder.decode(resource.kind, raw)
@@ -60,14 +70,16 @@ def informer_of(client: KubeClient, resource: Resource, clock: Clock, inactivity
     def post(events: Iterable[ClusterEvent]) -> None:
         watching.events += events
 
-    source = ListWatch(client, resource, fixed_random(), inactivity_seconds)
-    watching = Watching(Informer(source, decode, post, observer, clock), observer)
+    source = ListWatch(client, resource, fixed_random(), inactivity_seconds, page_size)
+    watching = Watching(Informer(source, decode, post, informer_metrics(registry), clock), registry)
     return watching
 
 
 @asynccontextmanager
-async def watching_pods(cluster: Cluster, inactivity_seconds: float = 60) -> AsyncIterator[Watching]:
-    watching = informer_of(cluster.client, POD, SystemClock(), inactivity_seconds)
+async def watching_pods(
+    cluster: Cluster, inactivity_seconds: float = 60, page_size: int = PAGE_SIZE
+) -> AsyncIterator[Watching]:
+    watching = informer_of(cluster.client, POD, SystemClock(), inactivity_seconds, page_size)
     async with running(watching.informer):
         await until(lambda: watching.informer.has_synced)
         yield watching
@@ -80,31 +92,30 @@ async def test_additions_updates_and_deletions_are_posted_in_order() -> None:
             await cluster.create(POD, pod_object("late"))
             await cluster.merge(POD.path("late", "default"), {"metadata": {"labels": {"a": "b"}}})
             await cluster.client.delete(POD.path("early", "default"), b'{"gracePeriodSeconds": 0}')
-            await until(lambda: ("Delete", "early") in watching.told)
-    assert watching.told[:3] == [("Add", "early"), ("Add", "late"), ("Update", "late")]
+            await until(lambda: ("Delete", "early") in watching.posted)
+    assert watching.posted[:3] == [("Add", "early"), ("Add", "late"), ("Update", "late")]
     assert watching.names == {"late"}
     update = watching.events[2]
     assert (dict(update.old.labels), dict(update.new.labels)) == ({}, {"a": "b"})
 
 
-async def test_finished_pods_are_gone_for_the_scheduler() -> None:
+async def test_a_finished_pod_is_posted_as_deleted() -> None:
     async with Cluster() as cluster, watching_pods(cluster) as watching:
         await cluster.create(POD, pod_object("job"))
         await cluster.merge(f"{POD.path('job', 'default')}/status", {"status": {"phase": "Succeeded"}})
-        await until(lambda: watching.told == [("Add", "job"), ("Delete", "job")])
+        await until(lambda: watching.posted == [("Add", "job"), ("Delete", "job")])
 
 
-async def test_a_list_of_many_pages_arrives_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(list_watch, "PAGE_SIZE", 3)
+async def test_a_list_of_many_pages_is_posted_completely() -> None:
     async with Cluster() as cluster:
         for number in range(8):
             await cluster.create(POD, pod_object(f"p{number}"))
-        async with watching_pods(cluster) as watching:
+        async with watching_pods(cluster, page_size=3) as watching:
             assert watching.names == {f"p{number}" for number in range(8)}
-            assert watching.observer.named("relist") == [("Pod",)]
+            assert watching.lists == 1
 
 
-async def test_a_watch_that_ends_cleanly_goes_on_without_another_list() -> None:
+async def test_a_watch_that_ends_is_continued_without_another_list() -> None:
     async with Cluster() as cluster:
         cluster.server.faults.add(End(after_seconds=0.01), verb="watch", path=WATCH, times=3)
         async with watching_pods(cluster) as watching:
@@ -112,11 +123,11 @@ async def test_a_watch_that_ends_cleanly_goes_on_without_another_list() -> None:
                 await cluster.create(POD, pod_object(f"p{number}"))
                 await asyncio.sleep(0.02)
             await until(lambda: len(watching.names) == 4)
-    assert len(watching.observer.named("relist")) == 1
-    assert ("Pod", "ended") in watching.observer.named("watch_end")
+    assert watching.lists == 1
+    assert watching.ended_watches("ended")
 
 
-async def test_what_happened_while_the_resource_version_expired_is_found_by_comparing() -> None:
+async def test_changes_during_an_expired_resource_version_are_found_in_the_next_list() -> None:
     async with Cluster() as cluster:
         for name in ("stays", "changes", "goes", "reborn"):
             await cluster.create(POD, pod_object(name))
@@ -130,23 +141,23 @@ async def test_what_happened_while_the_resource_version_expired_is_found_by_comp
             await cluster.create(POD, pod_object("reborn", metadata={"uid": None}))
             await cluster.create(POD, pod_object("new"))
             await until(lambda: watching.names == {"stays", "changes", "reborn", "new"})
-            await until(lambda: ("Update", "changes") in watching.told)
-    assert watching.told.count(("Add", "stays")) == 1
-    assert len(watching.observer.named("relist")) == 2
+            await until(lambda: ("Update", "changes") in watching.posted)
+    assert watching.posted.count(("Add", "stays")) == 1
+    assert watching.lists == 2
 
 
 async def test_a_silent_watch_is_replaced() -> None:
     async with Cluster() as cluster, watching_pods(cluster, inactivity_seconds=0.1) as watching:
         stall = cluster.server.faults.add(Stall(), verb="watch", path="/pods")
         await cluster.create(POD, pod_object("unseen"))
-        await until(lambda: watching.observer.named("watch_end"))
+        await until(lambda: watching.ended_watches("failed"))
         cluster.server.faults.remove(stall)
         await until(lambda: watching.names == {"unseen"})
-    assert len(watching.observer.named("relist")) == 1
+    assert watching.lists == 1
 
 
 @pytest.mark.parametrize("fault", [Fail(500), Fail(429, retry_after_seconds=0), Garbage()])
-async def test_a_failing_api_server_is_asked_again_until_it_answers(fault: Any) -> None:
+async def test_a_failed_request_is_repeated_until_the_api_server_answers(fault: Any) -> None:
     async with Cluster() as cluster:
         await cluster.create(POD, pod_object("p"))
         cluster.server.faults.add(fault, verb="list", path="/pods", times=1)
@@ -156,7 +167,9 @@ async def test_a_failing_api_server_is_asked_again_until_it_answers(fault: Any) 
             await until(lambda: watching.names == {"p", "q"})
 
 
-async def test_an_object_that_cannot_be_read_is_named_and_the_others_go_on(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_unreadable_object_is_logged_by_name_and_the_others_are_posted(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     clock = FakeClock(auto=True)
     good, bad = pod_object("good"), pod_object("bad", spec={"priority": "very"})
 
@@ -170,11 +183,11 @@ async def test_an_object_that_cannot_be_read_is_named_and_the_others_go_on(caplo
     async with running(watching.informer):
         await settle()
     assert watching.names == {"good"}
-    assert watching.observer.named("unreadable") == [("Pod",)]
+    assert watching.registry.get_sample_value("moorage_unreadable_objects_total", {"kind": "Pod"}) == 1
     assert "Pod default/bad cannot be read" in caplog.text
 
 
-async def test_an_optional_kind_that_may_not_be_read_does_not_hold_up_the_start(
+async def test_a_forbidden_optional_kind_does_not_delay_the_start(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def answer(_: Sent) -> Any:
@@ -192,7 +205,7 @@ async def test_an_optional_kind_that_may_not_be_read_does_not_hold_up_the_start(
     assert len(clock.slept) <= 11
 
 
-async def test_a_kind_that_scheduling_needs_is_not_synced_while_it_may_not_be_read() -> None:
+async def test_a_forbidden_required_kind_is_not_synced() -> None:
     def answer(_: Sent) -> Any:
         raise Forbidden(403, "Forbidden", "pods is forbidden")
 
@@ -203,7 +216,7 @@ async def test_a_kind_that_scheduling_needs_is_not_synced_while_it_may_not_be_re
     assert not watching.informer.has_synced
 
 
-async def test_retry_after_of_a_list_is_waited_for() -> None:
+async def test_a_throttled_list_is_repeated_with_backoff() -> None:
     def answer(_: Sent) -> Any:
         raise TooManyRequests("TooManyRequests", "storage is (re)initializing", None)
 
@@ -216,7 +229,7 @@ async def test_retry_after_of_a_list_is_waited_for() -> None:
     assert 8 < len(api.sent) < 40
 
 
-async def test_an_expired_version_is_followed_by_a_list_at_once_but_not_in_a_tight_loop() -> None:
+async def test_an_expired_version_causes_a_list_at_once_but_repeated_expiries_are_slowed_down() -> None:
     def answer(sent: Sent) -> Any:
         if sent.method == "WATCH":
             return [b'{"type":"ERROR","object":{"code":410,"reason":"Expired","message":"too old"}}\n']
@@ -230,7 +243,7 @@ async def test_an_expired_version_is_followed_by_a_list_at_once_but_not_in_a_tig
     assert len([sent for sent in api.sent if sent.method == "GET"]) < 20
 
 
-async def test_a_watch_that_ends_at_once_again_and_again_is_slowed_down() -> None:
+async def test_watches_that_end_at_once_are_slowed_down() -> None:
     def answer(sent: Sent) -> Any:
         return [] if sent.method == "WATCH" else {"metadata": {"resourceVersion": "5"}, "items": None}
 

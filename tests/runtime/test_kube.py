@@ -8,15 +8,18 @@ from dataclasses import dataclass, field
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
+from prometheus_client import CollectorRegistry
 
-from fakes import FakeApi, FakeClock, FakeObserver, Sent
+from fakes import FakeApi, FakeClock, Sent, StaticTokens, client_metrics
 from moorage.errors import ApiUnreachable, Conflict, NotFound, NotLeader, TooManyRequests
-from moorage.runtime.client.client_tls import TlsContexts
-from moorage.runtime.client.credentials import Credentials, StaticToken, Tokens
-from moorage.runtime.client.kube import STRATEGIC_MERGE_PATCH, KubeClient, Transport
+from moorage.runtime.client.authentication import Tokens
+from moorage.runtime.client.credentials import Credentials
+from moorage.runtime.client.kube import STRATEGIC_MERGE_PATCH, KubeClient
 from moorage.runtime.client.pooled_transport import open_transport
 from moorage.runtime.client.rate_limiter import RateLimiter
-from moorage.runtime.client.transport import HttpTransport, open_session
+from moorage.runtime.client.session_transport import HttpTransport, open_session
+from moorage.runtime.client.transport import Transport
+from moorage.runtime.tls.tls_contexts import TlsContexts
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 OpenTransport = Callable[..., AbstractAsyncContextManager[Transport]]
@@ -28,14 +31,19 @@ class Peer:
 
     client: KubeClient
     clock: FakeClock
-    observer: FakeObserver
+    registry: CollectorRegistry
     requests: list[web.Request] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
+
+    def count(self, method: str, code: str) -> float | None:
+        """The value of the client's metric of requests."""
+        labels = {"method": method, "code": code, "host": "api"}
+        return self.registry.get_sample_value("rest_client_requests_total", labels)
 
 
 @pytest.fixture(params=["pool", "session"])
 def transport(request: pytest.FixtureRequest) -> OpenTransport:
-    """Both ways to the API server behave alike; a proxy's is the session."""
+    """Both transports behave alike; requests through a proxy use the session."""
     return open_transport if request.param == "pool" else over_session
 
 
@@ -43,13 +51,13 @@ def transport(request: pytest.FixtureRequest) -> OpenTransport:
 async def over_session(
     credentials: Credentials, connection_limit: int, tls: TlsContexts | None = None
 ) -> AsyncIterator[Transport]:
-    async with open_session(credentials.tokens, connection_limit) as session:
-        yield HttpTransport(session, credentials, tls)
+    async with open_session(credentials, connection_limit) as session:
+        yield HttpTransport(session, credentials.server, tls)
 
 
 @asynccontextmanager
 async def serving(handler: Handler, opened: OpenTransport, tokens: Tokens | None = None) -> AsyncIterator[Peer]:
-    clock, observer = FakeClock(auto=True), FakeObserver()
+    clock, registry = FakeClock(auto=True), CollectorRegistry()
     app = web.Application()
 
     async def handle(request: web.Request) -> web.StreamResponse:
@@ -59,9 +67,10 @@ async def serving(handler: Handler, opened: OpenTransport, tokens: Tokens | None
 
     app.router.add_route("*", "/{path:.*}", handle)
     async with TestServer(app) as server:
-        credentials = Credentials(str(server.make_url("")).rstrip("/"), tokens or StaticToken("Bearer t"))
+        credentials = Credentials(str(server.make_url("")).rstrip("/"), tokens or StaticTokens("Bearer t"))
         async with opened(credentials, 4) as transport:
-            peer = Peer(KubeClient(transport, clock, RateLimiter(0, 0, clock), observer), clock, observer)
+            limiter = RateLimiter(0, 0, clock)
+            peer = Peer(KubeClient(transport, clock, limiter, client_metrics(registry)), clock, registry)
             yield peer
 
 
@@ -92,7 +101,7 @@ class RotatingToken:
         return f"Bearer {self.renewed}"
 
 
-async def test_requests_are_authenticated_named_and_uncompressed(transport: OpenTransport) -> None:
+async def test_requests_carry_a_token_the_user_agent_and_no_compression(transport: OpenTransport) -> None:
     async with serving(answering(ok), transport) as peer:
         assert await peer.client.get("/api/v1/pods/p") == b'{"ok": true}'
     headers = peer.requests[0].headers
@@ -101,7 +110,7 @@ async def test_requests_are_authenticated_named_and_uncompressed(transport: Open
     assert headers["Accept-Encoding"] == "identity"
 
 
-async def test_writes_carry_their_content_type_and_their_query_as_it_is(transport: OpenTransport) -> None:
+async def test_writes_keep_their_content_type_and_query(transport: OpenTransport) -> None:
     async with serving(answering(ok), transport) as peer:
         await peer.client.patch("/x", b"{}", STRATEGIC_MERGE_PATCH)
         await peer.client.apply("/y", b"{}", "moorage")
@@ -120,29 +129,29 @@ async def test_after_a_401_the_token_is_renewed_and_the_request_sent_once_more(t
     assert peer.bodies == [b'{"a":1}'] * 2
 
 
-async def test_refusals_are_typed(transport: OpenTransport) -> None:
+async def test_a_refusal_raises_the_exception_of_its_status(transport: OpenTransport) -> None:
     conflict = lambda: web.json_response({"reason": "Conflict", "message": "no"}, status=409)  # noqa: E731
     async with serving(answering(conflict), transport) as peer:
         with pytest.raises(Conflict, match="no"):
             await peer.client.create("/x", b"{}")
-    assert peer.observer.named("request")[0][:2] == ("POST", 409)
+    assert peer.count("POST", "409") == 1
 
 
-async def test_429_with_retry_after_is_waited_for_and_repeated(transport: OpenTransport) -> None:
+async def test_a_429_with_retry_after_is_repeated_after_that_time(transport: OpenTransport) -> None:
     busy = lambda: web.json_response({}, status=429, headers={"Retry-After": "3"})  # noqa: E731
     async with serving(answering(busy, busy, ok), transport) as peer:
         assert await peer.client.create("/x", b"{}")
     assert peer.clock.slept == [3, 3]
 
 
-async def test_429_without_retry_after_is_the_callers_to_handle(transport: OpenTransport) -> None:
+async def test_a_429_without_retry_after_is_raised(transport: OpenTransport) -> None:
     async with serving(answering(lambda: web.json_response({}, status=429)), transport) as peer:
         with pytest.raises(TooManyRequests):
             await peer.client.create("/x", b"{}")
     assert len(peer.requests) == 1
 
 
-async def test_a_lost_answer_is_unreachable_and_the_write_not_repeated(transport: OpenTransport) -> None:
+async def test_a_write_without_an_answer_is_unreachable_and_is_not_repeated(transport: OpenTransport) -> None:
     async def drop(request: web.Request) -> web.StreamResponse:
         assert request.transport
         request.transport.abort()
@@ -165,14 +174,14 @@ async def test_an_answer_that_takes_too_long_is_unreachable(transport: OpenTrans
             await peer.client.get("/x", timeout_seconds=0.05)
 
 
-async def test_nobody_listening_is_unreachable(transport: OpenTransport) -> None:
-    async with serving(answering(ok), transport) as peer:
-        pass
-    async with transport(Credentials("http://127.0.0.1:9", StaticToken(None)), 1) as nowhere:
-        client = KubeClient(nowhere, peer.clock, RateLimiter(0, 0, peer.clock), peer.observer)
+async def test_a_refused_connection_is_unreachable(transport: OpenTransport) -> None:
+    clock, registry = FakeClock(auto=True), CollectorRegistry()
+    async with transport(Credentials("http://127.0.0.1:9", StaticTokens(None)), 1) as nowhere:
+        client = KubeClient(nowhere, clock, RateLimiter(0, 0, clock), client_metrics(registry))
         with pytest.raises(ApiUnreachable):
             await client.get("/x")
-    assert peer.observer.named("request")[-1][1] == 0
+    labels = {"method": "GET", "code": "<error>", "host": "api"}
+    assert registry.get_sample_value("rest_client_requests_total", labels) == 1
 
 
 async def test_a_watch_yields_the_lines_of_a_read_together_and_ends_with_it(
@@ -192,7 +201,7 @@ async def test_a_watch_yields_the_lines_of_a_read_together_and_ends_with_it(
     assert peer.requests[0].query["watch"] == "true"
 
 
-async def test_a_silent_watch_is_given_up_after_its_inactivity(transport: OpenTransport) -> None:
+async def test_a_silent_watch_ends_after_its_inactivity_limit(transport: OpenTransport) -> None:
     async def stall(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
@@ -207,7 +216,7 @@ async def test_a_silent_watch_is_given_up_after_its_inactivity(transport: OpenTr
             await anext(watch)
 
 
-async def test_a_watch_in_which_nothing_happens_was_answered(transport: OpenTransport) -> None:
+async def test_a_watch_without_events_counts_as_answered(transport: OpenTransport) -> None:
     async def stall(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
@@ -217,19 +226,19 @@ async def test_a_watch_in_which_nothing_happens_was_answered(transport: OpenTran
     async with serving(stall, transport) as peer:
         with pytest.raises(ApiUnreachable, match="no answer in time"):
             await anext(peer.client.watch("/pods", {}, 0.2))
-    assert peer.observer.named("request")[-1][:2] == ("WATCH", 200)
+    assert peer.count("WATCH", "200") == 1
 
 
-async def test_a_refused_watch_is_typed(transport: OpenTransport) -> None:
+async def test_a_refused_watch_raises_the_exception_of_its_status(transport: OpenTransport) -> None:
     async with serving(answering(lambda: web.json_response({"message": "gone"}, status=404)), transport) as peer:
         with pytest.raises(NotFound, match="gone"):
             _ = [lines async for lines in peer.client.watch("/pods", {}, 5)]
 
 
-async def test_no_write_leaves_once_leadership_is_in_doubt_even_after_waiting_for_the_limiter() -> None:
+async def test_no_write_is_sent_once_leadership_is_in_doubt_even_after_a_wait_for_the_limiter() -> None:
     api = FakeApi(lambda _: {})
     leads = [True, False]
-    client = KubeClient(api, api.clock, RateLimiter(1, 1, api.clock), FakeObserver(), lambda: leads.pop(0))
+    client = KubeClient(api, api.clock, RateLimiter(1, 1, api.clock), client_metrics(), lambda: leads.pop(0))
     await client.create("/x", b"{}")
     with pytest.raises(NotLeader):
         await client.create("/x", b"{}")
@@ -242,7 +251,7 @@ async def test_reads_need_no_leadership() -> None:
     assert await api.client().get("/x") == b"{}"
 
 
-async def test_throttling_is_given_up_after_ten_tries() -> None:
+async def test_a_throttled_request_fails_after_ten_tries() -> None:
     def busy(sent: Sent) -> object:
         del sent
         raise TooManyRequests("TooManyRequests", "later", 1)

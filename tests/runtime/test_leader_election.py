@@ -1,4 +1,4 @@
-"""Electors over one Lease, with clocks that the test moves."""
+"""Electors over one Lease, with a clock that the test moves."""
 
 import asyncio
 from collections.abc import Callable
@@ -18,7 +18,7 @@ FENCE = SETTINGS.renew_deadline_seconds
 
 
 class LeaseServer:
-    """One Lease, compare-and-swap, and a cable that can be pulled."""
+    """One Lease with compare-and-swap; replicas in `cut` get no answer."""
 
     def __init__(self, clock: FakeClock) -> None:
         self.clock = clock
@@ -59,9 +59,9 @@ class LeaseServer:
 
 class Replica:
     def __init__(self, server: LeaseServer, identity: str, seed: int = 1) -> None:
-        self.told: list[tuple[bool, Event]] = []
+        self.changes: list[tuple[bool, Event]] = []
         self.elector = LeaderElector(server.api(identity).client(), identity, SETTINGS, server.clock, Random(seed))
-        self.elector.changed = lambda leads, event: self.told.append((leads, event))
+        self.elector.changed = lambda leads, event: self.changes.append((leads, event))
 
     @property
     def may_write(self) -> bool:
@@ -87,7 +87,7 @@ async def test_the_first_replica_creates_the_lease_and_leads() -> None:
         await settle()
         assert replica.may_write
     assert server.spec["leaseDurationSeconds"] is not None
-    (leads, event), *_ = replica.told
+    (leads, event), *_ = replica.changes
     assert leads
     assert (event.reason, event.note) == ("LeaderElection", "a became leader")
     assert (event.regarding.kind, event.regarding.name, event.regarding.namespace) == (
@@ -121,7 +121,7 @@ async def test_a_leader_renews_every_retry_period_and_keeps_its_acquire_time() -
     assert acquired == "1970-01-12T13:46:40.000000Z"
 
 
-async def test_never_do_two_replicas_write_whatever_is_cut_off() -> None:
+async def test_two_replicas_never_write_at_the_same_time() -> None:
     clock, server, (a, b) = cluster("a", "b")
 
     def at_most_one() -> None:
@@ -140,7 +140,7 @@ async def test_never_do_two_replicas_write_whatever_is_cut_off() -> None:
     assert server.spec["leaseTransitions"] >= 2
 
 
-async def test_a_leader_that_is_cut_off_stops_writing_before_the_lease_can_be_anothers() -> None:
+async def test_a_leader_that_is_cut_off_stops_writing_before_another_can_lead() -> None:
     clock, server, (replica,) = cluster("a")
     async with running(replica.elector):
         await clock.advance(4)
@@ -152,10 +152,10 @@ async def test_a_leader_that_is_cut_off_stops_writing_before_the_lease_can_be_an
         assert not replica.may_write
         assert clock.now < renewed + LEASE
         await clock.advance(5)
-        assert [leads for leads, _ in replica.told] == [True, False]
+        assert [leads for leads, _ in replica.changes] == [True, False]
 
 
-async def test_a_short_outage_does_not_cost_the_leadership() -> None:
+async def test_a_leader_stays_leader_in_a_short_outage() -> None:
     clock, server, (replica,) = cluster("a")
     async with running(replica.elector):
         await clock.advance(4)
@@ -164,14 +164,14 @@ async def test_a_short_outage_does_not_cost_the_leadership() -> None:
         server.cut.clear()
         await clock.advance(3)
         assert replica.may_write
-        assert [leads for leads, _ in replica.told] == [True]
+        assert [leads for leads, _ in replica.changes] == [True]
 
 
 async def test_a_standby_takes_over_within_the_lease_and_a_retry_after_a_crash() -> None:
     clock, server, (a, b) = cluster("a", "b")
     async with running(a.elector):
         await clock.advance(4)
-        server.cut.add("a")  # as after kill -9: it never speaks again
+        server.cut.add("a")  # as after kill -9
         last = server.writes[-1][0]
         async with running(b.elector):
             await watch(clock, 30, lambda: None)
@@ -181,7 +181,7 @@ async def test_a_standby_takes_over_within_the_lease_and_a_retry_after_a_crash()
     assert server.spec["leaseTransitions"] == 1
 
 
-async def test_a_lease_whose_renewal_was_under_way_at_the_stop_is_released_too() -> None:
+async def test_a_lease_with_a_renewal_under_way_at_the_stop_is_released() -> None:
     _, server, (replica,) = cluster("a")
     async with running(replica.elector):
         await settle()
@@ -200,12 +200,12 @@ async def test_a_clean_stop_releases_the_lease_and_the_other_takes_it_within_two
         await asyncio.gather(leading, return_exceptions=True)
         assert not a.may_write
         assert (server.spec["holderIdentity"], server.spec["leaseDurationSeconds"]) == ("", 1)
-        assert [leads for leads, _ in a.told] == [True, False]
+        assert [leads for leads, _ in a.changes] == [True, False]
         await watch(clock, 2, lambda: None)
         assert b.may_write
 
 
-async def test_clocks_of_other_machines_do_not_matter() -> None:
+async def test_the_clock_of_another_replica_is_ignored() -> None:
     clock, server, (replica,) = cluster("a")
     server.version = 1
     server.lease = {
@@ -219,7 +219,7 @@ async def test_clocks_of_other_machines_do_not_matter() -> None:
         assert replica.may_write
 
 
-async def test_who_writes_at_the_same_time_loses_to_the_first() -> None:
+async def test_of_two_simultaneous_writes_only_the_first_wins() -> None:
     _, server, (a, b) = cluster("a", "b")
     async with running(a.elector, b.elector):
         await settle()
@@ -227,7 +227,7 @@ async def test_who_writes_at_the_same_time_loses_to_the_first() -> None:
         assert len(server.writes) == 1
 
 
-async def test_labels_that_somebody_put_on_the_lease_stay() -> None:
+async def test_labels_of_others_on_the_lease_stay() -> None:
     clock, server, (replica,) = cluster("a")
     async with running(replica.elector):
         await settle()

@@ -1,11 +1,11 @@
-"""Names and labels are a contract with dashboards: kube-scheduler's and client-go's must stay as they are."""
+"""Names and labels of metrics are a contract with dashboards: those of kube-scheduler and client-go must not change."""
 
 from prometheus_client.parser import text_string_to_metric_families
 
 from builders import pod
 from moorage.engine.messages import BindingFinished
 from moorage.framework.cluster_events import added, deleted
-from moorage.runtime.metrics.process_metrics import Metrics
+from moorage.runtime.metrics.process_metrics import ProcessMetrics
 
 LABELS = {
     "scheduler_schedule_attempts": {"result", "profile"},
@@ -22,9 +22,9 @@ LABELS = {
 }
 
 
-def used() -> Metrics:
-    """Every metric, observed once."""
-    metrics = Metrics("10.0.0.1:6443")
+def used() -> ProcessMetrics:
+    """Metrics of which each was observed once."""
+    metrics = ProcessMetrics("10.0.0.1:6443")
     metrics.scheduling.observe_attempt("scheduled", "gold", 0.003)
     metrics.scheduling.observe_decision(0.0004)
     metrics.scheduling.observe_bound(1, 0.2)
@@ -34,12 +34,12 @@ def used() -> Metrics:
     metrics.scheduling.observe_message(deleted("Pod", None), 0.0001)
     metrics.scheduling.observe_message(BindingFinished(pod("p"), "n"), 0.0001)
     metrics.client.observe_request("POST", 201, 0.004)
-    metrics.client.observe_request("GET", 0, 5.0)
+    metrics.client.observe_request("GET", None, 5.0)
     metrics.client.observe_throttling("POST", 1.5)
     return metrics
 
 
-def samples(metrics: Metrics) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+def samples(metrics: ProcessMetrics) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
     families = text_string_to_metric_families(metrics.render().decode())
     return {
         (sample.name, frozenset(sample.labels.items())): sample.value
@@ -56,7 +56,7 @@ def test_names_and_labels_are_kube_schedulers_and_client_gos() -> None:
             assert set(sample.labels) - {"le"} == labels, name
 
 
-def test_buckets_are_upstreams() -> None:
+def test_buckets_are_those_of_kube_scheduler() -> None:
     bounds = {
         dict(labels)["le"]
         for name, labels in samples(used())
@@ -88,8 +88,8 @@ def test_requests_without_an_answer_count_as_errors() -> None:
     assert samples(used())["rest_client_requests_total", labels] == 1
 
 
-def test_gauges_are_read_when_somebody_scrapes() -> None:
-    metrics, pending = Metrics("api"), {"active": 1}
+def test_gauges_are_read_at_each_scrape() -> None:
+    metrics, pending = ProcessMetrics("api"), {"active": 1}
     metrics.read_at_scrape(
         "scheduler_pending_pods", "Pods.", ("queue",), lambda: {(queue,): count for queue, count in pending.items()}
     )
@@ -97,7 +97,7 @@ def test_gauges_are_read_when_somebody_scrapes() -> None:
     assert samples(metrics)["scheduler_pending_pods", frozenset({("queue", "active")})] == 7
 
 
-def test_two_processes_in_one_test_do_not_share_metrics() -> None:
-    first, second = Metrics("a"), Metrics("b")
+def test_metrics_of_two_processes_are_separate() -> None:
+    first, second = ProcessMetrics("a"), ProcessMetrics("b")
     first.scheduling.observe_preemption(1)
     assert samples(second)["scheduler_preemption_attempts_total", frozenset()] == 0

@@ -13,18 +13,13 @@ import pytest
 from builders import DECODER, pod
 from controlplane.launcher import ControlPlane
 from controlplane.objects import PODS, api_session, create_objects, pause_pod
-from fakes import FakeClock, FakeObserver, FakeRecorder, running
+from fakes import Client, FakeClock, FakeObserver, FakeRecorder, running
 from moorage.engine.cycle.decision import Diagnosis
 from moorage.engine.outcomes import Unschedulable
 from moorage.framework.profile import Profile, ProfileSettings
 from moorage.model.pods.pod import Pod
 from moorage.plugins.upstream.priority_sort import PrioritySort
-from moorage.runtime.client.client_tls import TlsContexts
-from moorage.runtime.client.credentials import Credentials, StaticToken, TlsFiles
 from moorage.runtime.client.kube import KubeClient
-from moorage.runtime.client.pooled_transport import open_transport
-from moorage.runtime.client.rate_limiter import RateLimiter
-from moorage.runtime.clock import SystemClock
 from moorage.runtime.preemption.evictor import Evictor
 
 pytestmark = pytest.mark.controlplane
@@ -106,10 +101,8 @@ class Scene:
 
 @asynccontextmanager
 async def preempting(control_plane: ControlPlane) -> AsyncIterator[Scene]:
-    clock, files = SystemClock(), TlsFiles(ca_file=str(control_plane.ca_file))
-    credentials = Credentials(control_plane.server, StaticToken(f"Bearer {control_plane.token}"), tls=files)
-    async with open_transport(credentials, 4, TlsContexts(files, clock, strict=False)) as transport:
-        scene = Scene(KubeClient(transport, clock, RateLimiter(0, 0, clock), FakeObserver()), control_plane)
+    async with Client(control_plane.server, control_plane.token, control_plane.ca_file) as client:
+        scene = Scene(client, control_plane)
         async with running(scene.evictor):
             yield scene
 

@@ -14,7 +14,7 @@ async def test_burst_passes_at_once_and_the_rest_at_the_rate() -> None:
     assert waits[3:] == pytest.approx([0.1, 0.1, 0.1])
 
 
-async def test_idle_time_fills_the_bucket_up_to_the_burst_and_no_further() -> None:
+async def test_idle_time_fills_the_bucket_up_to_the_burst() -> None:
     clock = FakeClock(auto=True)
     limiter = RateLimiter(qps=10, burst=2, clock=clock)
     for _ in range(2):
@@ -35,12 +35,12 @@ async def test_no_limit_for_a_rate_of_zero() -> None:
     assert [await limiter.acquire() for _ in range(1000)] == [0] * 1000
 
 
-async def test_long_waits_are_told_but_not_each_one(caplog: pytest.LogCaptureFixture) -> None:
+async def test_long_waits_are_logged_but_not_each_one(caplog: pytest.LogCaptureFixture) -> None:
     clock = FakeClock(auto=True)
     limiter = RateLimiter(qps=0.5, burst=1, clock=clock)
     with caplog.at_level(logging.WARNING):
         for _ in range(5):
             await limiter.acquire()
-    told = [record.getMessage() for record in caplog.records]
-    assert len(told) == 1
-    assert "Throttling request" in told[0]
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == 1
+    assert "Throttling request" in messages[0]

@@ -5,14 +5,14 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from moorage.errors import ApiUnreachable
-from moorage.runtime.client.kube import Answer
-from moorage.runtime.client.reachability import Reachability, TellingTransport
+from moorage.runtime.client.reachability import ObservedTransport, Reachability
+from moorage.runtime.client.transport import Answer
 
 SERVER = "https://10.0.0.1:6443"
 
 
 class Scripted:
-    """A transport that does as it is told: a status to answer with, or None for no answer; one for each request."""
+    """A transport that answers each request with the next status of a script; None is no answer."""
 
     def __init__(self, *script: int | None) -> None:
         self._script = list(script)
@@ -34,12 +34,12 @@ class Scripted:
 
 
 @pytest.fixture
-def told(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+def log(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
     caplog.set_level(logging.INFO)
     return caplog
 
 
-async def ask(transport: TellingTransport, times: int) -> None:
+async def ask(transport: ObservedTransport, times: int) -> None:
     for number in range(times):
         try:
             await transport.exchange("GET", f"/{number}", b"", "", 1)
@@ -47,44 +47,44 @@ async def ask(transport: TellingTransport, times: int) -> None:
             continue
 
 
-def levels(told: pytest.LogCaptureFixture) -> list[str]:
-    return [record.levelname for record in told.records]
+def levels(log: pytest.LogCaptureFixture) -> list[str]:
+    return [record.levelname for record in log.records]
 
 
-async def test_an_outage_is_told_once_and_its_end_once(told: pytest.LogCaptureFixture) -> None:
-    await ask(TellingTransport(Scripted(200, *[None] * 5, 500, 200), Reachability(SERVER)), 8)
-    assert levels(told) == ["WARNING", "INFO"]
-    assert told.messages[0] == f"The API server {SERVER} does not answer; trying again, for ever: /3: refused"
+async def test_an_outage_is_logged_once_and_its_end_once(log: pytest.LogCaptureFixture) -> None:
+    await ask(ObservedTransport(Scripted(200, *[None] * 5, 500, 200), Reachability(SERVER)), 8)
+    assert levels(log) == ["WARNING", "INFO"]
+    assert log.messages[0] == f"The API server {SERVER} does not answer; retrying until it does: /3: refused"
 
 
-async def test_single_connections_that_are_reset_are_no_outage(told: pytest.LogCaptureFixture) -> None:
-    await ask(TellingTransport(Scripted(None, None, 200, None, 200), Reachability(SERVER)), 5)
-    assert levels(told) == []
+async def test_single_reset_connections_are_not_an_outage(log: pytest.LogCaptureFixture) -> None:
+    await ask(ObservedTransport(Scripted(None, None, 200, None, 200), Reachability(SERVER)), 5)
+    assert levels(log) == []
 
 
-async def test_credentials_that_are_not_taken_are_told_once(told: pytest.LogCaptureFixture) -> None:
-    await ask(TellingTransport(Scripted(*[401] * 5, 403), Reachability(SERVER)), 6)
-    assert levels(told) == ["WARNING", "INFO"]
-    assert "does not take our credentials (401)" in told.messages[0]
+async def test_rejected_credentials_are_logged_once(log: pytest.LogCaptureFixture) -> None:
+    await ask(ObservedTransport(Scripted(*[401] * 5, 403), Reachability(SERVER)), 6)
+    assert levels(log) == ["WARNING", "INFO"]
+    assert "rejects the credentials (401)" in log.messages[0]
 
 
-async def test_transports_that_share_a_reachability_tell_it_together(told: pytest.LogCaptureFixture) -> None:
+async def test_transports_with_one_reachability_log_an_outage_once(log: pytest.LogCaptureFixture) -> None:
     reachability = Reachability(SERVER)
     for _ in range(4):
-        await ask(TellingTransport(Scripted(None), reachability), 1)
-    assert levels(told) == ["WARNING"]
+        await ask(ObservedTransport(Scripted(None), reachability), 1)
+    assert levels(log) == ["WARNING"]
 
 
-async def test_a_stream_that_breaks_off_is_no_outage(told: pytest.LogCaptureFixture) -> None:
-    transport = TellingTransport(Scripted(200, None), Reachability(SERVER))
+async def test_a_stream_that_breaks_after_its_first_read_is_not_an_outage(log: pytest.LogCaptureFixture) -> None:
+    transport = ObservedTransport(Scripted(200, None), Reachability(SERVER))
     with pytest.raises(ApiUnreachable):
         [read async for read in transport.stream("/watch", 1)]
-    assert levels(told) == []
+    assert levels(log) == []
 
 
 @pytest.mark.parametrize(("others_answer", "expected"), [(True, []), (False, ["WARNING"])])
-async def test_watches_that_time_out_together_are_an_outage_only_where_nothing_else_answers(
-    told: pytest.LogCaptureFixture,
+async def test_watches_that_time_out_together_are_an_outage_only_if_nothing_else_is_answered(
+    log: pytest.LogCaptureFixture,
     others_answer: bool,  # noqa: FBT001 - a case
     expected: list[str],
 ) -> None:
@@ -99,20 +99,20 @@ async def test_watches_that_time_out_together_are_an_outage_only_where_nothing_e
                 raise ApiUnreachable(f"{path}: no answer in time") from TimeoutError()
             yield Answer(200, b"")
 
-    transport = TellingTransport(Together(), reachability)
+    transport = ObservedTransport(Together(), reachability)
     watches = [asyncio.ensure_future(anext(transport.stream("/watch", 90))) for _ in range(3)]
     await begun.wait()
     if others_answer:
-        reachability.answered(200)
+        reachability.record_answer(200)
     await begun.wait()
     ended = await asyncio.gather(*watches, return_exceptions=True)
     assert [type(error) for error in ended] == [ApiUnreachable] * 3
-    assert levels(told) == expected
+    assert levels(log) == expected
 
 
-async def test_a_stream_that_does_not_open_is_one(told: pytest.LogCaptureFixture) -> None:
-    transport = TellingTransport(Scripted(None, None, None), Reachability(SERVER))
+async def test_a_stream_that_does_not_open_is_an_outage(log: pytest.LogCaptureFixture) -> None:
+    transport = ObservedTransport(Scripted(None, None, None), Reachability(SERVER))
     for _ in range(3):
         with pytest.raises(ApiUnreachable):
             [read async for read in transport.stream("/watch", 1)]
-    assert levels(told) == ["WARNING"]
+    assert levels(log) == ["WARNING"]

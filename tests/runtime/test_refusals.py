@@ -8,23 +8,23 @@ from moorage.runtime.client.refusals import refusal
     ("status", "kind"),
     [(401, Unauthorized), (403, Forbidden), (404, NotFound), (409, Conflict), (410, Gone), (500, ApiError)],
 )
-def test_the_status_decides_the_exception(status: int, kind: type[ApiError]) -> None:
+def test_the_status_selects_the_exception(status: int, kind: type[ApiError]) -> None:
     error = refusal(status, b'{"kind":"Status","reason":"Why","message":"because"}')
     assert type(error) is kind
     assert (error.status, error.reason, error.message) == (status, "Why", "because")
 
 
-def test_a_patch_to_an_object_that_was_created_anew_is_a_conflict() -> None:
+def test_a_patch_with_the_uid_of_an_older_object_is_a_conflict() -> None:
     body = b'{"reason":"Invalid","message":"Pod \\"p\\" is invalid: metadata.uid: Invalid value: field is immutable"}'
     assert isinstance(refusal(422, body), Conflict)
     assert not isinstance(refusal(422, b'{"message":"spec.x: wrong"}'), Conflict)
 
 
-def test_an_error_event_carries_its_code_in_the_body() -> None:
+def test_the_status_of_an_error_event_is_in_its_body() -> None:
     assert isinstance(refusal(0, b'{"code":410,"reason":"Expired","message":"too old"}'), Gone)
 
 
-def test_retry_after_comes_from_the_header_or_else_from_the_details() -> None:
+def test_retry_after_is_read_from_the_header_or_else_from_the_details() -> None:
     body = b'{"details":{"retryAfterSeconds":3}}'
     first, second, third = refusal(429, body, "7"), refusal(429, body), refusal(429, b"{}")
     assert isinstance(first, TooManyRequests)
@@ -33,7 +33,7 @@ def test_retry_after_comes_from_the_header_or_else_from_the_details() -> None:
     assert [first.retry_after_seconds, second.retry_after_seconds, third.retry_after_seconds] == [7, 3, None]
 
 
-def test_a_body_that_is_no_status_is_shown_cut() -> None:
+def test_a_body_that_is_not_a_status_is_shown_shortened() -> None:
     error = refusal(502, b"<html>" + b"x" * 10_000)
     assert error.message.startswith("<html>xxx")
     assert len(error.message) < 300

@@ -8,8 +8,8 @@ import pytest
 from aiohttp import ClientSession
 
 from moorage.errors import MoorageError
-from moorage.runtime.metrics.process_metrics import Metrics
-from moorage.runtime.serving.health_server import Endpoints, HealthServer, in_url
+from moorage.runtime.metrics.process_metrics import ProcessMetrics
+from moorage.runtime.serving.health_server import EndpointSources, HealthServer, in_url
 
 
 class State:
@@ -17,11 +17,11 @@ class State:
         self.live = ""
         self.ready = ""
 
-    def endpoints(self) -> Endpoints:
-        return Endpoints(
+    def endpoints(self) -> EndpointSources:
+        return EndpointSources(
             livez={"loop": lambda: self.live},
             readyz={"informer-Pod": lambda: self.ready},
-            metrics=Metrics("api").render,
+            metrics=ProcessMetrics("api").render,
             configz=lambda: {"qps": 50},
             debug_cache=lambda: {"nodes": {"n1"}},
         )
@@ -56,7 +56,7 @@ async def test_verbose_names_each_check() -> None:
     assert text == "[+]loop ok\n[+]informer-Pod ok\nreadyz check passed\n"
 
 
-async def test_a_process_that_has_not_synced_is_alive_but_not_ready_and_says_why() -> None:
+async def test_an_unsynced_process_is_alive_but_not_ready_and_names_the_check() -> None:
     state = State()
     state.ready = "has not synced"
     async with serving(state) as url:
@@ -81,20 +81,20 @@ async def test_configuration_and_cache_are_json(path: str, expected: str) -> Non
         assert await get(f"{url}/{path}") == (200, expected)
 
 
-async def test_a_port_that_is_taken_is_said_with_the_next_step() -> None:
+async def test_a_taken_port_is_an_error_with_the_next_step() -> None:
     async with serving(State()) as url:
         port = int(url.rpartition(":")[2])
         with pytest.raises(MoorageError, match=rf"127\.0\.0\.1:{port}.*--port"):
             await HealthServer(State().endpoints()).start("127.0.0.1", port)
 
 
-async def test_an_address_that_cannot_be_listened_on_is_said_with_the_next_step() -> None:
+async def test_an_address_of_another_machine_is_an_error_with_the_next_step() -> None:
     with pytest.raises(MoorageError, match=r"cannot listen on 192\.0\.2\.1:0: .*; choose another --bind-address$"):
         await HealthServer(State().endpoints()).start("192.0.2.1", 0)
 
 
 @pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="this machine has no IPv6")
-async def test_every_address_is_listened_on_ipv4_included() -> None:
+async def test_the_address_of_all_ipv6_addresses_includes_ipv4() -> None:
     server = HealthServer(State().endpoints())
     port = await server.start("::", 0)
     try:
@@ -105,7 +105,7 @@ async def test_every_address_is_listened_on_ipv4_included() -> None:
 
 
 async def exchange(url: str, request: bytes) -> bytes:
-    """Send bytes, and return all that comes until the server hangs up."""
+    """Send bytes and return all that arrives until the server closes the connection."""
     _, _, address = url.partition("://")
     host, _, port = address.partition(":")
     reader, writer = await asyncio.open_connection(host, int(port))
@@ -121,14 +121,16 @@ async def exchange(url: str, request: bytes) -> bytes:
 @pytest.mark.parametrize(
     "garbage", [b"\x16\x03\x01\x00\n\r\n\r\n", b"GET / HTTP/1.1\r\nno header\r\n\r\n", b"GET / HTTP/x\r\n\r\n"]
 )
-async def test_what_is_no_http_is_refused_and_told_to_nobody(garbage: bytes, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_malformed_request_is_refused_and_logged_at_debug(
+    garbage: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
     async with serving(State()) as url:
         assert (await exchange(url, garbage)).startswith(b"HTTP/1.0 400 Bad Request")
     assert [record for record in caplog.records if record.levelno > logging.DEBUG] == []
 
 
-async def test_an_endpoint_that_fails_is_told(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_failing_endpoint_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     state = State()
     del state.live
     async with serving(state) as url:
@@ -137,6 +139,6 @@ async def test_an_endpoint_that_fails_is_told(caplog: pytest.LogCaptureFixture) 
 
 
 @pytest.mark.parametrize("part", [b"", b"GET /livez HTTP/1.1\r\nHost: x"])
-async def test_a_connection_that_sends_no_whole_request_is_closed(part: bytes) -> None:
+async def test_a_connection_without_a_complete_request_is_closed(part: bytes) -> None:
     async with serving(State(), idle_seconds=0.1) as url:
         assert await exchange(url, part) == b""

@@ -1,4 +1,4 @@
-"""What is served beyond loopback: HTTPS, health to everybody, the rest to whom the API server authorizes."""
+"""Endpoints beyond loopback: HTTPS, health for all callers, the rest for callers that the API server authorizes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from fakes import FakeClock
 from moorage.errors import ApiUnreachable, CredentialsError
 from moorage.runtime.serving.certificate import self_signed, serving_context
 from moorage.runtime.serving.delegated_auth import ACCESS_REVIEWS, TOKEN_REVIEWS, DelegatedAuth
-from moorage.runtime.serving.health_server import OPEN_PATHS, Endpoints, HealthServer, Security
+from moorage.runtime.serving.health_server import OPEN_PATHS, EndpointSources, HealthServer, ServingSecurity
 
-ANSWERS = Endpoints(metrics=lambda: b"metrics", configz=dict, debug_cache=dict)
+ANSWERS = EndpointSources(metrics=lambda: b"metrics", configz=dict, debug_cache=dict)
 
 
 class Reviews:
@@ -60,7 +60,7 @@ async def get(reviews: Reviews, clock: FakeClock, tmp_path: Path) -> AsyncIterat
     pem.write_bytes(self_signed(["127.0.0.1"], datetime.now(UTC)))
     auth = DelegatedAuth(reviews, clock, OPEN_PATHS)  # type: ignore[arg-type]
     context = serving_context(str(pem), str(pem), ())
-    server = HealthServer(ANSWERS, Security(context=context, middleware=auth.middleware))
+    server = HealthServer(ANSWERS, ServingSecurity(context=context, middleware=auth.middleware))
     port = await server.start("127.0.0.1", 0)
     trust = ssl.create_default_context(cafile=str(pem))
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=trust)) as session:
@@ -74,24 +74,24 @@ async def get(reviews: Reviews, clock: FakeClock, tmp_path: Path) -> AsyncIterat
     await server.stop()
 
 
-async def test_health_is_for_everybody(get: Get, reviews: Reviews) -> None:
+async def test_health_is_open_to_all_callers(get: Get, reviews: Reviews) -> None:
     assert [(await get(path, None))[0] for path in sorted(OPEN_PATHS)] == [200, 200, 200]
     assert reviews.asked == []
 
 
-async def test_the_rest_needs_a_token_that_the_api_server_knows(get: Get) -> None:
+async def test_other_paths_need_a_token_that_the_api_server_knows(get: Get) -> None:
     assert (await get("/metrics", None))[0] == 401
     assert (await get("/metrics", "bad"))[0] == 401
 
 
-async def test_who_is_authorized_is_served_and_who_is_not_is_told_what_is_missing(get: Get) -> None:
+async def test_an_authorized_caller_is_served_and_another_gets_the_missing_permission(get: Get) -> None:
     assert await get("/metrics", "good") == (200, "metrics")
     status, text = await get("/debug/cache", "good")
     assert status == 403
     assert text == 'Forbidden: user "prometheus" cannot get path "/debug/cache"\n'
 
 
-async def test_an_answer_is_remembered_for_a_moment(get: Get, reviews: Reviews, clock: FakeClock) -> None:
+async def test_a_decision_is_kept_for_ten_seconds(get: Get, reviews: Reviews, clock: FakeClock) -> None:
     await get("/metrics", "good")
     await get("/metrics", "good")
     assert len(reviews.asked) == 2
@@ -100,18 +100,20 @@ async def test_an_answer_is_remembered_for_a_moment(get: Get, reviews: Reviews, 
     assert len(reviews.asked) == 4
 
 
-async def test_without_an_api_server_nobody_is_let_in_and_nothing_is_remembered(get: Get, reviews: Reviews) -> None:
+async def test_without_an_api_server_all_callers_are_refused_and_no_decision_is_kept(
+    get: Get, reviews: Reviews
+) -> None:
     reviews.is_gone = True
     assert (await get("/metrics", "good"))[0] == 500
     reviews.is_gone = False
     assert (await get("/metrics", "good"))[0] == 200
 
 
-def test_a_certificate_is_made_where_none_is_given() -> None:
+def test_a_certificate_is_made_if_none_is_given() -> None:
     assert serving_context(None, None, ["localhost", "127.0.0.1"]).minimum_version is ssl.TLSVersion.TLSv1_2
 
 
-def test_a_certificate_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+def test_an_unusable_certificate_is_named(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.pem"
     wrong.write_text("not PEM", encoding="ascii")
     with pytest.raises(CredentialsError, match=r"wrong\.pem"):

@@ -14,7 +14,7 @@ import pytest
 from builders import DECODER
 from controlplane.launcher import ControlPlane
 from controlplane.objects import NODES, PODS, api_session, create_objects, pause_pod, simulated_node
-from fakes import FakeObserver, FakeRecorder, fixed_random, running, until
+from fakes import Client, FakeRecorder, fixed_random, informer_metrics, running, until
 from moorage.cluster.intents import BindVolume, Intent, SelectNode
 from moorage.engine.cycle.decision import Decision
 from moorage.engine.messages import BindingFinished
@@ -22,11 +22,7 @@ from moorage.engine.outcomes import Bind
 from moorage.framework.profile import Profile
 from moorage.plugins.upstream.priority_sort import PrioritySort
 from moorage.runtime.api_resources import NODE, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM, POD, Resource
-from moorage.runtime.client.client_tls import TlsContexts
-from moorage.runtime.client.credentials import Credentials, StaticToken, TlsFiles
 from moorage.runtime.client.kube import KubeClient
-from moorage.runtime.client.pooled_transport import open_transport
-from moorage.runtime.client.rate_limiter import RateLimiter
 from moorage.runtime.clock import SystemClock
 from moorage.runtime.informers.informer import Informer
 from moorage.runtime.informers.list_watch import ListWatch
@@ -71,7 +67,7 @@ class Scene:
     def _informer(client: KubeClient, resource: Resource) -> Informer:
         source = ListWatch(client, resource, fixed_random())
         decode = partial(DECODER.decode, resource.kind)
-        return Informer(source, decode, lambda _: None, FakeObserver(), SystemClock())
+        return Informer(source, decode, lambda _: None, informer_metrics(), SystemClock())
 
     def submit(self, bind: Bind, started_at: float) -> None:
         del started_at
@@ -111,10 +107,8 @@ def claim_body(name: str, **metadata: Any) -> dict[str, object]:
 
 @asynccontextmanager
 async def opened(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
-    clock, files = SystemClock(), TlsFiles(ca_file=str(control_plane.ca_file))
-    credentials = Credentials(control_plane.server, StaticToken(f"Bearer {control_plane.token}"), tls=files)
-    async with open_transport(credentials, 8, TlsContexts(files, clock, strict=False)) as transport:
-        yield KubeClient(transport, clock, RateLimiter(0, 0, clock), FakeObserver())
+    async with Client(control_plane.server, control_plane.token, control_plane.ca_file) as client:
+        yield client
 
 
 @pytest.fixture

@@ -3,11 +3,11 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moorage.runtime.informers.watch_lines import LineSplitter
+from moorage.runtime.client.watch_lines import LineSplitter
 
 
 @given(st.lists(st.binary().map(lambda line: line.replace(b"\n", b""))), st.lists(st.integers(0, 400)))
-def test_lines_come_out_whole_wherever_the_reads_fall(lines: list[bytes], cuts: list[int]) -> None:
+def test_lines_are_complete_wherever_the_reads_end(lines: list[bytes], cuts: list[int]) -> None:
     stream = b"".join(line + b"\n" for line in lines)
     splitter = LineSplitter()
     bounds = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
@@ -15,7 +15,7 @@ def test_lines_come_out_whole_wherever_the_reads_fall(lines: list[bytes], cuts: 
     assert got == [line for line in lines if line]
 
 
-def test_a_line_without_its_end_is_kept_back() -> None:
+def test_a_line_without_its_end_is_kept() -> None:
     splitter = LineSplitter()
     assert splitter.feed(b'{"a":') == []
     assert splitter.feed(b"1}\n{") == [b'{"a":1}']

@@ -8,12 +8,12 @@ import pytest
 
 from builders import node, pod
 from fakes import FakeClock
+from moorage.app.gauges import register_gauges
 from moorage.engine.scheduler import Scheduler
 from moorage.framework.cluster_events import added
 from moorage.framework.profile import ProfileSpec
 from moorage.framework.registry import Registry
-from moorage.runtime.metrics import gauges
-from moorage.runtime.metrics.process_metrics import Metrics
+from moorage.runtime.metrics.process_metrics import ProcessMetrics
 from moorage.runtime.watchdog import STUCK_SECONDS, Watchdog
 
 PROFILE = Registry.discover().build_profile(ProfileSpec(scheduler_name="default-scheduler"))
@@ -48,8 +48,8 @@ def test_a_standbys_pods_are_not_stuck() -> None:
 
 def test_gauges_are_read_when_somebody_scrapes() -> None:
     clock = FakeClock()
-    scheduler, metrics = scheduler_with_a_pod(clock), Metrics("host")
-    gauges.register(metrics, scheduler, (), clock)
+    scheduler, metrics = scheduler_with_a_pod(clock), ProcessMetrics("host")
+    register_gauges(metrics, scheduler, (), Watchdog(scheduler, lambda: True, clock), clock)
     scheduler.apply(added("Pod", pod("huge", cpu="99")), clock.monotonic())
     while scheduler.schedule_one(clock.monotonic()):
         pass

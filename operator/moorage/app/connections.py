@@ -1,4 +1,4 @@
-"""The process's ways to the API server: fenced for scheduling, unfenced for the lease, and one for kopf's thread."""
+"""The process's clients of the API server: fenced for scheduling, unfenced for the lease, and a session for kopf."""
 
 from __future__ import annotations
 
@@ -10,61 +10,63 @@ from ssl import SSLContext
 from typing import Any
 
 from moorage.runtime.api_resources import POD
-from moorage.runtime.client.client_tls import TlsContexts
 from moorage.runtime.client.credentials import Credentials, load_credentials
-from moorage.runtime.client.kube import KubeClient, RequestObserver, Transport
+from moorage.runtime.client.kube import KubeClient
 from moorage.runtime.client.pooled_transport import open_transport
 from moorage.runtime.client.rate_limiter import RateLimiter
-from moorage.runtime.client.reachability import Reachability, TellingTransport
-from moorage.runtime.client.transport import open_session
+from moorage.runtime.client.reachability import ObservedTransport, Reachability
+from moorage.runtime.client.session_transport import open_session
+from moorage.runtime.client.transport import Transport
 from moorage.runtime.clock import Clock, SystemClock
 from moorage.runtime.extenders.extender_context import ExtenderContext, ExtenderObserver, open_extender_session
+from moorage.runtime.metrics.client_metrics import ClientMetrics
+from moorage.runtime.tls.tls_contexts import TlsContexts
 from moorage.settings import Settings
 
 WATCHES = 20
 SPARE_CONNECTIONS = 16
-"""Connections beyond the watches and the binds: events, statuses, lists."""
+"""Connections beyond those of watches and bindings: for events, statuses and lists."""
 UNFENCED_CONNECTIONS = 2
 KOPF_CONNECTIONS = 4
 
 
 async def find_credentials(settings: Settings, clock: Clock) -> Credentials:
-    """Load the credentials that the settings point at."""
+    """Load the credentials that the settings name."""
     kubeconfig = str(settings.kubeconfig) if settings.kubeconfig else None
     return await load_credentials(kubeconfig, clock, context=settings.context)
 
 
 @dataclass(slots=True)
 class Connections:
-    """Opens clients that all end with `stack`."""
+    """Opens clients, which are closed with `stack`."""
 
     settings: Settings
     credentials: Credentials
     clock: Clock
-    observer: RequestObserver
+    metrics: ClientMetrics
     stack: AsyncExitStack
     _reachability: Reachability = field(init=False)
 
     def __post_init__(self) -> None:
-        """All clients talk to one server, so they tell of its outages together."""
+        """Share one `Reachability`: all clients use one server, so its outages are logged once."""
         self._reachability = Reachability(self.credentials.server)
 
     async def main_client(self, may_write: Callable[[], bool]) -> KubeClient:
-        """Open the client for everything but the lease: within the limits, and fenced by `may_write`."""
+        """Open the client for everything but the lease: rate-limited, and fenced by `may_write`."""
         settings = self.settings
         limiter = RateLimiter(settings.qps, settings.burst, self.clock)
         transport = await self._transport(WATCHES + settings.parallelism + SPARE_CONNECTIONS)
-        return KubeClient(transport, self.clock, limiter, self.observer, may_write)
+        return KubeClient(transport, self.clock, limiter, self.metrics, may_write)
 
     async def unfenced_client(self) -> KubeClient:
-        """Open a client without limits and for standbys too: for the lease, and to ask who may read what is served."""
+        """Open a client without limits, for a standby too: for the lease, and for reviews of the endpoints' callers."""
         transport = await self._transport(UNFENCED_CONNECTIONS)
-        return KubeClient(transport, self.clock, RateLimiter(0, 0, self.clock), self.observer)
+        return KubeClient(transport, self.clock, RateLimiter(0, 0, self.clock), self.metrics)
 
-    async def extender_ports(
+    async def extender_context(
         self, client: KubeClient, observer: ExtenderObserver, may_write: Callable[[], bool]
     ) -> ExtenderContext:
-        """Open the way to extenders, which never see the credentials for the API server."""
+        """Open the session for extenders, which never get the credentials for the API server."""
         return ExtenderContext(
             session=await self.stack.enter_async_context(open_extender_session()),
             clock=self.clock,
@@ -76,30 +78,34 @@ class Connections:
     async def _transport(self, connection_limit: int) -> Transport:
         tls = tls_of(self.settings, self.credentials, self.clock)
         transport = await self.stack.enter_async_context(open_transport(self.credentials, connection_limit, tls))
-        return TellingTransport(transport, self._reachability)
+        return ObservedTransport(transport, self._reachability)
 
 
 def tls_of(settings: Settings, credentials: Credentials, clock: Clock) -> TlsContexts | None:
-    """Make the TLS contexts for an API server, None where it speaks plain HTTP."""
-    return TlsContexts(credentials.tls, clock, strict=settings.tls_strict) if credentials.tls else None
+    """Return the TLS contexts for an API server, None for plain HTTP; raise CredentialsError if none can be built."""
+    if credentials.tls is None:
+        return None
+    subject = f"The TLS configuration for {credentials.server}"
+    contexts = TlsContexts(credentials.tls, subject, clock, strict=settings.tls_strict)
+    contexts.current()
+    return contexts
 
 
 def kopf_session(settings: Settings) -> Callable[[], Awaitable[tuple[Any, str]]]:
-    """Return what opens kopf's session, in kopf's own event loop, with credentials of its own."""
+    """Return a function that opens kopf's session, in kopf's event loop, with credentials of its own."""
 
     async def open_it() -> tuple[Any, str]:
         clock = SystemClock()
         credentials = await find_credentials(settings, clock)
         tls = tls_of(settings, credentials, clock)
-        session = open_session(credentials.tokens, KOPF_CONNECTIONS, tls.current() if tls else None)
-        return session, credentials.server
+        return open_session(credentials, KOPF_CONNECTIONS, tls.current() if tls else None), credentials.server
 
     return open_it
 
 
 def serving_tls(settings: Settings) -> SSLContext:
-    """Make the context that the endpoints are served with, self-signed where no certificate is given."""
-    from moorage.runtime.serving.certificate import serving_context
+    """Return the TLS context of the endpoints, with a self-signed certificate if none is given."""
+    from moorage.runtime.serving.certificate import serving_context  # loads cryptography, which plain HTTP does without
 
     names = [socket.gethostname(), "localhost", "127.0.0.1"]
     if settings.bind_address not in {"0.0.0.0", "::"}:  # noqa: S104 - compared, not bound

@@ -1,6 +1,6 @@
-"""Leader election with what is told of it: events on the Lease, and a metric.
+"""Leader election with its events on the Lease and its metric.
 
-Its events go past the fence: that a replica has stopped leading can only be told when it does not lead any more.
+The events are not fenced: a replica that stops leading must still send its last event.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from moorage.runtime.leadership.elector import LeaderElector
 from moorage.settings import LeaderElectionSettings
 
 UNRENEWED_SECONDS = 20.0
-"""A leader is unhealthy that has not renewed for this much longer than the lease lasts (as kube-scheduler)."""
-TELL_SECONDS = 1.0
-"""How long the last event may take at the end."""
+"""A leader is unhealthy if it has not renewed for this much longer than the lease lasts (as kube-scheduler)."""
+LAST_EVENT_SECONDS = 1.0
+"""How long a stop waits for the last event."""
 POLL_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class Election:
-    """An elector, and the recorder of its own."""
+    """An elector, and the recorder of its events."""
 
     settings: LeaderElectionSettings
     elector: LeaderElector
     recorder: EventRecorder
 
     async def run(self, started_to_lead: Callable[[], None]) -> None:
-        """Take part until cancelled; the lease is released then."""
+        """Take part until cancelled; then release the lease and send the last event."""
 
         def changed(leads: bool, event: Event) -> None:  # noqa: FBT001 - the elector's callback
             self.recorder.record(event)
@@ -43,11 +43,11 @@ class Election:
         try:
             await self.elector.run()
         finally:
-            await self._tell_the_last()
+            await self._send_last_event()
             sending.cancel()
 
     def fault(self) -> str:
-        """Say why it is unhealthy; empty if it is not."""
+        """Return why the election is unhealthy; empty if it is healthy."""
         if not self.elector.leads:
             return ""
         limit = self.settings.lease_duration_seconds + UNRENEWED_SECONDS
@@ -58,8 +58,8 @@ class Election:
         """Return client-go's `leader_election_master_status`, by the lease's name."""
         return {(self.settings.lease_name,): float(self.elector.leads)}
 
-    async def _tell_the_last(self) -> None:
+    async def _send_last_event(self) -> None:
         with suppress(TimeoutError):
-            async with asyncio.timeout(TELL_SECONDS):
-                while len(self.recorder):  # noqa: ASYNC110 - once in a life
+            async with asyncio.timeout(LAST_EVENT_SECONDS):
+                while len(self.recorder):  # noqa: ASYNC110 - once, at the end
                     await asyncio.sleep(POLL_SECONDS)

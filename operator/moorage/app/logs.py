@@ -1,4 +1,4 @@
-"""Logging as the process does it: one line a record on stderr, as text or as JSON."""
+"""Logging to stderr: one line a record, as text or as JSON."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from moorage.errors import ConfigurationError, Fault
 TEXT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 QUIET = {
     "kopf": logging.WARNING,
-    "kopf._cogs.clients": logging.CRITICAL,  # tells of each failed try; what they come to, PolicyWatch tells
-    "kopf._core.reactor": logging.CRITICAL,  # the same, and that a thread gets no signals, as it should be
+    "kopf._cogs.clients": logging.CRITICAL,  # logs each failed try; PolicyWatch logs the outage
+    "kopf._core.reactor": logging.CRITICAL,  # the same, and warns that its thread gets no signals, which is intended
     "aiohttp": logging.WARNING,
-    "kubernetes": logging.WARNING,
 }
-"""Libraries whose routine is nobody's business, and the least level that is."""
+"""The lowest level that is logged of each library."""
 
 
 def configure_logging(level: str, format_: str) -> None:
-    """Set up the root logger; ConfigurationError for a level or format that there is not."""
+    """Set up the root logger; raise ConfigurationError for an unknown level or format."""
     numeric = logging.getLevelNamesMapping().get(level.upper())
     if numeric is None:
         raise ConfigurationError(
@@ -37,10 +36,10 @@ def configure_logging(level: str, format_: str) -> None:
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line."""
+    """Formats each record as one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Render time (RFC 3339, UTC), level, logger, message and, if there is one, the exception."""
+        """Return time (RFC 3339, UTC), level, logger, message and, if there is one, the exception."""
         fields = {
             "ts": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="microseconds"),
             "level": record.levelname.lower(),

@@ -24,7 +24,7 @@ import msgspec
 from moorage import __version__
 from moorage.app.connections import Connections, find_credentials, kopf_session, serving_tls
 from moorage.app.election import Election
-from moorage.app.endpoints import Vitals, endpoints
+from moorage.app.endpoint_sources import EndpointParts, endpoint_sources
 from moorage.app.process import Parts, World
 from moorage.configuration.process_configuration import ProcessConfiguration
 from moorage.controller.policy_keeper import receiver_in
@@ -35,9 +35,9 @@ from moorage.runtime.clock import SystemClock
 from moorage.runtime.events.event_recorder import EventRecorder
 from moorage.runtime.informers.list_watch import ListWatch
 from moorage.runtime.leadership.elector import LeaderElector
-from moorage.runtime.metrics.process_metrics import Metrics
+from moorage.runtime.metrics.process_metrics import ProcessMetrics
 from moorage.runtime.serving.delegated_auth import DelegatedAuth
-from moorage.runtime.serving.health_server import OPEN_PATHS, HealthServer, Security, in_url, is_loopback
+from moorage.runtime.serving.health_server import OPEN_PATHS, HealthServer, ServingSecurity, in_url, is_loopback
 
 logger = logging.getLogger(__name__)
 
@@ -84,14 +84,14 @@ class Operator:
         if credentials is None:
             logger.info("stopping: nothing was begun")
             return
-        metrics = Metrics(credentials.server.partition("://")[2])
+        metrics = ProcessMetrics(credentials.server.partition("://")[2])
         connections = Connections(self._settings, credentials, self._clock, metrics.client, stack)
         election = await self._election(connections, metrics)
         may_write = election.elector.may_write if election else _always
         client = await connections.main_client(may_write)
         world = World(
             client=client,
-            extender_ports=await connections.extender_ports(client, metrics.extenders, may_write),
+            extender_ports=await connections.extender_context(client, metrics.extenders, may_write),
             clock=self._clock,
             random=self._random,
             metrics=metrics,
@@ -102,7 +102,7 @@ class Operator:
         async with asyncio.TaskGroup() as tasks:
             await self._live(parts, election, tasks)
 
-    async def _election(self, connections: Connections, metrics: Metrics) -> Election | None:
+    async def _election(self, connections: Connections, metrics: ProcessMetrics) -> Election | None:
         settings = self._settings.leader_election
         if not settings.enabled:
             return None
@@ -116,7 +116,7 @@ class Operator:
         return election
 
     async def _serve(self, parts: Parts, election: Election | None, connections: Connections) -> None:
-        vitals = Vitals(
+        vitals = EndpointParts(
             settings=self._settings,
             scheduler=parts.scheduler,
             loop=parts.loop,
@@ -128,15 +128,15 @@ class Operator:
         )
         address = self._settings.bind_address
         is_plain = self._settings.serve_plain_http or is_loopback(address)
-        server = HealthServer(endpoints(vitals), None if is_plain else await self._security(connections))
+        server = HealthServer(endpoint_sources(vitals), None if is_plain else await self._security(connections))
         port = await server.start(address, self._settings.port)
         connections.stack.push_async_callback(server.stop)
         scheme = "http" if is_plain else "https"
         logger.info("moorage %s, serving on %s://%s:%d", __version__, scheme, in_url(address), port)
 
-    async def _security(self, connections: Connections) -> Security:
+    async def _security(self, connections: Connections) -> ServingSecurity:
         auth = DelegatedAuth(await connections.unfenced_client(), self._clock, OPEN_PATHS)
-        return Security(context=serving_tls(self._settings), middleware=auth.middleware)
+        return ServingSecurity(context=serving_tls(self._settings), middleware=auth.middleware)
 
     async def _live(self, parts: Parts, election: Election | None, tasks: asyncio.TaskGroup) -> None:
         """Start, wait for the signal, and stop. The lease ends last: until then nobody else may bind."""

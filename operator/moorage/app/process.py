@@ -10,6 +10,7 @@ from functools import partial
 from random import Random, SystemRandom
 from typing import Any
 
+from moorage.app.gauges import register_gauges
 from moorage.configuration.process_configuration import ProcessConfiguration
 from moorage.controller.policies import PolicyStore
 from moorage.controller.policy_announcer import PolicyAnnouncer
@@ -35,8 +36,7 @@ from moorage.runtime.inbox import Inbox
 from moorage.runtime.informers.informer import Informer
 from moorage.runtime.informers.list_watch import ListWatch
 from moorage.runtime.latest_objects import LatestObjects
-from moorage.runtime.metrics import gauges
-from moorage.runtime.metrics.process_metrics import Metrics
+from moorage.runtime.metrics.process_metrics import ProcessMetrics
 from moorage.runtime.outcome_router import Carriers, OutcomeRouter
 from moorage.runtime.pod_status_writer import PodStatusWriter
 from moorage.runtime.preemption.evictor import Evictor
@@ -65,7 +65,7 @@ class World:
     extender_ports: ExtenderContext
     clock: Clock
     random: Random
-    metrics: Metrics
+    metrics: ProcessMetrics
     may_write: Callable[[], bool]
 
 
@@ -245,9 +245,8 @@ class Parts:
         return SchedulingLoop(self.scheduler, self.inbox, router, world.clock, world.metrics.scheduling)
 
     def _register_gauges(self) -> None:
-        metrics = self.world.metrics
-        gauges.register(metrics, self.scheduler, self.informers.values(), self.world.clock)
-        gauges.register_watchdog(metrics, self.watchdog)
+        world = self.world
+        register_gauges(world.metrics, self.scheduler, self.informers.values(), self.watchdog, world.clock)
 
 
 def _bind_seconds(settings: Settings) -> float:

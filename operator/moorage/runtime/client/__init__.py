@@ -1,1 +1,1 @@
-"""The way to the API server: credentials, connections, one client in bytes, and what its refusals mean."""
+"""The client of the API server: credentials, connections, requests in bytes, and refusals as exceptions."""

@@ -1,4 +1,4 @@
-"""Kept-alive connections to one API server, for exchanges; as many as are under way at one time."""
+"""A pool of kept-alive connections to one API server; it has as many as exchanges are under way at one time."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 from yarl import URL
 
-from moorage.runtime.client.http_connection import Connection
+from moorage.runtime.client.http_connection import HttpConnection
 from moorage.runtime.client.sockets import CONNECT_SECONDS, IDLE_CONNECTION_SECONDS, connected_socket
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Sequence
     from ssl import SSLContext
 
-    from moorage.runtime.client.kube import Answer
+    from moorage.runtime.client.transport import Answer
 
 MAX_AGE_SECONDS = 300.0
-"""Connections are replaced after this long, so that an API server that was restarted gets its share of the load."""
-NO_PATH = re.compile(r"[\s\x00-\x1f\x7f]")
-"""What may be in no path: it would end the request line."""
+"""The age at which a connection is replaced, so that an API server that was restarted gets its share of the load."""
+FORBIDDEN_IN_PATHS = re.compile(r"[\s\x00-\x1f\x7f]")
+"""Characters that would end the request line."""
 
 
 class ConnectionPool:
@@ -29,23 +29,22 @@ class ConnectionPool:
     def __init__(
         self,
         server: str,
-        headers: Mapping[str, str],
+        headers: Sequence[tuple[str, str]],
         tls: Callable[[], SSLContext] | None = None,
         server_hostname: str | None = None,
     ) -> None:
-        """Connect to `server`, such as `https://10.0.0.1:6443`; `headers` go with each request."""
+        """Connect to `server`, such as `https://10.0.0.1:6443`; send `headers` with each request."""
         url = URL(server)
         self._host, self._port = url.host or "", url.port or 0
         self._prefix = url.raw_path.rstrip("/")
         self._tls = tls
         self._server_hostname = server_hostname or url.host
-        fields = {"Host": url.raw_authority, **headers}
-        self._headers = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
-        self._idle: list[Connection] = []
+        self._headers = "".join(f"{name}: {value}\r\n" for name, value in (("Host", url.raw_authority), *headers))
+        self._idle: list[HttpConnection] = []
 
     async def exchange(self, method: str, path: str, headers: str, body: bytes, timeout_seconds: float) -> Answer:
-        """Send a request; `headers` are whole lines. Raises ConnectionError or TimeoutError where no answer came."""
-        if NO_PATH.search(path):
+        """Send a request, with `headers` as whole lines; raise ConnectionError or TimeoutError if no answer comes."""
+        if FORBIDDEN_IN_PATHS.search(path):
             raise ValueError(f"not a path: {path!r}")
         length = f"Content-Length: {len(body)}\r\n" if body or method != "GET" else ""
         head = f"{method} {self._prefix}{path} HTTP/1.1\r\n{self._headers}{headers}{length}\r\n"
@@ -57,7 +56,7 @@ class ConnectionPool:
         except ConnectionError:
             if method != "GET" or not was_used:
                 raise
-            # A kept connection may have been closed by the server meanwhile; a read can be repeated.
+            # The server may have closed a kept connection just before. A read can be repeated.
             connection = await self._open()
             answer = await connection.exchange(request, timeout_seconds)
         self._release(connection)
@@ -68,9 +67,9 @@ class ConnectionPool:
         for connection in self._idle:
             connection.close()
         self._idle.clear()
-        await asyncio.sleep(0)  # lets the transports close
+        await asyncio.sleep(0)  # lets asyncio close the sockets
 
-    async def _acquire(self) -> Connection:
+    async def _acquire(self) -> HttpConnection:
         now = asyncio.get_running_loop().time()
         while self._idle:
             connection = self._idle.pop()
@@ -79,20 +78,20 @@ class ConnectionPool:
             connection.close()
         return await self._open()
 
-    async def _open(self) -> Connection:
+    async def _open(self) -> HttpConnection:
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(CONNECT_SECONDS):
             sock = await connected_socket(self._host, self._port)
             tls = self._tls() if self._tls else None
             _, connection = await loop.create_connection(
-                lambda: Connection(loop),
+                lambda: HttpConnection(loop),
                 sock=sock,
                 ssl=tls,
                 server_hostname=self._server_hostname if tls else None,
             )
         return connection
 
-    def _release(self, connection: Connection) -> None:
+    def _release(self, connection: HttpConnection) -> None:
         if connection.is_reusable and connection.idle_since - connection.opened_at < MAX_AGE_SECONDS:
             self._idle.append(connection)
         else:

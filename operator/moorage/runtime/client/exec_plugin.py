@@ -1,11 +1,13 @@
-"""Runs a kubeconfig's credential plugin: a process that must not outlive whoever waits for it, nor take for ever."""
+"""Runs a kubeconfig's credential plugin: a process with a time limit that must not outlive the task that waits for it.
+
+Upstream: staging/src/k8s.io/client-go/plugin/pkg/client/auth/exec/exec.go.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import signal
-from base64 import b64encode
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,71 +17,81 @@ import msgspec
 from msgspec import Struct
 
 from moorage.errors import CredentialsError
-from moorage.runtime.client.kubeconfig import CERTIFICATE_DATA, KEY_DATA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from moorage.runtime.client.kubeconfig import ExecConfig
+
 PLUGIN_SECONDS = 60.0
-"""How long a plugin may take; it may ask a cloud's API, but nobody."""
+"""How long a plugin may take. It may call a cloud API but must not prompt a user."""
+
+
+class PluginCluster(Struct, rename="kebab", omit_defaults=True):
+    """The cluster as plugins are given it if `provideClusterInfo` is set."""
+
+    server: str
+    tls_server_name: str = ""
+    insecure_skip_tls_verify: bool = False
+    certificate_authority_data: str = ""
+    proxy_url: str = ""
+    disable_compression: bool = False
+    config: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class PluginCredential:
-    """What a plugin gives: a token, or a client certificate with its key."""
+    """A plugin's answer: a token, or a client certificate with its key, or both."""
 
     token: str | None = None
     certificate: str | None = None
     """PEM, as is the key."""
     key: str | None = None
     expires_at: float | None = None
-    """Unix time; None where the plugin does not say."""
-
-    def as_user(self) -> Mapping[str, str]:
-        """Return it as the fields of a kubeconfig's user."""
-        if self.token:
-            return {"token": self.token}
-        data = {CERTIFICATE_DATA: self.certificate, KEY_DATA: self.key}
-        return {name: b64encode((pem or "").encode()).decode() for name, pem in data.items()}
+    """Seconds since the epoch; None if the plugin does not say."""
 
 
-class _Status(Struct, rename="camel"):
+class ExecCredentialStatus(Struct, rename="camel"):
+    """The status of an ExecCredential."""
+
     token: str | None = None
     client_certificate_data: str | None = None
     client_key_data: str | None = None
     expiration_timestamp: datetime | None = None
 
 
-class _ExecCredential(Struct, rename="camel"):
+class ExecCredential(Struct, rename="camel"):
+    """A plugin's output."""
+
     api_version: str
-    status: _Status
+    status: ExecCredentialStatus
 
 
-async def run_plugin(config: Mapping[str, Any], seconds: float = PLUGIN_SECONDS) -> PluginCredential:
-    """Run the plugin of a user's `exec`.
+async def run_plugin(
+    config: ExecConfig, cluster: PluginCluster | None = None, seconds: float = PLUGIN_SECONDS
+) -> PluginCredential:
+    """Run a user's plugin and return its credential.
 
-    Raises CredentialsError with the plugin's own words where it has any. Its process is killed where it takes longer
-    than `seconds`, and where who waits for it is cancelled.
+    Raise CredentialsError with what the plugin wrote to stderr. Kill its process after `seconds`, or when the caller
+    is cancelled.
     """
-    if not isinstance(config, dict) or not config.get("command") or not config.get("apiVersion"):
-        raise CredentialsError("exec: command and apiVersion must be set")
-    command, version = str(config["command"]), config["apiVersion"]
-    exit_status, out, err = await _output(command, config, seconds)
+    command = config.command
+    exit_status, out, err = await _output(config, _environment(config, cluster), seconds)
     if exit_status:
         words = err.decode("utf-8", "replace").strip()
-        raise CredentialsError(f"exec: {command} ended with status {exit_status}" + (f": {words}" if words else ""))
+        raise CredentialsError(f"{command} ended with status {exit_status}" + (f": {words}" if words else ""))
     try:
-        answer = msgspec.json.decode(out, type=_ExecCredential)
+        answer = msgspec.json.decode(out, type=ExecCredential)
     except ValueError as error:
-        raise CredentialsError(f"exec: {command} printed no ExecCredential: {error}") from error
-    if answer.api_version != version:
-        raise CredentialsError(f"exec: {command} answers in {answer.api_version}, not in {version}")
+        raise CredentialsError(f"{command} printed no ExecCredential: {error}") from error
+    if answer.api_version != config.api_version:
+        raise CredentialsError(f"{command} answers in {answer.api_version}, not in {config.api_version}")
     return _credential(command, answer.status)
 
 
-def _credential(command: str, status: _Status) -> PluginCredential:
+def _credential(command: str, status: ExecCredentialStatus) -> PluginCredential:
     if not status.token and not (status.client_certificate_data and status.client_key_data):
-        raise CredentialsError(f"exec: {command} gave neither a token nor a client certificate with its key")
+        raise CredentialsError(f"{command} gave neither a token nor a client certificate with its key")
     expiry = status.expiration_timestamp
     return PluginCredential(
         token=status.token,
@@ -89,29 +101,35 @@ def _credential(command: str, status: _Status) -> PluginCredential:
     )
 
 
-async def _output(command: str, config: Mapping[str, Any], seconds: float) -> tuple[int | None, bytes, bytes]:
-    pipe = asyncio.subprocess.PIPE
-    arguments = [str(argument) for argument in config.get("args") or ()]
+async def _output(
+    config: ExecConfig, environment: Mapping[str, str], seconds: float
+) -> tuple[int | None, bytes, bytes]:
+    command, pipe = config.command, asyncio.subprocess.PIPE
     try:
         process = await asyncio.create_subprocess_exec(
-            command, *arguments, env=_environment(config), stdout=pipe, stderr=pipe, start_new_session=True
-        )
+            command, *config.args, env=environment, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe,
+            start_new_session=True,
+        )  # fmt: skip
     except (OSError, ValueError) as error:
-        raise CredentialsError(f"exec: {command!r} cannot be run: {error}") from error
+        hint = f"; {config.install_hint.strip()}" if config.install_hint else ""
+        raise CredentialsError(f"{command!r} cannot be run: {error}{hint}") from error
     try:
         async with asyncio.timeout(seconds):
             out, err = await process.communicate()
     except TimeoutError as error:
-        raise CredentialsError(f"exec: {command} gave no credential within {seconds:g} s") from error
+        raise CredentialsError(f"{command} gave no credential within {seconds:g} s") from error
     finally:
         if process.returncode is None:
             with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # those that it has started hold its pipes open
+                os.killpg(process.pid, signal.SIGKILL)  # its children hold its pipes open
             await process.wait()
     return process.returncode, out, err
 
 
-def _environment(config: Mapping[str, Any]) -> Mapping[str, str]:
-    info = {"apiVersion": config.get("apiVersion"), "kind": "ExecCredential", "spec": {"interactive": False}}
-    given = {str(one.get("name")): str(one.get("value")) for one in config.get("env") or ()}
+def _environment(config: ExecConfig, cluster: PluginCluster | None) -> Mapping[str, str]:
+    spec: dict[str, Any] = {"interactive": False}
+    if cluster:
+        spec["cluster"] = cluster
+    info = {"apiVersion": config.api_version, "kind": "ExecCredential", "spec": spec}
+    given = {variable.name: variable.value for variable in config.env}
     return os.environ | given | {"KUBERNETES_EXEC_INFO": msgspec.json.encode(info).decode()}

@@ -1,25 +1,27 @@
 """The REST client: bytes in, bytes out, refusals as the exceptions of `moorage.errors`.
 
-The caller knows what the bytes mean; the paths come from `moorage.runtime.api_resources`. Nothing is retried here but
-a request that the API server turned away unread (429 with Retry-After): whether a lost write may be repeated, only
-its caller knows. Writes raise NotLeader once this replica cannot be sure of its lease.
+Callers decode the bytes; the paths come from `moorage.runtime.api_resources`. The client repeats only a request that
+the API server rejected before it read it (429 with Retry-After): only a caller knows whether a lost write may be
+repeated. Writes raise NotLeader once this replica cannot be sure that it holds the lease.
 """
 
 from __future__ import annotations
 
 from contextlib import aclosing
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from moorage.errors import ApiUnreachable, NotLeader, TooManyRequests
-from moorage.runtime.client.refusals import refusal
-from moorage.runtime.informers.watch_lines import LineSplitter
+from moorage.runtime.client.refusals import FIRST_REFUSAL, refusal
+from moorage.runtime.client.watch_lines import LineSplitter
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
     from moorage.runtime.client.rate_limiter import RateLimiter
+    from moorage.runtime.client.transport import Transport
     from moorage.runtime.clock import Clock
+    from moorage.runtime.metrics.client_metrics import ClientMetrics
 
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -28,64 +30,33 @@ APPLY_PATCH = "application/apply-patch+yaml"
 
 REQUEST_SECONDS = 30.0
 LIST_SECONDS = 120.0
-"""A page of large objects from a busy API server takes long to come."""
+"""A busy API server takes long to send a page of large objects."""
 THROTTLED_TRIES = 10
-"""How often a request answered with 429 is sent in all; client-go's limit."""
+"""How often a request that is answered with 429 is sent in all; client-go's limit."""
 DEFAULT_RETRY_AFTER_SECONDS = 1.0
-FIRST_REFUSAL = 400
-NO_ANSWER = 0
-
-
-class Answer(NamedTuple):
-    """What came back, or a part of it."""
-
-    status: int
-    body: bytes
-    retry_after: str | None = None
-    """The header, in seconds."""
-
-
-class Transport(Protocol):
-    """Carries requests to one API server. Raises ApiUnreachable where no answer comes; refusals are answers."""
-
-    async def exchange(self, method: str, path: str, body: bytes, content_type: str, timeout_seconds: float) -> Answer:
-        """Send a request and read the whole answer."""
-
-    def stream(self, path: str, inactivity_seconds: float) -> AsyncGenerator[Answer, None]:
-        """GET something that has no end, a read at a time; each bears the answer's status. The first may be empty."""
-
-
-class RequestObserver(Protocol):
-    """Is told of every request, for metrics."""
-
-    def observe_request(self, verb: str, status: int, seconds: float) -> None:
-        """Count an answer; `status` is NO_ANSWER where none came."""
-
-    def observe_throttling(self, verb: str, seconds: float) -> None:
-        """Count what a write waited for the client's own limit."""
 
 
 def always() -> bool:
-    """Answer for a client that needs no leadership."""
+    """Return True, for a client that needs no leadership."""
     return True
 
 
 class KubeClient:
-    """A client of one API server. Safe to use from any number of tasks of one event loop."""
+    """A client of one API server, for any number of tasks of one event loop."""
 
     def __init__(
         self,
         transport: Transport,
         clock: Clock,
         limiter: RateLimiter,
-        observer: RequestObserver,
+        metrics: ClientMetrics,
         may_write: Callable[[], bool] = always,
     ) -> None:
-        """Send through `transport`. All writes pass `limiter`; `may_write` is asked right before each is sent."""
+        """Send through `transport`. Writes pass `limiter`; right before each is sent, `may_write` must return True."""
         self._transport = transport
         self._clock = clock
         self._limiter = limiter
-        self._observer = observer
+        self._metrics = metrics
         self._may_write = may_write
 
     async def get(self, path: str, *, timeout_seconds: float = REQUEST_SECONDS) -> bytes:
@@ -101,15 +72,15 @@ class KubeClient:
         return await self._write("POST", path, body, timeout_seconds=timeout_seconds)
 
     async def replace(self, path: str, body: bytes, *, timeout_seconds: float = REQUEST_SECONDS) -> bytes:
-        """PUT an object in place of the one that is there."""
+        """PUT an object in place of the existing one."""
         return await self._write("PUT", path, body, timeout_seconds=timeout_seconds)
 
     async def patch(self, path: str, body: bytes, content_type: str) -> bytes:
-        """PATCH an object, in the manner that `content_type` names."""
+        """PATCH an object; `content_type` names the kind of patch."""
         return await self._write("PATCH", path, body, content_type=content_type)
 
     async def apply(self, path: str, body: bytes, field_manager: str) -> bytes:
-        """Server-side apply; what others own of the fields is taken over."""
+        """Apply an object on the server side, and take over fields of other managers."""
         query = urlencode({"fieldManager": field_manager, "force": "true"})
         return await self._write("PATCH", f"{path}?{query}", body, content_type=APPLY_PATCH)
 
@@ -120,9 +91,9 @@ class KubeClient:
     async def watch(
         self, path: str, query: Mapping[str, str], inactivity_seconds: float
     ) -> AsyncGenerator[list[bytes]]:
-        """Watch a collection: yield the lines of each read together. Ends when the API server ends it.
+        """Watch a collection and yield the lines of each read, until the API server ends the watch.
 
-        Raises ApiUnreachable when nothing came for `inactivity_seconds`, or when the stream broke.
+        Raise ApiUnreachable if nothing arrives for `inactivity_seconds`, or the stream breaks.
         """
         started, is_open = self._clock.monotonic(), False
         splitter = LineSplitter()
@@ -149,7 +120,7 @@ class KubeClient:
     ) -> bytes:
         waited = await self._limiter.acquire()
         if self._limiter.is_on:
-            self._observer.observe_throttling(method, waited)
+            self._metrics.observe_throttling(method, waited)
         return await self._request(method, path, body, content_type=content_type, timeout_seconds=timeout_seconds)
 
     async def _request(
@@ -177,12 +148,12 @@ class KubeClient:
         try:
             answer = await self._transport.exchange(method, path, body, content_type, timeout_seconds)
         except ApiUnreachable:
-            self._observe(method, NO_ANSWER, started)
+            self._observe(method, None, started)
             raise
         self._observe(method, answer.status, started)
         if answer.status >= FIRST_REFUSAL:
             raise refusal(*answer)
         return answer.body
 
-    def _observe(self, verb: str, status: int, started: float) -> None:
-        self._observer.observe_request(verb, status, self._clock.monotonic() - started)
+    def _observe(self, verb: str, status: int | None, started: float) -> None:
+        self._metrics.observe_request(verb, status, self._clock.monotonic() - started)

@@ -1,106 +1,188 @@
-"""What a kubeconfig may be: checked before it is used, so that faults are named by file and field."""
+"""The kubeconfig: client-go's structs, and the choice of a context.
+
+Every field of upstream's structs is here, so that each is honoured, refused by name (`kubeconfig_checks`), or known to
+mean nothing to moorage. Upstream: staging/src/k8s.io/client-go/tools/clientcmd/api/v1/types.go. This module must not
+read the files that a kubeconfig names, nor run its plugins.
+"""
 
 from __future__ import annotations
 
-import binascii
-import os
-from base64 import b64decode
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-import yaml
+from msgspec import Struct, field
 
 from moorage.errors import CredentialsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-SCHEMES = frozenset({"http", "https"})
-AUTHORITY_DATA = "certificate-authority-data"
-CERTIFICATE_DATA = "client-certificate-data"
-KEY_DATA = "client-key-data"
-CLUSTER = "clusters[].cluster"
-USER = "users[].user"
+T = TypeVar("T")
 
 
-def field_of(path: str, where: str, name: str) -> str:
-    """Name a field to users."""
-    return f"{where}.{name} of the kubeconfig {path}"
+class NamedExtension(Struct, frozen=True):
+    """Data of another program."""
+
+    name: str
+    extension: Any = None
 
 
-def check_files(paths: str) -> None:
-    """Check that each of `paths` (as $KUBECONFIG has them) is a mapping in YAML, if it is there, and that one is.
+class ExecVariable(Struct, frozen=True):
+    """A variable of a plugin's environment."""
 
-    Raises CredentialsError, as all here do.
+    name: str
+    value: str = ""
+
+
+class ExecConfig(Struct, rename="camel", frozen=True):
+    """A credential plugin."""
+
+    command: str = ""
+    api_version: str = ""
+    args: tuple[str, ...] = ()
+    env: tuple[ExecVariable, ...] = ()
+    install_hint: str = ""
+    provide_cluster_info: bool = False
+    interactive_mode: str = ""
+
+
+class KubeconfigCluster(Struct, rename="kebab", frozen=True):
+    """An API server."""
+
+    server: str = ""
+    tls_server_name: str = ""
+    insecure_skip_tls_verify: bool = False
+    certificate_authority: str = ""
+    certificate_authority_data: str = ""
+    proxy_url: str = ""
+    disable_compression: bool = False
+    """Without effect: moorage never asks for compressed answers."""
+    extensions: tuple[NamedExtension, ...] = ()
+
+
+class KubeconfigUser(Struct, rename="kebab", frozen=True):
+    """A user's credentials."""
+
+    client_certificate: str = ""
+    client_certificate_data: str = ""
+    client_key: str = ""
+    client_key_data: str = ""
+    token: str = ""
+    token_file: str = field(name="tokenFile", default="")
+    as_: str = field(name="as", default="")
+    as_uid: str = ""
+    as_groups: tuple[str, ...] = ()
+    as_user_extra: dict[str, tuple[str, ...]] = {}
+    username: str = ""
+    password: str = ""
+    auth_provider: dict[str, Any] | None = None
+    exec: ExecConfig | None = None
+    extensions: tuple[NamedExtension, ...] = ()
+
+
+class KubeconfigContext(Struct, frozen=True):
+    """A cluster and a user."""
+
+    cluster: str = ""
+    user: str = ""
+    namespace: str = ""
+    """kubectl's default namespace; moorage has none."""
+    extensions: tuple[NamedExtension, ...] = ()
+
+
+class NamedCluster(Struct, frozen=True):
+    """An item of `clusters`."""
+
+    name: str
+    cluster: KubeconfigCluster = KubeconfigCluster()
+
+
+class NamedUser(Struct, frozen=True):
+    """An item of `users`."""
+
+    name: str
+    user: KubeconfigUser = KubeconfigUser()
+
+
+class NamedContext(Struct, frozen=True):
+    """An item of `contexts`."""
+
+    name: str
+    context: KubeconfigContext = KubeconfigContext()
+
+
+class Kubeconfig(Struct, rename="kebab", frozen=True):
+    """The content of one file."""
+
+    clusters: tuple[NamedCluster, ...] = ()
+    users: tuple[NamedUser, ...] = ()
+    contexts: tuple[NamedContext, ...] = ()
+    current_context: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KubeconfigEntry(Generic[T]):
+    """A cluster, a user or a context, and the place it comes from."""
+
+    value: T
+    where: str
+    """Such as `users[admin].user`."""
+    file: Path
+
+    def field(self, name: str) -> str:
+        """Return a field's name for messages."""
+        return f"{self.where}.{name} of the kubeconfig {self.file}"
+
+    def path(self, name: str) -> str:
+        """Return the path of a file that the entry names; a relative one is relative to the kubeconfig's folder."""
+        return str(self.file.parent / name)
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenContext:
+    """The cluster and the user of one context."""
+
+    cluster: KubeconfigEntry[KubeconfigCluster]
+    user: KubeconfigEntry[KubeconfigUser]
+
+
+def choose_context(files: Sequence[tuple[Path, Kubeconfig]], context: str | None) -> ChosenContext:
+    """Return the named context, or the current one; raise CredentialsError if a part of it is missing.
+
+    As in kubectl, of several files the first that has an entry or a current context wins.
     """
-    files = [Path(part).expanduser() for part in paths.split(os.pathsep) if part]
-    present = [file for file in files if file.exists()]
-    if not present:
-        raise CredentialsError(f"the kubeconfig {paths} does not exist")
-    for file in present:
-        _check_file(file)
+    shown = ", ".join(str(file) for file, _ in files)
+    name = context or next((content.current_context for _, content in files if content.current_context), "")
+    if not name:
+        raise CredentialsError(f"the kubeconfig {shown} has no current-context; set it, or name a context")
+    contexts = _entries("context", ((file, one.name, one.context) for file, all_ in files for one in all_.contexts))
+    clusters = _entries("cluster", ((file, one.name, one.cluster) for file, all_ in files for one in all_.clusters))
+    users = _entries("user", ((file, one.name, one.user) for file, all_ in files for one in all_.users))
+    chosen = contexts.get(name)
+    if chosen is None:
+        raise CredentialsError(f"the kubeconfig {shown} has no context {name!r}; it has {_names(contexts)}")
+    cluster = clusters.get(chosen.value.cluster)
+    if cluster is None:
+        raise CredentialsError(
+            f"{chosen.field('cluster')} names {chosen.value.cluster!r}, but the clusters are {_names(clusters)}"
+        )
+    anonymous = KubeconfigEntry(KubeconfigUser(), "users[].user", chosen.file)
+    user = users.get(chosen.value.user) if chosen.value.user else anonymous
+    if user is None:
+        raise CredentialsError(f"{chosen.field('user')} names {chosen.value.user!r}, but the users are {_names(users)}")
+    return ChosenContext(cluster, user)
 
 
-def _check_file(file: Path) -> None:
-    what = f"the kubeconfig {file}"
-    if file.is_dir():
-        raise CredentialsError(f"{what} is a directory")
-    try:
-        content = yaml.safe_load(file.read_bytes().decode("utf-8"))
-    except OSError as error:
-        raise CredentialsError(f"{what} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise CredentialsError(f"{what} is not UTF-8: {error.reason} at byte {error.start}") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise CredentialsError(f"{what} is not YAML: {error}") from error
-    if content is None:
-        raise CredentialsError(f"{what} is empty")
-    if not isinstance(content, dict):
-        raise CredentialsError(f"{what} must be a mapping with clusters, users and contexts")
-    for name in ("clusters", "contexts", "users"):
-        entries = content.get(name) or []
-        if not isinstance(entries, list) or not all(isinstance(one, dict) and "name" in one for one in entries):
-            raise CredentialsError(f"{name} of {what} must be a list of mappings, each with a name")
+def _entries(kind: str, found: Iterable[tuple[Path, str, T]]) -> Mapping[str, KubeconfigEntry[T]]:
+    entries: dict[str, KubeconfigEntry[T]] = {}
+    for file, name, value in found:
+        entry = KubeconfigEntry(value, f"{kind}s[{name}].{kind}", file)
+        if entries.setdefault(name, entry).file == file and entries[name] is not entry:
+            raise CredentialsError(f"{kind}s of the kubeconfig {file} has {name!r} twice; remove one")
+    return entries
 
 
-def check_cluster(path: str, cluster: Any) -> None:
-    """Check the address of the context's cluster, and its authority."""
-    if not isinstance(cluster, dict):
-        raise CredentialsError(f"{CLUSTER} of the kubeconfig {path} must be a mapping")
-    _check_server(field_of(path, CLUSTER, "server"), cluster.get("server"))
-    _check_data(path, CLUSTER, cluster, [AUTHORITY_DATA])
-
-
-def check_user(path: str, user: Any) -> None:
-    """Check the certificate and the key of the context's user."""
-    if not isinstance(user, dict):
-        raise CredentialsError(f"{USER} of the kubeconfig {path} must be a mapping")
-    _check_data(path, USER, user, [CERTIFICATE_DATA, KEY_DATA])
-
-
-def _check_server(field: str, server: Any) -> None:
-    example = "must be an address such as https://10.0.0.1:6443"
-    if not isinstance(server, str):
-        raise CredentialsError(f"{field} {example}" + ("" if server is None else f", not {server!r}"))
-    try:
-        url = urlsplit(server)
-        is_fine = url.scheme in SCHEMES and bool(url.hostname) and url.port != 0
-    except ValueError as error:
-        raise CredentialsError(f"{field} {example}, not {server!r}: {error}") from error
-    if not is_fine:
-        raise CredentialsError(f"{field} {example}, not {server!r}")
-
-
-def _check_data(path: str, where: str, fields: Mapping[str, Any], names: Iterable[str]) -> None:
-    for name in names:
-        data = fields.get(name)
-        if not data:
-            continue
-        what = field_of(path, where, name)
-        try:
-            decoded = b64decode("".join(data.split()), validate=True)
-        except (AttributeError, TypeError, ValueError, binascii.Error) as error:
-            raise CredentialsError(f"{what} must be base64: {error}") from error
-        if b"-----BEGIN " not in decoded:
-            raise CredentialsError(f"{what} must be PEM in base64")
+def _names(entries: Mapping[str, object]) -> str:
+    return ", ".join(map(repr, entries)) or "none"

@@ -7,16 +7,16 @@ from moorage.runtime.clock import Clock
 logger = logging.getLogger(__name__)
 
 LONG_WAIT_SECONDS = 1.0
-"""A wait that is worth a line in the log; client-go's extraLongThrottleLatency."""
+"""Waits that are longer are logged; client-go's extraLongThrottleLatency."""
 QUIET_SECONDS = 10.0
-"""No more than one such line in this time: under throttling every request would write one."""
+"""The time after a log line in which no other is written: under throttling every request would write one."""
 
 
 class RateLimiter:
     """A token bucket: `burst` requests at once, `qps` a second in the long run, first come first served."""
 
     def __init__(self, qps: float, burst: int, clock: Clock) -> None:
-        """Start with a full bucket; `qps` of 0 or less switches the limit off."""
+        """Start with a full bucket; a `qps` of 0 or less switches the limit off."""
         self._qps = qps
         self._burst = max(burst, 1)
         self._clock = clock
@@ -30,12 +30,12 @@ class RateLimiter:
         return self._qps > 0
 
     async def acquire(self) -> float:
-        """Take a token, waiting for it if there is none; return the seconds waited."""
+        """Take a token, wait for it if there is none, and return the seconds waited."""
         if not self.is_on:
             return 0.0
         wait_seconds = self._reserve()
         if wait_seconds > 0:
-            self._tell(wait_seconds)
+            self._log_wait(wait_seconds)
             await self._clock.sleep(wait_seconds)
         return wait_seconds
 
@@ -46,7 +46,7 @@ class RateLimiter:
         self._tokens -= 1
         return max(0.0, -self._tokens / self._qps)
 
-    def _tell(self, wait_seconds: float) -> None:
+    def _log_wait(self, wait_seconds: float) -> None:
         if wait_seconds <= LONG_WAIT_SECONDS or self._clock.monotonic() < self._silent_until:
             return
         self._silent_until = self._clock.monotonic() + QUIET_SECONDS

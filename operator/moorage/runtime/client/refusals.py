@@ -1,4 +1,4 @@
-"""From an answer of 400 and above to the exception that stands for it."""
+"""Turns an answer with a status of 400 or above into its exception."""
 
 from http import HTTPStatus
 
@@ -6,12 +6,13 @@ import msgspec
 
 from moorage.errors import ApiError
 
+FIRST_REFUSAL = 400
 SHOWN_CHARACTERS = 200
-"""How much of a body is shown that is no Status object, such as a load balancer's HTML."""
+"""How much is shown of a body that is not a Status object, such as a load balancer's HTML."""
 
 
-class Details(msgspec.Struct, rename="camel"):
-    """`Status.details`, as far as it is read."""
+class StatusDetails(msgspec.Struct, rename="camel"):
+    """The `details` of a `metav1.Status`."""
 
     retry_after_seconds: float = 0.0
 
@@ -22,14 +23,14 @@ class StatusBody(msgspec.Struct):
     reason: str = ""
     message: str = ""
     code: int = 0
-    details: Details | None = None
+    details: StatusDetails | None = None
 
 
 _DECODER = msgspec.json.Decoder(StatusBody)
 
 
 def refusal(status: int, body: bytes, retry_after: str | None = None) -> ApiError:
-    """Build the exception for an answer; `retry_after` is the header, in seconds."""
+    """Return the exception for an answer; `retry_after` is the header Retry-After, in seconds."""
     try:
         read = _DECODER.decode(body)
     except msgspec.DecodeError:
@@ -40,6 +41,6 @@ def refusal(status: int, body: bytes, retry_after: str | None = None) -> ApiErro
     message = read.message or "the API server gave no message"
     code = status or read.code
     if code == HTTPStatus.UNPROCESSABLE_ENTITY and "metadata.uid" in message:
-        # A patch knows no preconditions: one that names a uid tries, to the API server, to change the other object's.
+        # A patch has no preconditions. To the API server, one with another uid tries to change the object's uid.
         code = HTTPStatus.CONFLICT
     return ApiError.of(code, read.reason, message, seconds)

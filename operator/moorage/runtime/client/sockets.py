@@ -1,4 +1,4 @@
-"""Sockets that notice a dead peer: TCP keep-alive and a limit on unacknowledged data."""
+"""Sockets that detect a dead peer, with TCP keep-alive and a limit on unacknowledged data."""
 
 import asyncio
 import socket
@@ -7,19 +7,19 @@ CONNECT_SECONDS = 5.0
 IDLE_CONNECTION_SECONDS = 75.0
 """Shorter than the idle limit of any cloud's load balancer (AWS 350 s, Azure 240 s, GCP 600 s)."""
 KEEPALIVE_IDLE_SECONDS, KEEPALIVE_INTERVAL_SECONDS, KEEPALIVE_PROBES = 30, 10, 3
-"""A dead peer is noticed after a minute, even on a silent watch."""
+"""Detects a dead peer after a minute, even on a silent watch."""
 UNACKNOWLEDGED_MILLISECONDS = 30_000
-"""TCP_USER_TIMEOUT: what was sent and not acknowledged for this long breaks the connection."""
+"""TCP_USER_TIMEOUT: data that is not acknowledged for this long breaks the connection."""
 
 
 def keepalive_socket(address: tuple[int, int, int, str, tuple[object, ...]]) -> socket.socket:
-    """Make a socket for an entry of `getaddrinfo`."""
+    """Return a socket for an entry of `getaddrinfo`."""
     family, kind, protocol, _, _ = address
     made = socket.socket(family, kind, protocol)
     made.setblocking(False)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    if hasattr(socket, "TCP_KEEPIDLE"):  # Linux; elsewhere the system's own timing has to do
+    if hasattr(socket, "TCP_KEEPIDLE"):  # Linux; other systems keep their own timing
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, KEEPALIVE_IDLE_SECONDS)
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, KEEPALIVE_INTERVAL_SECONDS)
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, KEEPALIVE_PROBES)
@@ -29,7 +29,7 @@ def keepalive_socket(address: tuple[int, int, int, str, tuple[object, ...]]) -> 
 
 
 async def connected_socket(host: str, port: int) -> socket.socket:
-    """Connect to the first address of a host that takes the connection; raises OSError if none does."""
+    """Connect to the first address of a host that accepts; raise OSError if none does."""
     loop = asyncio.get_running_loop()
     fault: OSError = OSError(f"{host} has no address")
     for address in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):

@@ -25,7 +25,8 @@ from yarl import URL
 
 from moorage.errors import ExtenderError, Fault
 from moorage.runtime.extenders.deadline import within
-from moorage.runtime.extenders.extender_tls import ExtenderTls, UnusableTls
+from moorage.runtime.extenders.extender_tls import extender_tls
+from moorage.runtime.tls.pem import UnusableTls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,9 +79,11 @@ class ExtenderConnection:
         self._clock = ports.clock
         self._observer = ports.observer
         self._breaker = breaker
-        self._tls = ExtenderTls(configuration.tls_config, ports.clock) if configuration.tls_config else None
         self.name = without_user(configuration.url_prefix)
         """The urlPrefix as it may be shown."""
+        tls = configuration.tls_config
+        self._tls = extender_tls(tls, self.name, ports.clock) if tls else None
+        self._server_name = tls.server_name if tls else None
 
     def error(self, path: str, message: str) -> ExtenderError:
         """Make the error for a call."""
@@ -130,8 +133,8 @@ class ExtenderConnection:
         async with self._session.post(
             URL(f"{self._prefix}/{question.path}"),
             data=BytesIO(question.body),  # sent piece by piece: whole nodes may be many megabytes
-            ssl=self._tls.context() if self._tls else True,
-            server_hostname=self._tls.server_name if self._tls else None,
+            ssl=self._tls.current() if self._tls else True,
+            server_hostname=self._server_name,
             allow_redirects=False,
             timeout=NO_LIMIT,
         ) as response:

@@ -1,1 +1,1 @@
-"""What the API server holds, listed and watched, whatever happens to the connection."""
+"""Lists and watches the objects that the scheduler works with."""

@@ -1,17 +1,17 @@
-"""Keeps the inbox informed of one kind of object, whatever happens to the connection.
+"""Lists and watches one kind of object and posts each change to the inbox, across all connection failures.
 
     (start) -> LIST, all pages -> WATCH -> the watch ends: WATCH again from the last resourceVersion
                   ^                 |
-                  +-- 410 Gone -----+      a list is compared with what is known: additions, updates and deletions
+                  +-- 410 Gone -----+      compares a list with the known objects: additions, updates and deletions
 
-What cannot be read of an object is told to the log and to the metrics with the object's name, and the object is
-skipped; the others go on. The informer's own store is what it told the inbox so far; it decides nothing.
+An object that cannot be decoded is logged by name, counted and skipped. The informer's store holds the objects that it
+posted; the informer makes no decisions.
 """
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -26,28 +26,16 @@ if TYPE_CHECKING:
 
     from moorage.runtime.clock import Clock
     from moorage.runtime.informers.list_watch import WatchEvent
+    from moorage.runtime.metrics.informer_metrics import InformerMetrics
 
 logger = logging.getLogger(__name__)
 
 INITIAL_BACKOFF_SECONDS = 0.5
 MAX_BACKOFF_SECONDS = 30.0
 MISSING_SECONDS = 60.0
-"""How long to wait before a kind that is not served, or that we may not read, is tried again."""
+"""The pause before the next try to read a kind that is not served or not permitted."""
 HEALTHY_SECONDS = 1.0
-"""A watch that ends sooner, with nothing in it, is no healthy one: the next waits."""
-
-
-class InformerObserver(Protocol):
-    """Is told how an informer fares, for metrics."""
-
-    def observe_relist(self, kind: str) -> None:
-        """Count a list."""
-
-    def observe_watch_end(self, kind: str, reason: str) -> None:
-        """Count the end of a watch: `ended`, `expired` or `failed`."""
-
-    def observe_unreadable(self, kind: str) -> None:
-        """Count an object that could not be read."""
+"""A watch that ends sooner and without an event is not healthy; the next one waits."""
 
 
 class Informer:
@@ -58,31 +46,31 @@ class Informer:
         source: ListWatch,
         decode: Callable[[bytes], Any],
         post: Callable[[Iterable[ClusterEvent]], None],
-        observer: InformerObserver,
+        metrics: InformerMetrics,
         clock: Clock,
     ) -> None:
-        """Read from `source`; `decode` digests one object and raises ValueError where it cannot."""
+        """Read from `source`; `decode` decodes one object and raises ValueError if it cannot."""
         self.resource = source.resource
         self.kind = source.resource.kind
         self.has_synced = False
-        """Whether all objects were posted once, or the kind cannot be read and scheduling does without it."""
+        """Whether all objects were posted once, or the kind cannot be read and scheduling goes on without it."""
         self.missing = ""
         """Why the kind cannot be read; empty if it can."""
         self.last_heard = clock.monotonic()
-        """When the API server was last heard of, on the monotonic clock."""
+        """When the API server last sent something, on the monotonic clock."""
         self._source = source
         self._decode = decode
         self._post = post
-        self._observer = observer
+        self._metrics = metrics
         self._clock = clock
         self._known: dict[str, Any] = {}
-        self._told: type[Exception] | None = None
+        self._logged: type[Exception] | None = None
         self._failures = ExponentialBackoff(INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS, source.random)
         self._expiries = ExponentialBackoff(INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS, source.random)
 
     @property
     def objects(self) -> Mapping[str, Any]:
-        """What is known, by `namespace/name` or name."""
+        """The known objects, by `namespace/name` or name."""
         return self._known
 
     async def run(self) -> None:
@@ -93,59 +81,62 @@ class Informer:
                     await self._list()
                 await self._watch()
             except Gone:
-                self._observer.observe_watch_end(self.kind, "expired")
-                await self._clock.sleep(self._after_expiry())
+                self._metrics.observe_watch_end(self.kind, "expired")
+                await self._clock.sleep(self._seconds_after_expiry())
             except (ApiError, ApiUnreachable) as error:
-                self._observer.observe_watch_end(self.kind, "failed")
-                await self._clock.sleep(self._pause_seconds(error))
+                self._metrics.observe_watch_end(self.kind, "failed")
+                await self._clock.sleep(self._seconds_after_failure(error))
 
     async def _list(self) -> None:
-        self._observer.observe_relist(self.kind)
-        seen: set[str] = set()
+        self._metrics.observe_list(self.kind)
+        listed: set[str] = set()
         async for page in self._source.pages():
             self.last_heard = self._clock.monotonic()
             events: list[ClusterEvent] = []
             for raw in page:
-                key = self._take(raw, events)
+                key = self._store(raw, events)
                 if key:
-                    seen.add(key)
+                    listed.add(key)
             self._post(events)
-        gone = [key for key in self._known if key not in seen]
+        gone = [key for key in self._known if key not in listed]
         self._post([deleted(self.kind, self._known.pop(key)) for key in gone])
         self.has_synced, self.missing = True, ""
-        self._recovered()
+        self._end_failures()
 
     async def _watch(self) -> None:
-        started, heard = self._clock.monotonic(), False
+        started, has_events = self._clock.monotonic(), False
         async for batch in self._source.changes():
-            heard = True
+            has_events = True
             self.last_heard = self._clock.monotonic()
             self._expiries.reset()
-            self._recovered()
+            self._end_failures()
             events: list[ClusterEvent] = []
             for event in batch:
-                self._change(event, events)
+                self._apply(event, events)
             if events:
                 self._post(events)
-        self._observer.observe_watch_end(self.kind, "ended")
-        if not heard and self._clock.monotonic() - started < HEALTHY_SECONDS:
+        self._metrics.observe_watch_end(self.kind, "ended")
+        if not has_events and self._clock.monotonic() - started < HEALTHY_SECONDS:
             await self._clock.sleep(self._failures.next_seconds())
 
-    def _change(self, event: WatchEvent, events: list[ClusterEvent]) -> None:
+    def _apply(self, event: WatchEvent, events: list[ClusterEvent]) -> None:
         if event.type != DELETED:
-            self._take(event.object, events)
+            self._store(event.object, events)
             return
-        head = self._source.head(event.object)
-        old = self._known.pop(self._key(head), None)
+        metadata = self._source.metadata(event.object)
+        old = self._known.pop(self._key(metadata), None)
         if old is not None:
             events.append(deleted(self.kind, old))
 
-    def _take(self, raw: msgspec.Raw, events: list[ClusterEvent]) -> str:
-        """Digest an object that is there now; return its key, that of its last readable state if this one is not."""
+    def _store(self, raw: msgspec.Raw, events: list[ClusterEvent]) -> str:
+        """Store an object that exists now and add its event; return its key.
+
+        If it cannot be decoded, return the key only if an older state of it is known.
+        """
         try:
             new = self._decode(bytes(raw))
         except (ValueError, msgspec.MsgspecError) as error:
-            return self._unreadable(raw, error)
+            return self._log_unreadable(raw, error)
         key = self._key(new)
         old = self._known.get(key)
         if old is not None and _is_same(old, new):
@@ -159,44 +150,45 @@ class Informer:
             events.append(updated(self.kind, old, new))
         return key
 
-    def _unreadable(self, raw: msgspec.Raw, error: Exception) -> str:
-        key = self._key(self._source.head(raw))
-        self._observer.observe_unreadable(self.kind)
-        logger.error("%s %s cannot be read and is left as it was: %s", self.kind, key, error)
+    def _log_unreadable(self, raw: msgspec.Raw, error: Exception) -> str:
+        key = self._key(self._source.metadata(raw))
+        self._metrics.observe_unreadable(self.kind)
+        logger.error("%s %s cannot be read; its last readable state stays in use: %s", self.kind, key, error)
         return key if key in self._known else ""
 
     def _key(self, named: Any) -> str:
         return f"{named.namespace}/{named.name}" if self.resource.namespaced else str(named.name)
 
-    def _after_expiry(self) -> float:
-        """Return how long to wait before the list: not at all, unless it happens again and again."""
+    def _seconds_after_expiry(self) -> float:
+        """Return the pause before the list: none after the first expiry, and a growing one if it is repeated."""
         pause = self._expiries.next_seconds()
         return 0.0 if self._expiries.failures == 1 else pause
 
-    def _recovered(self) -> None:
+    def _end_failures(self) -> None:
         if self._failures.failures:
             logger.debug("%s: read again", self.resource.plural)
             self._failures.reset()
-            self._told = None
+            self._logged = None
 
-    def _pause_seconds(self, error: ApiError | ApiUnreachable) -> float:
-        """Tell a failure, once while it stays the same, and return how long to wait after it."""
+    def _seconds_after_failure(self, error: ApiError | ApiUnreachable) -> float:
+        """Log a failure, once while its type stays the same, and return the pause after it."""
         pause = self._failures.next_seconds()
         if isinstance(error, (Forbidden, NotFound)):
-            return self._is_missing(error, pause)
-        if self._told is not type(error):
-            self._told = type(error)
-            logger.log(level_of(error), "%s: %s; trying again, for ever", self.resource.plural, error)
+            return self._seconds_while_missing(error, pause)
+        if self._logged is not type(error):
+            self._logged = type(error)
+            logger.log(level_of(error), "%s cannot be read; retrying until they can: %s", self.resource.plural, error)
         if isinstance(error, TooManyRequests):
             return max(pause, error.retry_after_seconds or 0.0)
         return pause
 
-    def _is_missing(self, error: ApiError, pause: float) -> float:
+    def _seconds_while_missing(self, error: ApiError, pause: float) -> float:
+        """Log once that the kind cannot be read, and return the pause before the next try."""
         if not self.missing:
             logger.warning(
                 "%s cannot be read (%s); grant list and watch on %s%s",
                 self.resource.plural, error, self.resource.permission,
-                ", until then scheduling goes on without them" if self.resource.optional else "",
+                "; until then scheduling goes on without them" if self.resource.optional else "",
             )  # fmt: skip
         self.missing = str(error)
         self.has_synced = self.has_synced or self.resource.optional

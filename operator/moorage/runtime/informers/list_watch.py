@@ -16,28 +16,28 @@ from moorage.runtime.client.refusals import refusal
 T = TypeVar("T")
 
 PAGE_SIZE = 500
-"""Objects in one page of a list; client-go's default."""
+"""Objects in a page of a list; client-go's default."""
 INACTIVITY_SECONDS = 90.0
-"""A watch that is silent for longer is taken for dead: bookmarks come about every minute."""
+"""A watch without a read for longer counts as dead: bookmarks arrive about every minute."""
 WATCH_SECONDS = (300, 600)
-"""How long the API server is asked to keep a watch open; random, so that not all end at once (as client-go)."""
+"""How long the API server should keep a watch open; random, so that not all watches end at once (as client-go)."""
 BOOKMARK = "BOOKMARK"
 ERROR = "ERROR"
 DELETED = "DELETED"
 
 
-class Metadata(msgspec.Struct, rename="camel"):
-    """What of an object's metadata is needed before the object itself is read."""
+class WatchedMetadata(msgspec.Struct, rename="camel"):
+    """The part of an object's metadata that is needed before the object is decoded."""
 
     name: str = ""
     namespace: str = ""
     resource_version: str = ""
 
 
-class Head(msgspec.Struct):
-    """An object, metadata only."""
+class WatchedObject(msgspec.Struct):
+    """An object's metadata, without the rest."""
 
-    metadata: Metadata
+    metadata: WatchedMetadata
 
 
 class ListMetadata(msgspec.Struct, rename="camel"):
@@ -47,8 +47,8 @@ class ListMetadata(msgspec.Struct, rename="camel"):
     continue_: str = msgspec.field(name="continue", default="")
 
 
-class Page(msgspec.Struct):
-    """A page of a list; Go writes an empty one's items as null."""
+class ListPage(msgspec.Struct):
+    """A page of a list. Go writes the items of an empty page as null."""
 
     metadata: ListMetadata
     items: list[msgspec.Raw] | None = None
@@ -62,26 +62,32 @@ class WatchEvent(msgspec.Struct):
 
 
 class ListWatch:
-    """Reads one resource. `resource_version` is where the next watch goes on; empty where a list has to come first."""
+    """Reads one resource. The next watch continues at `resource_version`; if that is empty, a list must come first."""
 
     def __init__(
-        self, client: KubeClient, resource: Resource, random: Random, inactivity_seconds: float = INACTIVITY_SECONDS
+        self,
+        client: KubeClient,
+        resource: Resource,
+        random: Random,
+        inactivity_seconds: float = INACTIVITY_SECONDS,
+        page_size: int = PAGE_SIZE,
     ) -> None:
         """Read `resource` through `client`."""
         self.resource = resource
         self.resource_version = ""
         self.random = random
-        """For jitter, here and in who reads."""
+        """For jitter, here and in the informer."""
         self._client = client
         self._inactivity_seconds = inactivity_seconds
-        self._pages = msgspec.json.Decoder(Page)
+        self._page_size = page_size
+        self._pages = msgspec.json.Decoder(ListPage)
         self._events = msgspec.json.Decoder(WatchEvent)
-        self._heads = msgspec.json.Decoder(Head)
+        self._objects = msgspec.json.Decoder(WatchedObject)
 
     async def pages(self) -> AsyncGenerator[list[msgspec.Raw]]:
-        """List everything, a page at a time; once the last page is out, `resource_version` is the list's."""
+        """List everything, a page at a time, and set `resource_version` after the last page."""
         self.resource_version = ""
-        query = {"limit": str(PAGE_SIZE)} | self._selection()
+        query = {"limit": str(self._page_size)} | self._selection()
         while True:
             body = await self._client.list_page(self.resource.collection, query)
             page = self._read(self._pages, body)
@@ -92,9 +98,9 @@ class ListWatch:
             query["continue"] = page.metadata.continue_
 
     async def changes(self) -> AsyncGenerator[list[WatchEvent]]:
-        """Watch from `resource_version` on, a read at a time, and keep it up to date. Ends when the watch ends.
+        """Watch from `resource_version` on and keep it up to date; yield the events of each read.
 
-        Raises Gone when the resourceVersion has expired; a list has to come first then.
+        Raise Gone if the resourceVersion has expired; then a list must come first.
         """
         query = {
             "watch": "true",
@@ -114,24 +120,24 @@ class ListWatch:
             self.resource_version = ""
             raise
 
-    def head(self, raw: msgspec.Raw) -> Metadata:
-        """Read an object's metadata."""
+    def metadata(self, raw: msgspec.Raw) -> WatchedMetadata:
+        """Return an object's metadata; empty if it cannot be decoded."""
         try:
-            return self._heads.decode(raw).metadata
+            return self._objects.decode(raw).metadata
         except msgspec.DecodeError:
-            return Metadata()
+            return WatchedMetadata()
 
     def _last_version(self, events: list[WatchEvent]) -> str:
         for event in events:
             if event.type == ERROR:
                 raise refusal(0, bytes(event.object))
-        return self.head(events[-1].object).resource_version
+        return self.metadata(events[-1].object).resource_version
 
     def _read(self, decoder: msgspec.json.Decoder[T], body: bytes) -> T:
         try:
             return decoder.decode(body)
         except msgspec.DecodeError as error:
-            message = f"{self.resource.collection}: not an answer of an API server: {error}"
+            message = f"{self.resource.collection}: the answer is not an API server's: {error}"
             raise ApiError(HTTPStatus.OK, "", message) from error
 
     def _selection(self) -> dict[str, str]:

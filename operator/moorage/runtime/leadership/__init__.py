@@ -1,1 +1,1 @@
-"""Which replica may write: a Lease, and the fence behind it."""
+"""Leader election: the Lease that decides which replica may write, and the fence on writes."""

@@ -1,11 +1,11 @@
-"""Which replica may write: an elector over a Lease (semantics of client-go's `tools/leaderelection`).
+"""Decides by a Lease which replica may write (semantics of client-go's `tools/leaderelection`).
 
     standby --(lease free, or not renewed for its whole duration as seen from here)--> leader
     leader  --(another holder, or the fence has passed)--> standby
     leader  --(clean stop)--> lease released
 
 The fence: a write is allowed until `renew_deadline` after the moment *before* the last successful renewal was sent, on
-the monotonic clock. Since the lease lasts longer than that, a leader that is cut off stops before another can start.
+the monotonic clock. The lease lasts longer than that, so a leader that is cut off stops before another can start.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 JITTER_FACTOR = 1.2
-"""A standby looks at the lease every retry period, times 1 to 2.2."""
-MOST_STANDBY_SECONDS = 0.5
-"""Taken for a standby's retry period where that is longer: a lease that was released is to be taken within 2 s."""
+"""A standby reads the lease every retry period, times 1 to 2.2."""
+MAX_STANDBY_SECONDS = 0.5
+"""The longest retry period of a standby, so that a released lease is taken within 2 s."""
 NEVER = float("-inf")
 
 
@@ -49,10 +49,10 @@ class LeaderElector:
         clock: Clock,
         random: Random,
     ) -> None:
-        """`client` should be one of its own, without limits, so that other writes cannot hold a renewal up."""
+        """Use `client`, which must have no limits: other writes must not delay a renewal."""
         self.identity = identity
         self.changed: Callable[[bool, Event], None] = _ignore
-        """Called with True when this replica starts to lead, and with False when it stops; with the event to record."""
+        """Called with True when this replica becomes leader, with False when it stops, and with the event to record."""
         self._client = client
         self._settings = settings
         self._clock = clock
@@ -63,29 +63,29 @@ class LeaderElector:
         self._observed_at = NEVER
         self._renewed_at = NEVER
         self._leads = False
-        self._told: type[Exception] | None = None
+        self._logged: type[Exception] | None = None
 
     @property
     def leads(self) -> bool:
-        """Whether this replica was the holder when it last looked."""
+        """Whether this replica was the holder at its last look."""
         return self._leads
 
     @property
     def holder(self) -> str:
-        """Who holds the lease, as last seen; empty for nobody."""
+        """The last known holder of the lease; empty if there is none."""
         return (self._lease and self._lease.spec.holder_identity) or ""
 
     @property
     def seconds_since_renewal(self) -> float:
-        """How long ago the lease was last renewed by us."""
+        """The time since this replica last renewed the lease."""
         return self._clock.monotonic() - self._renewed_at
 
     def may_write(self) -> bool:
-        """Whether this replica leads, and can be sure that nobody else does."""
+        """Return whether this replica leads and no other replica can lead."""
         return self._leads and self.seconds_since_renewal < self._settings.renew_deadline_seconds
 
     async def run(self) -> None:
-        """Acquire and renew until cancelled; the lease is released then."""
+        """Acquire and renew the lease until cancelled; then release it."""
         try:
             while True:
                 await self._try()
@@ -95,25 +95,25 @@ class LeaderElector:
                 await self._release()
 
     async def _try(self) -> None:
-        """Look at the lease once, and take or renew it if that is possible."""
+        """Read the lease once, and take or renew it if possible."""
         started = self._clock.monotonic()
         try:
             held = await self._acquire_or_renew(started)
         except (ApiError, ApiUnreachable) as error:
-            self._tell(error)
+            self._log_failure(error)
             held = False
         else:
-            self._told = None
+            self._logged = None
         if held:
             self._renewed_at = started
-        if held != self._leads and (held or not self.may_write() or self._is_anothers()):
-            self._become(leads=held)
+        if held != self._leads and (held or not self.may_write() or self._has_other_holder()):
+            self._set_leads(leads=held)
 
-    def _tell(self, error: ApiError | ApiUnreachable) -> None:
-        """Tell of a failure, once while it stays the same."""
-        level = logging.DEBUG if self._told is type(error) else level_of(error)
-        logger.log(level, "The lease %s cannot be renewed or acquired, trying again: %s", self._path, error)
-        self._told = type(error)
+    def _log_failure(self, error: ApiError | ApiUnreachable) -> None:
+        """Log a failure; at DEBUG if the one before had the same type."""
+        level = logging.DEBUG if self._logged is type(error) else level_of(error)
+        logger.log(level, "The lease %s cannot be renewed or acquired; retrying: %s", self._path, error)
+        self._logged = type(error)
 
     async def _acquire_or_renew(self, started: float) -> bool:
         lease = await self._read()
@@ -123,11 +123,11 @@ class LeaderElector:
         try:
             self._observe(await self._write(wanted))
         except Conflict:
-            return False  # another replica was quicker; the next look shows which
+            return False  # another replica was faster; the next look shows which
         return True
 
     async def _read(self) -> Lease:
-        """Return the lease as it is, or a new one that nobody holds."""
+        """Return the lease, or a new one without a holder if there is none."""
         try:
             body = await self._client.get(self._path, timeout_seconds=self._request_seconds)
         except NotFound:
@@ -148,21 +148,21 @@ class LeaderElector:
 
     async def _release(self) -> None:
         lease = self._lease
-        self._become(leads=False)
+        self._set_leads(leads=False)
         try:
             try:
-                await self._give_up(lease)
-            except Conflict:  # a renewal was under way when the stop came, and its answer was not waited for
-                await self._give_up(await self._read())
+                await self._write_released(lease)
+            except Conflict:  # the stop cancelled a renewal that the API server had already applied
+                await self._write_released(await self._read())
         except (ApiError, ApiUnreachable) as error:
-            logger.warning("The lease %s could not be released; it expires by itself: %s", self._path, error)
+            logger.warning("The lease %s could not be released; it will expire: %s", self._path, error)
 
-    async def _give_up(self, lease: Lease | None) -> None:
+    async def _write_released(self, lease: Lease | None) -> None:
         if lease and lease.spec.holder_identity == self.identity:
             await self._write(lease.released(self._clock.time()))
 
     def _observe(self, lease: Lease) -> None:
-        """Note the lease; a change of it restarts the time after which it counts as expired."""
+        """Keep the lease; a change of its spec restarts the time after which it counts as expired."""
         if self._lease is None or lease.spec != self._lease.spec:
             self._observed_at = self._clock.monotonic()
         self._lease = lease
@@ -171,10 +171,10 @@ class LeaderElector:
         duration = lease.spec.lease_duration_seconds or self._settings.lease_duration_seconds
         return now - self._observed_at >= duration
 
-    def _is_anothers(self) -> bool:
+    def _has_other_holder(self) -> bool:
         return self.holder not in {self.identity, ""}
 
-    def _become(self, *, leads: bool) -> None:
+    def _set_leads(self, *, leads: bool) -> None:
         self._leads = leads
         words = "became leader" if leads else "stopped leading"
         logger.info("%s %s", self.identity, words)
@@ -203,7 +203,7 @@ class LeaderElector:
         period = self._settings.retry_period_seconds
         if self._leads:
             return period
-        return min(period, MOST_STANDBY_SECONDS) * (1 + self._random.random() * JITTER_FACTOR)
+        return min(period, MAX_STANDBY_SECONDS) * (1 + self._random.random() * JITTER_FACTOR)
 
     @property
     def _request_seconds(self) -> float:

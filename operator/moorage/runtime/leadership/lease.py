@@ -1,4 +1,4 @@
-"""A `coordination.k8s.io/v1` Lease as the elector reads and writes it."""
+"""The `coordination.k8s.io/v1` Lease, with the fields that the elector reads and writes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from moorage.runtime.api_resources import LEASE
 from moorage.runtime.timestamps import micro_time
 
 RELEASED_SECONDS = 1
-"""The duration that a released lease states: whoever looks next may take it (client-go's ReleaseOnCancel)."""
+"""The duration in a released lease: the next replica that reads it may take it (client-go's ReleaseOnCancel)."""
 
 
 class LeaseMetadata(msgspec.Struct, rename="camel", omit_defaults=True):
-    """Metadata; the resourceVersion makes each write a compare-and-swap."""
+    """The metadata; the resourceVersion makes each write a compare-and-swap."""
 
     name: str
     namespace: str
@@ -23,7 +23,7 @@ class LeaseMetadata(msgspec.Struct, rename="camel", omit_defaults=True):
 
 
 class LeaseSpec(msgspec.Struct, rename="camel", omit_defaults=True):
-    """Who holds the lease, and since when."""
+    """The holder and the times."""
 
     holder_identity: str | None = None
     lease_duration_seconds: int | None = None
@@ -41,7 +41,7 @@ class Lease(msgspec.Struct, rename="camel"):
     kind: str = LEASE.kind
 
     def held_by(self, identity: str, duration_seconds: float, now: float) -> Lease:
-        """Return the lease as `identity` takes or renews it at `now`, in seconds since the epoch."""
+        """Return the lease that `identity` writes to take or renew it at `now`, in seconds since the epoch."""
         renews = self.spec.holder_identity == identity
         transitions = self.spec.lease_transitions or 0
         return Lease(
@@ -56,7 +56,7 @@ class Lease(msgspec.Struct, rename="camel"):
         )
 
     def released(self, now: float) -> Lease:
-        """Return the lease as its holder gives it up."""
+        """Return the lease that its holder writes to release it at `now`, in seconds since the epoch."""
         return Lease(
             self.metadata,
             LeaseSpec(

@@ -1,1 +1,1 @@
-"""kube-scheduler's metrics and our own."""
+"""The Prometheus metrics of the process."""

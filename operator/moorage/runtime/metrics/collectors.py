@@ -1,7 +1,7 @@
-"""Counters and histograms for what happens thousands of times a second.
+"""Counters and histograms for events that happen thousands of times a second.
 
-prometheus_client's own take a lock and a search through the buckets at each step; a scheduler has one thread that
-counts, and some ten numbers to count for each pod. Only the counting is ours; the text stays the library's.
+prometheus_client's own take a lock and search the buckets at each step; a scheduler counts in one thread, about ten
+numbers for each pod. Only the counting is our own; prometheus_client renders the text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Count:
-    """One number that grows."""
+    """One child of a counter."""
 
     __slots__ = ("value",)
 
@@ -30,29 +30,29 @@ class Count:
         self.value = 0.0
 
     def inc(self, amount: float = 1) -> None:
-        """Add to it."""
+        """Add `amount`."""
         self.value += amount
 
 
 class Distribution:
-    """How often values fell between bounds, and what they sum up to."""
+    """One child of a histogram: the number of values in each bucket, and their sum."""
 
     __slots__ = ("_bounds", "counts", "sum")
 
     def __init__(self, bounds: Sequence[float]) -> None:
-        """Count up to each of `bounds`, and beyond the last."""
+        """Make a bucket up to each of `bounds`, and one beyond the last."""
         self._bounds = bounds
         self.counts = [0] * (len(bounds) + 1)
         self.sum = 0.0
 
     def observe(self, value: float) -> None:
-        """Count a value; one that equals a bound counts below it, as Prometheus has it."""
+        """Count a value; one that equals a bound belongs to the bucket below it, as in Prometheus."""
         self.counts[bisect_left(self._bounds, value)] += 1
         self.sum += value
 
 
 class Counts(Collector):
-    """A counter by labels; without labels its one child is there from the start."""
+    """A counter by labels. Without labels its one child exists from the start."""
 
     def __init__(self, name: str, documentation: str, labels: Sequence[str], registry: CollectorRegistry) -> None:
         """Register as `<name>_total`."""
@@ -64,11 +64,11 @@ class Counts(Collector):
             self.labels()
 
     def labels(self, *values: str) -> Count:
-        """Return the child for these labels; keep it where it is used often."""
+        """Return the child for these labels. Keep it if it is used often."""
         return self._children.setdefault(values, Count())
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the present values (called on a scrape)."""
+        """Yield the current values; prometheus_client calls this at each scrape."""
         family = CounterMetricFamily(*self._family, labels=self._labels)
         for values, child in self._children.items():
             family.add_metric(values, child.value)
@@ -76,7 +76,7 @@ class Counts(Collector):
 
 
 class Distributions(Collector):
-    """A histogram by labels; without labels its one child is there from the start."""
+    """A histogram by labels. Without labels its one child exists from the start."""
 
     def __init__(
         self, name: str, documentation: str, labels: Sequence[str], bounds: Sequence[float], registry: CollectorRegistry
@@ -91,14 +91,14 @@ class Distributions(Collector):
             self.labels()
 
     def labels(self, *values: str) -> Distribution:
-        """Return the child for these labels; keep it where it is used often."""
+        """Return the child for these labels. Keep it if it is used often."""
         child = self._children.get(values)
         if child is None:
             child = self._children[values] = Distribution(self._bounds)
         return child
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the present values (called on a scrape)."""
+        """Yield the current values; prometheus_client calls this at each scrape."""
         family = HistogramMetricFamily(*self._family, labels=self._labels)
         names = [*map(str, self._bounds), "+Inf"]
         for values, child in self._children.items():

@@ -1,7 +1,7 @@
-"""What is measured, and where it comes together: one registry for a process, made by whoever composes it.
+"""All metrics of a process, in one registry.
 
-kube-scheduler's and client-go's metrics have their own names and labels (`profile` is the schedulerName), so that
-existing dashboards work; moorage's own begin with `moorage_`. No label names a pod or a node: the number of series does
+Metrics that kube-scheduler and client-go have too keep their names and labels (`profile` is the schedulerName), so that
+existing dashboards work; all others begin with `moorage_`. No label may name a pod or a node: the number of series must
 not grow with the cluster.
 """
 
@@ -16,22 +16,24 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
 import moorage
-from moorage.runtime.metrics.client import ClientMetrics, InformerMetrics, RecorderMetrics
-from moorage.runtime.metrics.extenders import ExtenderMetrics
-from moorage.runtime.metrics.scheduling import SchedulingMetrics
+from moorage.runtime.metrics.client_metrics import ClientMetrics
+from moorage.runtime.metrics.extender_metrics import ExtenderMetrics
+from moorage.runtime.metrics.informer_metrics import InformerMetrics
+from moorage.runtime.metrics.recorder_metrics import RecorderMetrics
+from moorage.runtime.metrics.scheduling_metrics import SchedulingMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
-"""Of what `render` returns."""
+"""The content type of `ProcessMetrics.render`."""
 
 
-class Metrics:
+class ProcessMetrics:
     """All metrics of a process."""
 
     def __init__(self, host: str) -> None:
-        """Register everything; `host` is the API server's, for client-go's labels."""
+        """Register all metrics; `host` is the API server's, for client-go's labels."""
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()
         self.scheduling = SchedulingMetrics(self._registry)
@@ -46,24 +48,26 @@ class Metrics:
     def read_at_scrape(
         self, name: str, documentation: str, labels: Sequence[str], read: Callable[[], Mapping[tuple[str, ...], float]]
     ) -> None:
-        """Register a gauge that `read` gives the values of, by label values, whenever somebody scrapes."""
-        self._registry.register(_Scraped(name, documentation, labels, read))
+        """Register a gauge. At each scrape, `read` returns its values by label values."""
+        self._registry.register(ScrapedGauge(name, documentation, labels, read))
 
     def render(self) -> bytes:
-        """Return everything in Prometheus' text format."""
+        """Return all metrics in Prometheus' text format."""
         return generate_latest(self._registry)
 
 
-class _Scraped(Collector):
-    """A gauge whose values live elsewhere."""
+class ScrapedGauge(Collector):
+    """A gauge whose values are read at each scrape."""
 
     def __init__(
         self, name: str, documentation: str, labels: Sequence[str], read: Callable[[], Mapping[tuple[str, ...], float]]
     ) -> None:
+        """Call `read` at each scrape."""
         self._describe = (name, documentation, tuple(labels))
         self._read = read
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Yield the gauge with its current values; prometheus_client calls this at each scrape."""
         name, documentation, labels = self._describe
         family = GaugeMetricFamily(name, documentation, labels=labels)
         for values, amount in self._read().items():
@@ -71,6 +75,6 @@ class _Scraped(Collector):
         yield family
 
     def describe(self) -> Iterator[GaugeMetricFamily]:
-        """Name it without reading: what is read may not exist yet when the gauge is registered."""
+        """Yield the gauge without values: they may not exist yet when it is registered."""
         name, documentation, labels = self._describe
         yield GaugeMetricFamily(name, documentation, labels=labels)

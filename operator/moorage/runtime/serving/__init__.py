@@ -1,1 +1,1 @@
-"""What the process answers about itself, and to whom."""
+"""The HTTP endpoints of the process, and the authentication and authorization of their callers."""

@@ -1,12 +1,11 @@
-"""The certificate that the endpoints are served with: the user's, or one made at the start, as kube-scheduler does."""
+"""The certificate of the served endpoints: the user's, or one made at the start, as in kube-scheduler."""
 
 from __future__ import annotations
 
 import ipaddress
 import ssl
-import tempfile
+from base64 import b64encode
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cryptography import x509
@@ -14,38 +13,34 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from moorage.errors import CredentialsError
+from moorage.runtime.tls.pem import Pem, load_identity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 VALID_DAYS = 365
 CLOCK_SKEW = timedelta(hours=1)
-"""How far a client's clock may be behind ours."""
+"""How far a client's clock may be behind this machine's."""
 
 
 def serving_context(cert_file: str | None, key_file: str | None, names: Sequence[str]) -> ssl.SSLContext:
     """Return a server's TLS context from the files, or with a self-signed certificate for `names` without them.
 
-    Raises CredentialsError that names the file that cannot be used.
+    Raise CredentialsError that names the file that cannot be used.
     """
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if cert_file and key_file:
-        try:
-            context.load_cert_chain(cert_file, key_file)
-        except OSError as error:  # ssl.SSLError is one
-            raise CredentialsError(f"the serving certificate {cert_file} cannot be used: {error}") from error
-        return context
-    # The ssl module reads certificates from files only; this one is gone before anybody is served.
-    with tempfile.NamedTemporaryFile(suffix=".pem") as file:
-        Path(file.name).write_bytes(self_signed(names, datetime.now(UTC)))
-        context.load_cert_chain(file.name)
+        certificate, key = Pem("--tls-cert-file", path=cert_file), Pem("--tls-private-key-file", path=key_file)
+    else:
+        made = b64encode(self_signed(names, datetime.now(UTC))).decode()
+        certificate = key = Pem("the self-signed certificate", data=made)
+    load_identity(context, certificate, key)
     return context
 
 
 def self_signed(names: Sequence[str], now: datetime) -> bytes:
-    """Make a key and a certificate for host names and addresses, in PEM, the key first."""
+    """Return a new key and a certificate for host names and addresses, in PEM, the key first."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "moorage")])
     certificate = (

@@ -1,7 +1,7 @@
-"""Who may read what is served: the API server is asked, as kube-scheduler asks it.
+"""Authentication and authorization of callers: the API server decides, as for kube-scheduler's endpoints.
 
 token --TokenReview--> user --SubjectAccessReview (nonResourceURL, get)--> served | 403
-no token, or a wrong one: 401. Answers are kept for a few seconds, so that scrapes cost little.
+no token, or a wrong one: 401. Decisions are kept for a few seconds, so that scrapes cost little.
 """
 
 from __future__ import annotations
@@ -26,67 +26,70 @@ if TYPE_CHECKING:
 TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105 - a path
 ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 CACHE_SECONDS = 10.0
-"""As kube-scheduler's `--authentication-token-webhook-cache-ttl` and the like."""
+"""kube-scheduler's `--authentication-token-webhook-cache-ttl` and its counterparts."""
 CACHE_SIZE = 1000
 BEARER = "Bearer "
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
-    """A response's status and text that was decided for one caller and path."""
+class AccessDecision:
+    """The decision about one caller and path: a response's status and text."""
 
     status: int
     text: str
     until: float
+    """The end of its validity, on the monotonic clock."""
 
 
 class DelegatedAuth:
-    """aiohttp middleware that lets everybody see `open_paths`, and authorized callers the rest."""
+    """aiohttp middleware that serves `open_paths` to all callers and other paths to authorized ones."""
 
     def __init__(self, client: KubeClient, clock: Clock, open_paths: Collection[str]) -> None:
-        """`client` must not be fenced: a standby answers too."""
+        """Send reviews through `client`, which must not be fenced: a standby answers too."""
         self._client = client
         self._clock = clock
         self._open_paths = open_paths
-        self._answers: dict[tuple[str, str], _Answer] = {}
+        self._decisions: dict[tuple[str, str], AccessDecision] = {}
 
     @property
     def middleware(self) -> Middleware:
-        """What `web.Application(middlewares=...)` takes."""
+        """The middleware for `web.Application(middlewares=...)`."""
 
         @web.middleware
         async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
             if request.path not in self._open_paths:
-                answer = await self._decide(request.headers.get("Authorization", ""), request.path)
-                if answer.status != web.HTTPOk.status_code:
-                    return web.Response(status=answer.status, text=answer.text)
+                decision = await self._decide(request.headers.get("Authorization", ""), request.path)
+                if decision.status != web.HTTPOk.status_code:
+                    return web.Response(status=decision.status, text=decision.text)
             return await handler(request)
 
         return check
 
-    async def _decide(self, header: str, path: str) -> _Answer:
+    async def _decide(self, header: str, path: str) -> AccessDecision:
         if not header.startswith(BEARER):
-            return _Answer(web.HTTPUnauthorized.status_code, "Unauthorized: send a bearer token\n", 0.0)
+            return AccessDecision(web.HTTPUnauthorized.status_code, "Unauthorized: send a bearer token\n", 0.0)
         key = (hashlib.sha256(header.encode()).hexdigest(), path)
         now = self._clock.monotonic()
-        answer = self._answers.get(key)
-        if answer is None or answer.until <= now:
-            if len(self._answers) >= CACHE_SIZE:
-                self._answers.clear()
-            answer = self._answers[key] = await self._ask(header.removeprefix(BEARER), path, now + CACHE_SECONDS)
-        return answer
+        decision = self._decisions.get(key)
+        if decision is None or decision.until <= now:
+            if len(self._decisions) >= CACHE_SIZE:
+                self._decisions.clear()
+            decision = await self._review_access(header.removeprefix(BEARER), path, now + CACHE_SECONDS)
+            self._decisions[key] = decision
+        return decision
 
-    async def _ask(self, token: str, path: str, until: float) -> _Answer:
+    async def _review_access(self, token: str, path: str, until: float) -> AccessDecision:
         try:
             user = await self._user_of(token)
             if user is None:
-                return _Answer(web.HTTPUnauthorized.status_code, "Unauthorized: the token is not valid\n", until)
+                return AccessDecision(web.HTTPUnauthorized.status_code, "Unauthorized: the token is not valid\n", until)
             if await self._may_get(user, path):
-                return _Answer(web.HTTPOk.status_code, "", until)
+                return AccessDecision(web.HTTPOk.status_code, "", until)
         except (ApiError, ApiUnreachable) as error:
-            return _Answer(web.HTTPInternalServerError.status_code, f"the API server cannot be asked: {error}\n", 0.0)
-        message = f'Forbidden: user "{user.get("username", "")}" cannot get path "{path}"\n'
-        return _Answer(web.HTTPForbidden.status_code, message, until)
+            text = f"the API server cannot review the request; try again: {error}\n"
+            return AccessDecision(web.HTTPInternalServerError.status_code, text, 0.0)
+        text = f'Forbidden: user "{user.get("username", "")}" cannot get path "{path}"\n'
+        return AccessDecision(web.HTTPForbidden.status_code, text, until)
 
     async def _user_of(self, token: str) -> Mapping[str, Any] | None:
         review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}}

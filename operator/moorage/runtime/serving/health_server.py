@@ -1,4 +1,4 @@
-"""The HTTP endpoints that kube-scheduler has too: health, metrics, configuration, and a look into the cache."""
+"""Serves kube-scheduler's HTTP endpoints: health, metrics, configuration, and a summary of the cache."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from aiohttp.typedefs import Middleware
 
 SHUTDOWN_SECONDS = 1.0
-"""How long open connections may hold up a stop."""
+"""How long open connections may delay a stop."""
 IDLE_SECONDS = 10.0
-"""How long a connection may stay open without a whole request's head: the first, or the next one."""
+"""How long a connection may stay open before the head of its first or next request is complete."""
 UNHEALTHY = 500
-FAULTS_OF_PORTS = frozenset({errno.EADDRINUSE, errno.EACCES})
-"""Errors that another port helps against; the others are the address's."""
+PORT_ERRORS = frozenset({errno.EADDRINUSE, errno.EACCES})
+"""Errors that another port avoids; all others are errors of the address."""
 EVERY_ADDRESS = "::"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoints:
-    """What the endpoints answer from. A check returns why it fails, or nothing."""
+class EndpointSources:
+    """The sources of the endpoints' answers. A check returns its failure; empty if there is none."""
 
     livez: Mapping[str, Callable[[], str]] = field(default_factory=dict)
     readyz: Mapping[str, Callable[[], str]] = field(default_factory=dict)
@@ -44,12 +44,12 @@ class Endpoints:
 
 
 OPEN_PATHS = frozenset({"/healthz", "/livez", "/readyz"})
-"""What anybody may ask: kubelets have no token."""
+"""Open to all callers: kubelets have no token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Security:
-    """HTTPS, and who may read what."""
+class ServingSecurity:
+    """The TLS context, and the middleware that authorizes callers."""
 
     context: SSLContext
     middleware: Middleware
@@ -59,18 +59,18 @@ class HealthServer:
     """Serves the endpoints."""
 
     def __init__(
-        self, endpoints: Endpoints, security: Security | None = None, idle_seconds: float = IDLE_SECONDS
+        self, endpoints: EndpointSources, security: ServingSecurity | None = None, idle_seconds: float = IDLE_SECONDS
     ) -> None:
-        """Nothing is served before `start`; without `security` it is served as plain HTTP, to everybody."""
+        """Serve nothing before `start`. Without `security` serve plain HTTP to all callers."""
         self._idle_seconds = idle_seconds
         self._endpoints = endpoints
         self._security = security
         self._runner: web.AppRunner | None = None
 
     async def start(self, address: str, port: int) -> int:
-        """Listen, and return the port: the one that was asked for, or a free one for 0.
+        """Listen and return the port: `port`, or a free one if it is 0.
 
-        Raises MoorageError where the port is taken, or the address is none of this machine's.
+        Raise MoorageError if the port is taken, or the address is not this machine's.
         """
         context = self._security.context if self._security else None
         runner = web.AppRunner(
@@ -78,14 +78,14 @@ class HealthServer:
             access_log=None,
             shutdown_timeout=SHUTDOWN_SECONDS,
             keepalive_timeout=self._idle_seconds,  # counts from the connection's start too
-            logger=_ServerLog(logging.getLogger("aiohttp.server")),
+            logger=ServerLog(logging.getLogger("aiohttp.server")),
         )
         await runner.setup()
         try:
             await _site(runner, address, port, context).start()
         except OSError as error:
             await runner.cleanup()
-            flag = "--port" if error.errno in FAULTS_OF_PORTS else "--bind-address"
+            flag = "--port" if error.errno in PORT_ERRORS else "--bind-address"
             where = f"{in_url(address)}:{port}"
             raise MoorageError(f"cannot listen on {where}: {error.strerror}; choose another {flag}") from error
         self._runner = runner
@@ -113,17 +113,17 @@ class HealthServer:
         return web.Response(body=self._endpoints.metrics(), headers={"Content-Type": CONTENT_TYPE})
 
 
-class _ServerLog(logging.LoggerAdapter[logging.Logger]):
-    """aiohttp's log, in which what is no HTTP is no error: anybody can send that."""
+class ServerLog(logging.LoggerAdapter[logging.Logger]):
+    """aiohttp's log. Logs malformed requests at DEBUG; any client can send them."""
 
     def log(self, level: int, msg: object, *args: object, **kwargs: Any) -> None:
-        """Log, or log as DEBUG where the client is to blame."""
-        is_garbage = isinstance(kwargs.get("exc_info"), HttpProcessingError)
-        super().log(logging.DEBUG if is_garbage else level, msg, *args, **kwargs)
+        """Log at `level`, or at DEBUG if the request is malformed."""
+        is_malformed = isinstance(kwargs.get("exc_info"), HttpProcessingError)
+        super().log(logging.DEBUG if is_malformed else level, msg, *args, **kwargs)
 
 
 def _probe(name: str, checks: Mapping[str, Callable[[], str]]) -> Callable[[web.Request], Any]:
-    """Answer as Kubernetes' components do: `ok`, or each check on a line of its own."""
+    """Return a handler that answers as in Kubernetes' components: `ok`, or one line for each check."""
 
     async def answer(request: web.Request) -> web.Response:
         faults = {check: fault for check, test in checks.items() if (fault := test())}
@@ -145,7 +145,7 @@ def _json(read: Callable[[], Any]) -> Callable[[web.Request], Any]:
 
 
 def _site(runner: web.AppRunner, address: str, port: int, context: SSLContext | None) -> web.BaseSite:
-    """Listen for IPv4 too where the address is all of IPv6's, as Go's servers do; asyncio would not."""
+    """Return the site. For `::` it accepts IPv4 too, as in Go; asyncio alone would not."""
     if address == EVERY_ADDRESS and socket.has_dualstack_ipv6():
         listening = socket.create_server((address, port), family=socket.AF_INET6, dualstack_ipv6=True)
         return web.SockSite(runner, listening, ssl_context=context)
@@ -153,12 +153,12 @@ def _site(runner: web.AppRunner, address: str, port: int, context: SSLContext | 
 
 
 def in_url(address: str) -> str:
-    """Return an address as URLs have it: IPv6 in brackets."""
+    """Return an address as it is written in URLs: IPv6 in brackets."""
     return f"[{address}]" if ":" in address else address
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an address is reached from this machine alone."""
+    """Return whether only this machine can reach an address."""
     try:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:

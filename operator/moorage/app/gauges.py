@@ -1,29 +1,23 @@
-"""Gauges whose values live in the engine and in the informers: they are read when somebody scrapes."""
+"""Gauges whose values live in the engine, the informers and the watchdog; they are read at each scrape."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
 
 from moorage.engine.scheduler import Scheduler
 from moorage.runtime.clock import Clock
 from moorage.runtime.informers.informer import Informer
-from moorage.runtime.metrics.process_metrics import Metrics
+from moorage.runtime.metrics.process_metrics import ProcessMetrics
+from moorage.runtime.watchdog import Watchdog
 
 QUEUES = frozenset({"active", "backoff", "unschedulable", "gated"})
-"""kube-scheduler's queues; what is in flight or held is in none of them."""
+"""kube-scheduler's queues; pods in flight and pods that extenders hold are in none of them."""
 
 
-class Watchdog(Protocol):
-    """Knows the pods that nobody tries."""
-
-    @property
-    def stuck_pods(self) -> int:
-        """How many there were when it last looked."""
-
-
-def register(metrics: Metrics, scheduler: Scheduler, informers: Iterable[Informer], clock: Clock) -> None:
-    """Register what kube-scheduler shows too, and how fresh the watches are."""
+def register_gauges(
+    metrics: ProcessMetrics, scheduler: Scheduler, informers: Iterable[Informer], watchdog: Watchdog, clock: Clock
+) -> None:
+    """Register kube-scheduler's gauges, the age of the watches, and the pods that are not tried."""
     metrics.read_at_scrape(
         "scheduler_pending_pods",
         "Number of pending pods, by the queue type.",
@@ -48,10 +42,6 @@ def register(metrics: Metrics, scheduler: Scheduler, informers: Iterable[Informe
         ("kind",),
         lambda: {(informer.kind,): clock.monotonic() - informer.last_heard for informer in informers},
     )
-
-
-def register_watchdog(metrics: Metrics, watchdog: Watchdog) -> None:
-    """Register the number of pods that are ready and that nobody tries."""
     metrics.read_at_scrape(
         "moorage_stuck_pods",
         "Pods that are ready to be scheduled, and have not been tried for too long.",

@@ -1,15 +1,15 @@
-"""Cuts a watch's stream into lines, whatever their length and wherever the reads fall."""
+"""Cuts a watch's stream into lines of any length, wherever the reads end."""
 
 
 class LineSplitter:
-    """Holds the part of a line that has not ended yet."""
+    """Keeps the part of a line that has not ended yet."""
 
     def __init__(self) -> None:
         """Start at the beginning of a line."""
         self._parts: list[bytes] = []
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """Take what was read and return the lines that are whole now, without empty ones."""
+        """Add a read and return the lines that it completes, without empty ones."""
         head, newline, rest = chunk.partition(b"\n")
         if not newline:
             self._parts.append(chunk)

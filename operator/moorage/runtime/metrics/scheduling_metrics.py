@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from moorage.runtime.metrics.collectors import Count, Distribution
 
 MOST_ATTEMPTS = 15
-"""From here on the label `attempts` says `15+`."""
+"""From this number on the label `attempts` is `15+`."""
 
 
 def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
-    """Return bucket bounds as Go's `prometheus.ExponentialBuckets` makes them."""
+    """Return the bucket bounds of Go's `prometheus.ExponentialBuckets`."""
     return tuple(start * factor**step for step in range(count))
 
 
 class SchedulingMetrics:
-    """Attempts, bound pods, preemptions, messages of the inbox."""
+    """Metrics of attempts, bound pods, preemptions and inbox messages."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         """Register in `registry`."""
@@ -86,7 +86,7 @@ class SchedulingMetrics:
         self._by_message: dict[object, Distribution] = {}
 
     def observe_attempt(self, result: str, profile: str, seconds: float) -> None:
-        """Count an attempt: `scheduled`, `unschedulable` or `error`."""
+        """Count an attempt; `result` is `scheduled`, `unschedulable` or `error`."""
         key = result, profile
         children = self._by_result.get(key)
         if children is None:
@@ -96,11 +96,11 @@ class SchedulingMetrics:
         children[1].observe(seconds)
 
     def observe_decision(self, seconds: float) -> None:
-        """Count what the engine took for one pod."""
+        """Count the engine's decision about one pod."""
         self._algorithm_seconds.observe(seconds)
 
     def observe_bound(self, attempts: int, seconds: float) -> None:
-        """Count a bound pod: how many attempts, and how long since the first could have begun."""
+        """Count a bound pod; `seconds` is the time since its first attempt could have begun."""
         self._pod_attempts.observe(attempts)
         attempts = min(attempts, MOST_ATTEMPTS)
         child = self._by_attempts.get(attempts)
@@ -110,12 +110,12 @@ class SchedulingMetrics:
         child.observe(seconds)
 
     def observe_preemption(self, victims: int) -> None:
-        """Count a preemption of that many victims."""
+        """Count a preemption and its victims."""
         self._preemptions.inc()
         self._victims.observe(victims)
 
     def observe_message(self, message: Message, seconds: float) -> None:
-        """Count a message that the engine took in."""
+        """Count a message that the engine applied."""
         key = (message.kind, message.action) if isinstance(message, ClusterEvent) else type(message)
         child = self._by_message.get(key)
         if child is None:
@@ -124,5 +124,5 @@ class SchedulingMetrics:
         child.observe(seconds)
 
     def observe_fault(self) -> None:
-        """Count an error that should not have happened."""
+        """Count an unexpected error."""
         self._faults.inc()

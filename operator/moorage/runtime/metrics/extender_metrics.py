@@ -1,17 +1,17 @@
-"""Metrics of extenders, by urlPrefix: what is called, how long it takes, how their circuit breakers stand."""
+"""Metrics of extenders by urlPrefix: calls, their duration, and the state of circuit breakers."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 STATES = ("closed", "open", "half-open")
 SECONDS = (0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 30)
-"""From an extender next door to the longest time that all of a cycle get."""
+"""From a call to a neighbouring extender to the time limit of a whole cycle."""
 
 
 class ExtenderMetrics:
-    """An `ExtenderObserver`."""
+    """Metrics of extenders."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        """Register them."""
+        """Register in `registry`."""
         self._calls = Counter(
             "moorage_extender_calls_total", "Calls of extenders.", ("extender", "verb", "result"), registry=registry
         )
@@ -35,6 +35,6 @@ class ExtenderMetrics:
         self._seconds.labels(extender, verb).observe(seconds)
 
     def observe_extender_state(self, extender: str, state: str) -> None:
-        """Note that its circuit breaker changed to `closed`, `open` or `half-open`."""
+        """Set the state of its circuit breaker: `closed`, `open` or `half-open`."""
         for each in STATES:
             self._state.labels(extender, each).set(each == state)

@@ -1,0 +1,107 @@
+"""Authorization headers: where their tokens come from, and the second try after a 401."""
+
+from __future__ import annotations
+
+import logging
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from moorage.errors import CredentialsError
+from moorage.runtime.fault_log import FaultLog
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from moorage.runtime.clock import Clock
+
+logger = logging.getLogger(__name__)
+
+REREAD_SECONDS = 60.0
+"""The age at which a token is read again; client-go reads projected tokens each minute."""
+UNAUTHORIZED = 401
+HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
+"""Visible ASCII: anything else could end a header, or cannot be sent in one."""
+
+
+class Tokens(Protocol):
+    """A source of Authorization headers."""
+
+    async def current(self) -> str | None:
+        """Return the header's value, None if none is sent."""
+
+    async def renew(self) -> str | None:
+        """Read the token again, because the API server answered 401, and return the header's value."""
+
+
+class HasStatus(Protocol):
+    """An HTTP answer."""
+
+    @property
+    def status(self) -> int:
+        """The HTTP status code."""
+
+
+A = TypeVar("A", bound=HasStatus)
+
+
+async def send_authenticated(tokens: Tokens, send: Callable[[str | None], Awaitable[A]]) -> A:
+    """Call `send` with an Authorization header, and after a 401 once more if renewing gives another header."""
+    header = await tokens.current()
+    answer = await send(header)
+    if answer.status != UNAUTHORIZED:
+        return answer
+    renewed = await tokens.renew()
+    if renewed is None or renewed == header:
+        return answer
+    return await send(renewed)
+
+
+class FileTokens:
+    """The bearer token in a file that another process rotates, such as a pod's service account token."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        """Read the token; raise CredentialsError if it cannot be used."""
+        self._path = path
+        self._clock = clock
+        self._faults = FaultLog(logger, f"The token file {path}")
+        self._header = read_bearer(path)
+        self._read_at = clock.monotonic()
+
+    async def current(self) -> str:
+        """Return the header of the token, which is at most REREAD_SECONDS old."""
+        if self._clock.monotonic() - self._read_at < REREAD_SECONDS:
+            return self._header
+        return await self.renew()
+
+    async def renew(self) -> str:
+        """Read the file now; if it cannot be used, the last token stays in use."""
+        self._read_at = self._clock.monotonic()
+        try:
+            self._header = read_bearer(self._path)
+        except CredentialsError as error:
+            self._faults.report(error)
+        else:
+            self._faults.end()
+        return self._header
+
+
+def read_bearer(path: Path) -> str:
+    """Return the header for the token in a file; raise CredentialsError that names the file."""
+    try:
+        token = path.read_text(encoding="ascii")
+    except OSError as error:
+        raise CredentialsError(f"the token file {path} cannot be read: {error.strerror}") from error
+    except ValueError as error:  # UnicodeDecodeError is one
+        raise CredentialsError(f"the token file {path} holds no token: {error}") from error
+    return bearer(f"the token file {path}", token)
+
+
+def bearer(source: str, token: str) -> str:
+    """Return the header for a token; raise CredentialsError that names its `source`."""
+    token = token.strip()
+    if not token:
+        raise CredentialsError(f"{source} is empty")
+    if not HEADER_VALUE.fullmatch(token):
+        raise CredentialsError(f"{source} holds characters that an HTTP header cannot carry")
+    return f"Bearer {token}"

@@ -1,0 +1,133 @@
+"""Reads the credentials of a kubeconfig's user: from the kubeconfig, from files that it names, or from a plugin."""
+
+from __future__ import annotations
+
+import os
+from base64 import b64encode
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from moorage.errors import CredentialsError
+from moorage.runtime.client.authentication import bearer, read_bearer
+from moorage.runtime.client.exec_plugin import PluginCluster, run_plugin
+from moorage.runtime.tls.pem import Pem
+from moorage.runtime.tls.tls_contexts import ClientTls
+
+if TYPE_CHECKING:
+    from moorage.runtime.client.exec_plugin import PluginCredential
+    from moorage.runtime.client.kubeconfig import (
+        ChosenContext,
+        ExecConfig,
+        KubeconfigCluster,
+        KubeconfigEntry,
+        KubeconfigUser,
+    )
+
+EXPIRY_SKEW_SECONDS = 120.0
+"""How long before its expiry a plugin's credential is replaced."""
+CLUSTER_EXTENSION = "client.authentication.k8s.io/exec"
+"""The cluster's extension that plugins are given as its `config`."""
+NEVER, ALWAYS = float("inf"), float("-inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A user's credentials as they were last read."""
+
+    header: str | None
+    """The value of Authorization; None if none is sent."""
+    tls: ClientTls
+    stale_at: float
+    """When to read them again although the kubeconfig did not change, in seconds since the epoch."""
+
+
+async def identity_of(chosen: ChosenContext) -> Identity:
+    """Read all that the context names and run its plugin; raise CredentialsError."""
+    identity = await _plugin_identity(chosen) if chosen.user.value.exec else _written_identity(chosen)
+    if chosen.cluster.value.server.startswith("https://"):
+        identity.tls.read()
+    return identity
+
+
+def _written_identity(chosen: ChosenContext) -> Identity:
+    entry, user = chosen.user, chosen.user.value
+    certificate = _pem(entry, "client-certificate", user.client_certificate_data, user.client_certificate)
+    key = _pem(entry, "client-key", user.client_key_data, user.client_key)
+    return Identity(_header_of(entry), _tls_of(chosen.cluster, certificate, key), ALWAYS if user.token_file else NEVER)
+
+
+def _header_of(entry: KubeconfigEntry[KubeconfigUser]) -> str | None:
+    """As in client-go, a token file wins over a token, and a token over a password."""
+    user = entry.value
+    if user.token_file:
+        return read_bearer(Path(entry.path(user.token_file)))
+    if user.token:
+        return bearer(entry.field("token"), user.token)
+    if user.username or user.password:
+        return f"Basic {b64encode(f'{user.username}:{user.password}'.encode()).decode()}"
+    return None
+
+
+async def _plugin_identity(chosen: ChosenContext) -> Identity:
+    entry, config = chosen.user, chosen.user.value.exec
+    assert config
+    field = entry.field("exec")
+    cluster = _plugin_cluster(chosen.cluster) if config.provide_cluster_info else None
+    try:
+        credential = await run_plugin(_with_path(entry, config), cluster)
+    except CredentialsError as error:
+        raise CredentialsError(f"{field}: {error}") from error
+    certificate, key = _plugin_certificate(field, credential)
+    return Identity(
+        header=bearer(f"the token of {field}", credential.token) if credential.token else None,
+        tls=_tls_of(chosen.cluster, certificate, key),
+        stale_at=NEVER if credential.expires_at is None else credential.expires_at - EXPIRY_SKEW_SECONDS,
+    )
+
+
+def _with_path(entry: KubeconfigEntry[KubeconfigUser], config: ExecConfig) -> ExecConfig:
+    """As in kubectl, a command with a folder is relative to the kubeconfig's; any other is looked up in $PATH."""
+    return replace(config, command=entry.path(config.command)) if os.sep in config.command else config
+
+
+def _plugin_cluster(entry: KubeconfigEntry[KubeconfigCluster]) -> PluginCluster:
+    cluster = entry.value
+    authority = _authority_of(entry)
+    return PluginCluster(
+        server=cluster.server,
+        tls_server_name=cluster.tls_server_name,
+        insecure_skip_tls_verify=cluster.insecure_skip_tls_verify,
+        certificate_authority_data=b64encode(authority.read()).decode() if authority else "",
+        proxy_url=cluster.proxy_url,
+        disable_compression=cluster.disable_compression,
+        config=next((one.extension for one in cluster.extensions if one.name == CLUSTER_EXTENSION), None),
+    )
+
+
+def _plugin_certificate(field: str, credential: PluginCredential) -> tuple[Pem | None, Pem | None]:
+    if not credential.certificate or not credential.key:
+        return None, None
+    pems = (("certificate", credential.certificate), ("key", credential.key))
+    certificate, key = (Pem(f"the {name} of {field}", data=b64encode(pem.encode()).decode()) for name, pem in pems)
+    return certificate, key
+
+
+def _tls_of(entry: KubeconfigEntry[KubeconfigCluster], certificate: Pem | None, key: Pem | None) -> ClientTls:
+    return ClientTls(_authority_of(entry), certificate, key, verify=not entry.value.insecure_skip_tls_verify)
+
+
+def _authority_of(entry: KubeconfigEntry[KubeconfigCluster]) -> Pem | None:
+    cluster = entry.value
+    return _pem(entry, "certificate-authority", cluster.certificate_authority_data, cluster.certificate_authority)
+
+
+def _pem(
+    entry: KubeconfigEntry[KubeconfigCluster] | KubeconfigEntry[KubeconfigUser], name: str, data: str, path: str
+) -> Pem | None:
+    """As in client-go, data wins over a file."""
+    if data:
+        return Pem(entry.field(f"{name}-data"), data=data)
+    return Pem(entry.field(name), path=entry.path(path)) if path else None

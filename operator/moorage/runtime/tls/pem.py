@@ -1,0 +1,100 @@
+"""Certificates and keys in PEM, as settings hold or name them, and their way into OpenSSL."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import sys
+from base64 import b64decode
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING
+
+from moorage.errors import CredentialsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PEM_BEGIN = b"-----BEGIN "
+
+
+class UnusableTls(CredentialsError):  # noqa: N818 - named for the setting, as `UnknownPlugin` is
+    """A certificate, a key or an authority that cannot be used."""
+
+    def __init__(self, field: str, message: str) -> None:
+        """Keep the name of the field, and what is wrong with its value."""
+        self.field = field
+        self.message = message
+        super().__init__(f"{field} {message}")
+
+
+@dataclass(frozen=True, slots=True)
+class Pem:
+    """PEM text: `data` if it is given, else the content of the file at `path`."""
+
+    field: str
+    """The setting that holds it, for messages."""
+    data: str | None = None
+    """In base64."""
+    path: str | None = None
+
+    def read(self) -> bytes:
+        """Return the text; raise UnusableTls if it cannot be read or is not PEM."""
+        content = self._decoded(self.data) if self.data else self._file_content()
+        if PEM_BEGIN not in content:
+            raise UnusableTls(self.field, "holds no PEM" if self.data else f"names {self.path}, which holds no PEM")
+        return content
+
+    def _decoded(self, data: str) -> bytes:
+        try:
+            return b64decode("".join(data.split()), validate=True)
+        except ValueError as error:  # binascii.Error is one
+            raise UnusableTls(self.field, f"is not base64: {error}") from error
+
+    def _file_content(self) -> bytes:
+        try:
+            return Path(self.path or "").read_bytes()
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise UnusableTls(self.field, f"names {self.path}, which cannot be read: {reason}") from error
+
+
+def load_identity(context: ssl.SSLContext, certificate: Pem, key: Pem) -> None:
+    """Give a context its own certificate and key; raise UnusableTls if they cannot be used."""
+    with as_file(certificate.read()) as certificate_path, as_file(key.read()) as key_path:
+        try:
+            context.load_cert_chain(certificate_path, key_path, password=_no_password)
+        except OSError as error:  # ssl.SSLError is one
+            message = f"holds no usable certificate, or {key.field} is not its key ({reason_of(error)})"
+            raise UnusableTls(certificate.field, message) from error
+
+
+@contextmanager
+def as_file(content: bytes) -> Iterator[str]:
+    """Yield a path under which `content` can be read within the block; the ssl module reads keys only from files.
+
+    On Linux the file is in memory: keys do not belong on a disk, and a container may have no disk to write to.
+    """
+    if sys.platform == "linux":
+        with os.fdopen(os.memfd_create("moorage"), "wb") as file:
+            file.write(content)
+            file.flush()
+            yield f"/proc/self/fd/{file.fileno()}"
+    else:
+        with NamedTemporaryFile() as file:
+            file.write(content)
+            file.flush()
+            yield file.name
+
+
+def reason_of(error: OSError) -> str:
+    """Return OpenSSL's reason in lower case, without its numbers."""
+    reason = getattr(error, "reason", None) or str(error).partition(" (_ssl")[0].rpartition("] ")[2]
+    return str(reason).replace("_", " ").lower()
+
+
+def _no_password() -> str:
+    """Return a wrong password for an encrypted key: without one OpenSSL would ask on the terminal, and wait."""
+    return "-"

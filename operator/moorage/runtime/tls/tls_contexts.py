@@ -1,0 +1,127 @@
+"""TLS contexts of clients, from files or data that may change while the process runs.
+
+Authorities and certificates rotate, and a file may be half-written when it is read. A fault after the first good
+context must never end a connection's owner: the last good context stays in use.
+"""
+
+from __future__ import annotations
+
+import logging
+import ssl
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from moorage.runtime.fault_log import FaultLog
+from moorage.runtime.tls.pem import Pem, UnusableTls, as_file, load_identity, reason_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from moorage.runtime.clock import Clock
+
+logger = logging.getLogger(__name__)
+
+RELOAD_SECONDS = 60.0
+"""How often the files behind a context are read again."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientTls:
+    """The settings of a client's TLS context."""
+
+    authority: Pem | None = None
+    """The certificates to trust; None: the system's."""
+    certificate: Pem | None = None
+    """The client's own certificate; it needs `key`."""
+    key: Pem | None = None
+    verify: bool = True
+    trusts_any_certificate: bool = False
+    """Whether `authority` may hold certificates that are not a root's, as in Go."""
+
+    def read(self) -> tuple[bytes | None, ...]:
+        """Return the PEM texts as they are now; raise UnusableTls if one cannot be read."""
+        authority = self.authority if self.verify else None
+        return tuple(pem.read() if pem else None for pem in (authority, self.certificate, self.key))
+
+    def faults(self) -> Iterator[UnusableTls]:
+        """Yield everything for which no context can be built."""
+        for step in (self._trusting, lambda: self._present_in(ssl.create_default_context())):
+            try:
+                step()
+            except UnusableTls as error:
+                yield error
+
+    def context(self, *, strict: bool) -> ssl.SSLContext:
+        """Build a context; raise UnusableTls that names the field.
+
+        `strict` keeps VERIFY_X509_STRICT, Python 3.13's default, which the authorities of EKS, GKE and microk8s fail.
+        """
+        context = self._trusting()
+        if not strict:
+            context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        self._present_in(context)
+        return context
+
+    def _trusting(self) -> ssl.SSLContext:
+        named = self.authority if self.verify else None
+        context = _anchored_in(named) if named else ssl.create_default_context()
+        if not self.verify:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if self.trusts_any_certificate:
+            context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        return context
+
+    def _present_in(self, context: ssl.SSLContext) -> None:
+        if self.certificate and self.key:
+            load_identity(context, self.certificate, self.key)
+
+
+class TlsContexts:
+    """The TLS context for new connections to one server."""
+
+    def __init__(self, settings: Callable[[], ClientTls], subject: str, clock: Clock, *, strict: bool) -> None:
+        """Read nothing yet. `settings` returns the present ones; `subject` names them in the log."""
+        self._settings = settings
+        self._clock = clock
+        self._strict = strict
+        self._context: ssl.SSLContext | None = None
+        self._built_from: tuple[object, ...] = ()
+        self._checked = settings()
+        self._checked_at = 0.0
+        self._faults = FaultLog(logger, subject)
+
+    def current(self) -> ssl.SSLContext:
+        """Return the context; raise UnusableTls only if there never was a usable one."""
+        now, settings = self._clock.monotonic(), self._settings()
+        if self._context is None:
+            self._context = self._built(settings)
+        elif settings is self._checked and now - self._checked_at < RELOAD_SECONDS:
+            return self._context
+        else:
+            self._reload(settings)
+        self._checked, self._checked_at = settings, now
+        return self._context
+
+    def _reload(self, settings: ClientTls) -> None:
+        try:
+            if (settings, settings.read()) != self._built_from:
+                self._context = self._built(settings)
+        except UnusableTls as error:  # perhaps half of a rotation: try again at the next look
+            self._faults.report(error)
+        else:
+            self._faults.end()
+
+    def _built(self, settings: ClientTls) -> ssl.SSLContext:
+        content = settings, settings.read()
+        context = settings.context(strict=self._strict)
+        self._built_from = content
+        return context
+
+
+def _anchored_in(authority: Pem) -> ssl.SSLContext:
+    with as_file(authority.read()) as path:
+        try:
+            return ssl.create_default_context(cafile=path)
+        except OSError as error:  # ssl.SSLError is one
+            raise UnusableTls(authority.field, f"holds no usable certificate ({reason_of(error)})") from error

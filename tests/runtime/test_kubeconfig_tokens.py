@@ -1,0 +1,147 @@
+"""Credentials of a kubeconfig that change, expire or break while the process runs."""
+
+import asyncio
+import json
+import logging
+from base64 import b64decode
+from pathlib import Path
+
+import pytest
+
+from fakes import FakeClock
+from kubeconfigs import kubeconfig, plugin, printing
+from moorage.errors import CredentialsError
+from moorage.runtime.client.authentication import REREAD_SECONDS
+from moorage.runtime.client.credentials import Credentials, load_credentials
+
+START = 1_900_000_000.0  # 2030-03-17T17:46:40Z
+IN_AN_HOUR = "2030-03-17T18:46:40Z"
+CLUSTER = {"server": "https://10.0.0.1:6443"}
+
+
+async def load(path: str, clock: FakeClock | None = None) -> Credentials:
+    return await load_credentials(path, clock or FakeClock(), environ={})
+
+
+def counting(count: Path) -> str:
+    """The lines of a plugin that counts its runs in `number`."""
+    count.write_text("0")
+    return f"path = pathlib.Path({str(count)!r}); number = int(path.read_text()) + 1; path.write_text(str(number))\n"
+
+
+async def test_a_token_file_is_read_again_each_minute(tmp_path: Path) -> None:
+    token, clock = tmp_path / "token", FakeClock()
+    token.write_text("first\n")
+    found = await load(kubeconfig(tmp_path, {"tokenFile": str(token)}), clock)
+    token.write_text("second\n")
+    assert await found.tokens.current() == "Bearer first"
+    clock.now += REREAD_SECONDS
+    assert await found.tokens.current() == "Bearer second"
+
+
+async def test_after_a_401_the_kubeconfig_is_read_again_at_once(tmp_path: Path) -> None:
+    found = await load(kubeconfig(tmp_path, {"token": "old"}))
+    kubeconfig(tmp_path, {"token": "new"})
+    assert await found.tokens.current() == "Bearer old"
+    assert await found.tokens.renew() == "Bearer new"
+
+
+async def test_a_replaced_kubeconfig_is_read_within_a_minute(tmp_path: Path) -> None:
+    clock = FakeClock()
+    found = await load(kubeconfig(tmp_path, {"token": "old"}), clock)
+    kubeconfig(tmp_path, {"token": "newer"})
+    clock.now += REREAD_SECONDS
+    assert await found.tokens.current() == "Bearer newer"
+
+
+@pytest.mark.parametrize("content", [None, "", "clusters: [", "users: 7", "current-context: nowhere"])
+async def test_a_broken_kubeconfig_leaves_the_last_credentials_in_use_and_is_logged_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, content: str | None
+) -> None:
+    caplog.set_level(logging.INFO)
+    clock = FakeClock()
+    found = await load(kubeconfig(tmp_path, {"token": "old"}), clock)
+    path = tmp_path / "config"
+    path.unlink()
+    if content is not None:
+        path.write_text(content)
+    for _ in range(3):
+        clock.now += REREAD_SECONDS
+        assert await found.tokens.current() == "Bearer old"
+        assert await found.tokens.renew() == "Bearer old"
+    kubeconfig(tmp_path, {"token": "new"})
+    clock.now += REREAD_SECONDS
+    assert await found.tokens.current() == "Bearer new"
+    assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
+    assert caplog.messages[0].startswith(f"The kubeconfig {path} cannot be used; the last good one stays in use: ")
+
+
+async def test_an_empty_token_file_leaves_the_last_token_in_use(tmp_path: Path) -> None:
+    token, clock = tmp_path / "token", FakeClock()
+    token.write_text("first")
+    found = await load(kubeconfig(tmp_path, {"tokenFile": str(token)}), clock)
+    token.write_text("")
+    clock.now += REREAD_SECONDS
+    assert await found.tokens.current() == "Bearer first"
+
+
+async def test_a_plugins_token_is_used_until_shortly_before_it_expires(tmp_path: Path) -> None:
+    clock = FakeClock(START)
+    status = f"{{'token': f't{{number}}', 'expirationTimestamp': {IN_AN_HOUR!r}}}"
+    user = plugin(tmp_path, counting(tmp_path / "count") + printing(status))
+    found = await load(kubeconfig(tmp_path, user), clock)
+    clock.now += 57 * 60
+    assert await found.tokens.current() == "Bearer t1"
+    clock.now += 2 * 60
+    assert await found.tokens.current() == "Bearer t2"
+
+
+async def test_a_plugins_certificate_is_replaced_before_it_expires(tmp_path: Path) -> None:
+    clock = FakeClock(START)
+    pem = "-----BEGIN CERTIFICATE-----"
+    status = (
+        f"{{'clientCertificateData': {pem!r} + str(number), 'clientKeyData': {pem!r}, "
+        f"'expirationTimestamp': {IN_AN_HOUR!r}}}"
+    )
+    user = plugin(tmp_path, counting(tmp_path / "count") + printing(status))
+    found = await load(kubeconfig(tmp_path, user, CLUSTER), clock)
+    certificates = []
+    for _ in range(2):
+        assert await found.tokens.current() is None
+        assert found.tls
+        certificate = found.tls().certificate
+        assert certificate
+        certificates.append(b64decode(certificate.data or "").decode())
+        clock.now += 59 * 60
+    assert certificates == [f"{pem}1", f"{pem}2"]
+
+
+async def test_many_refused_requests_run_the_plugin_once(tmp_path: Path) -> None:
+    count = tmp_path / "count"
+    user = plugin(tmp_path, counting(count) + printing("{'token': f't{number}'}"))
+    found = await load(kubeconfig(tmp_path, user))
+    assert await asyncio.gather(*(found.tokens.renew() for _ in range(5))) == ["Bearer t2"] * 5
+    assert count.read_text() == "2"
+
+
+async def test_a_plugin_is_given_the_cluster_if_it_asks_for_it(tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    extension = {"name": "client.authentication.k8s.io/exec", "extension": {"audience": "prod"}}
+    body = f"pathlib.Path({str(seen)!r}).write_text(os.environ['KUBERNETES_EXEC_INFO'])\n" + printing("{'token': 't'}")
+    await load(
+        kubeconfig(tmp_path, plugin(tmp_path, body, provideClusterInfo=True), CLUSTER | {"extensions": [extension]})
+    )
+    spec = json.loads(seen.read_text())["spec"]
+    assert spec == {"interactive": False, "cluster": CLUSTER | {"config": {"audience": "prod"}}}
+
+
+async def test_a_failing_plugin_ends_the_start_with_its_message(tmp_path: Path) -> None:
+    path = kubeconfig(tmp_path, plugin(tmp_path, "sys.exit('log in first: aws sso login')"))
+    with pytest.raises(CredentialsError, match=rf"users\[u\]\.user\.exec of the kubeconfig {path}: .*aws sso login"):
+        await load(path)
+
+
+async def test_the_install_hint_of_a_missing_plugin_is_shown(tmp_path: Path) -> None:
+    user = {"exec": {"apiVersion": "v1", "command": "no-such-plugin", "installHint": "Install it from example.com."}}
+    with pytest.raises(CredentialsError, match=r"cannot be run: .*; Install it from example\.com\.$"):
+        await load(kubeconfig(tmp_path, user))
