@@ -24,7 +24,7 @@ def test_an_operator_logs_each_missing_precondition_once_and_waits_for_it(tmp_pa
             eventually(lambda: failed_requests(moorage) > 60)
             world.api.fault(Fail(401), times=None)
             world.api.resume()
-            eventually(lambda: "does not take our credentials (401)" in moorage.log_tail())
+            eventually(lambda: "rejects the credentials (401)" in moorage.log_tail())
             world.api.heal()
             eventually(lambda: "SchedulingPolicy is not installed" in moorage.log_tail())
             world.case.cluster.apply(render())
@@ -38,8 +38,8 @@ def test_an_operator_logs_each_missing_precondition_once_and_waits_for_it(tmp_pa
 
 
 MISSING = (
-    "does not answer; trying again, for ever",
-    "does not take our credentials (401)",
+    "does not answer; retrying until it does",
+    "rejects the credentials (401)",
     "SchedulingPolicy is not installed; `moorage crd | kubectl apply -f -` does it",
 )
 

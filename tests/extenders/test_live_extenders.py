@@ -120,4 +120,4 @@ def test_invalid_ca_data_is_refused_with_its_field(world: Case) -> None:
     eventually(lambda: case.policy_conditions()["Accepted"]["status"] == "False")
     accepted = case.policy_conditions()["Accepted"]
     assert accepted["reason"] == "InvalidSpec"
-    assert "spec.extenders[0].tlsConfig.caData: holds no certificate in PEM" in accepted["message"]
+    assert "spec.extenders[0].tlsConfig.caData: holds no PEM" in accepted["message"]
