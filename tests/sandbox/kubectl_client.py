@@ -32,7 +32,7 @@ spec: {weight: %d}
 
 
 class Kubectl:
-    """Runs kubectl with its own home directory."""
+    """kubectl with its own home directory."""
 
     def __init__(self, home: Path, server: SandboxServer) -> None:
         self.server = server

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox.api_objects import (
-    applied_widget,
-    widget,
-)
+from sandbox.api_objects import applied_widget, widget
 from sandbox.kube_api import KubeApi
 
 

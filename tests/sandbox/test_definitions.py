@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox.api_objects import (
-    custom_resource_definition,
-)
+from sandbox.api_objects import custom_resource_definition
 from sandbox.kube_api import DEFINITIONS, KubeApi, Object
 
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from sandbox.api_objects import (
-    binding,
-    config_map,
-    pod,
-)
-from sandbox.kube_api import KubeApi
+from sandbox.api_objects import binding, config_map, pod
+from sandbox.kube_api import KubeApi, until
 
 
 async def test_delete_returns_a_status_with_the_uid(api: KubeApi) -> None:
@@ -49,6 +45,13 @@ async def test_unbound_pod_is_deleted_at_once(api: KubeApi) -> None:
 async def test_bound_pod_stays_until_a_deletion_without_grace_period(api: KubeApi) -> None:
     await api.create(api.pods, pod("p"))
     await api.create(f"{api.pods}/p/binding", binding("p", "some-node"))
+
+    async def is_bound_in_the_watch_cache() -> bool:
+        [found] = (await api.get(api.pods, resourceVersion="0")).body["items"]
+        return "nodeName" in found["spec"]
+
+    # kube-apiserver takes the pod from its watch cache when it decides on the grace period, and the cache may be late.
+    await until(is_bound_in_the_watch_cache)
     assert (await api.delete(f"{api.pods}/p", gracePeriodSeconds="7")).code == 200
     meta = (await api.get(f"{api.pods}/p")).body["metadata"]
     assert (meta["deletionGracePeriodSeconds"], bool(meta["deletionTimestamp"])) == (7, True)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox.api_objects import (
-    event,
-)
+from sandbox.api_objects import event
 from sandbox.kube_api import STRATEGIC, KubeApi
 
 

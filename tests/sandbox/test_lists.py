@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox.api_objects import (
-    pod,
-)
+from sandbox.api_objects import pod
 from sandbox.kube_api import KubeApi
 
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.api_objects import (
-    config_map,
-    pod,
-    widget,
-)
+from sandbox.api_objects import config_map, pod, widget
 from sandbox.kube_api import JSON_PATCH, MERGE, STRATEGIC, KubeApi
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.api_objects import (
-    binding,
-    pod,
-)
+from sandbox.api_objects import binding, pod
 from sandbox.kube_api import KubeApi
 
 

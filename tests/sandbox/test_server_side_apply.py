@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.api_objects import (
-    applied_widget,
-    widget,
-)
+from sandbox.api_objects import applied_widget, widget
 from sandbox.kube_api import APPLY, KubeApi
 
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.api_objects import (
-    binding,
-    config_map,
-    pod,
-)
+from sandbox.api_objects import binding, config_map, pod
 from sandbox.kube_api import KubeApi
 
 
