@@ -119,15 +119,30 @@ def test_columns_are_those_of_the_design() -> None:
         assert path in NODES or path.startswith(".metadata"), column
 
 
-def test_policy_that_nobody_read_says_so() -> None:
+def test_the_initial_status_is_not_ready_yet() -> None:
     (ready,) = SCHEMA["properties"]["status"]["default"]["conditions"]
     assert (ready["type"], ready["status"]) == ("Ready", "Unknown")
 
 
 def test_docstrings_are_the_text_of_kubectl_explain() -> None:
     lifecycle = NODES[".spec.lifecycle"]
-    assert lifecycle["description"].startswith("Ranks nodes by whether they are spot, on-demand or reserved.")
+    assert lifecycle["description"].startswith("Ranks nodes by lifecycle class: spot, on-demand or reserved.")
     assert "lifecycle" in SchedulingPolicySpec.model_fields
+
+
+@pytest.mark.parametrize(
+    ("path", "ending"),
+    [
+        (".spec.paused", "Default: false."),
+        (".spec.lifecycle.prefer", "Default: spot."),
+        (".spec.zones.maxSkew", "Default: 1."),
+        (".spec.gpu.resources", "Default: nvidia.com/gpu, amd.com/gpu."),
+        (".spec.instanceTypes.scores", '{"match": "r5*", "score": 3}].'),
+    ],
+)
+def test_descriptions_end_with_the_default(path: str, ending: str) -> None:
+    assert NODES[path]["description"].endswith(ending)
+    assert NODES[path]["description"].count("Default:") == 1
 
 
 def test_integers_are_64_bits_wide_unless_they_say_otherwise() -> None:
@@ -135,7 +150,7 @@ def test_integers_are_64_bits_wide_unless_they_say_otherwise() -> None:
     assert NODES[".spec.plugins.score.enabled[].weight"]["format"] == "int32"
 
 
-def test_union_is_refused_when_the_schema_is_made() -> None:
+def test_a_union_is_refused_when_the_schema_is_generated() -> None:
     class Union(BaseModel):
         either: int | str
 
@@ -143,7 +158,7 @@ def test_union_is_refused_when_the_schema_is_made() -> None:
         structural_schema(Union)
 
 
-def test_anything_without_a_type_is_refused_when_the_schema_is_made() -> None:
+def test_a_field_without_a_type_is_refused_when_the_schema_is_generated() -> None:
     class Untyped(BaseModel):
         anything: Any
 
@@ -151,9 +166,9 @@ def test_anything_without_a_type_is_refused_when_the_schema_is_made() -> None:
         structural_schema(Untyped)
 
 
-def test_keyword_without_a_place_is_refused_when_the_schema_is_made() -> None:
+def test_an_unsupported_keyword_is_refused_when_the_schema_is_generated() -> None:
     class Multiple(BaseModel):
         even: Annotated[int, Field(multiple_of=2)]
 
-    with pytest.raises(TypeError, match="multipleOf has no place"):
+    with pytest.raises(TypeError, match="multipleOf is not allowed"):
         structural_schema(Multiple)

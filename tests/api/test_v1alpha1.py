@@ -143,7 +143,7 @@ def test_scheduler_name_in_force_is_immutable(before: Spec, after: Spec, *, allo
 def test_snake_case_is_no_way_to_write_a_field() -> None:
     error = refusal(policy({"scheduler_name": "x"}))
     assert error is not None
-    assert [str(fault) for fault in error.faults] == ["spec.scheduler_name: is no known field"]
+    assert [str(fault) for fault in error.faults] == ["spec.scheduler_name: is not a known field"]
 
 
 def test_all_faults_are_named_at_once() -> None:

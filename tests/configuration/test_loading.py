@@ -145,11 +145,11 @@ def test_zero_extender_timeout_means_the_default() -> None:
 @pytest.mark.parametrize(
     ("body", "fault"),
     [
-        ("paralelism: 3", "line 3: paralelism: is no known field; did you mean parallelism?"),
-        ("qps: 3", "line 3: qps: is no known field here; it belongs under clientConnection: check the indentation"),
+        ("paralelism: 3", "line 3: paralelism: is not a known field; did you mean parallelism?"),
+        ("qps: 3", "line 3: qps: is not a known field here; it belongs under clientConnection: check the indentation"),
         (
             "leaderElection:\nleaderElect: true",
-            "line 4: leaderElect: is no known field here; it belongs under leaderElection",
+            "line 4: leaderElect: is not a known field here; it belongs under leaderElection",
         ),
         ("parallelism: 3\nparallelism: 4", "line 4: parallelism: is repeated; line 3 has it already"),
         ("parallelism: '3'", "line 3: parallelism: must be a whole number, not the text '3'"),
@@ -171,7 +171,7 @@ def test_zero_extender_timeout_means_the_default() -> None:
         ),
         ("on: 1", "line 3: the field name 'on' must be text"),
         ("leaderElection: {leaseDuration: 15}", "line 3: leaderElection.leaseDuration: must be text, not 15"),
-        ("leaderElection: {leaseDuration: 15 s}", "line 3: leaderElection.leaseDuration: '15 s' is no duration"),
+        ("leaderElection: {leaseDuration: 15 s}", "line 3: leaderElection.leaseDuration: '15 s' is not a duration"),
         (
             "leaderElection: {leaseDuration: 10s}",
             "line 3: leaderElection.leaseDuration: must be longer than renewDeadline",
@@ -243,7 +243,7 @@ def test_zero_extender_timeout_means_the_default() -> None:
         ),
         (
             "profiles: [{schedulerName: a, plugins: {filters: {}}}]",
-            "line 3: profiles[0].plugins.filters: is no known field",
+            "line 3: profiles[0].plugins.filters: is not a known field",
         ),
         ("profiles: [3]", "line 3: profiles[0]: must be a mapping, not 3"),
     ],
@@ -406,7 +406,7 @@ def test_faults_of_plugin_arguments_are_reported_with_path_and_line() -> None:
 
 def test_rule_is_not_checked_on_an_invalid_value() -> None:
     assert faults("leaderElection: {leaseDuration: abc, renewDeadline: 30s}") == [
-        "line 3: leaderElection.leaseDuration: 'abc' is no duration; write it as in 500ms, 15s or 1m30s"
+        "line 3: leaderElection.leaseDuration: 'abc' is not a duration; write it as in 500ms, 15s or 1m30s"
     ]
 
 

@@ -50,7 +50,7 @@ def test_import_does_not_take_over_default_scheduler_unless_allowed(
     configuration: KubeSchedulerConfiguration,
 ) -> None:
     of_default, *others = policies_of(configuration)
-    with pytest.raises(InvalidPolicy, match="allowDefaultScheduler: true takes it over"):
+    with pytest.raises(InvalidPolicy, match="set allowDefaultScheduler: true to take it over"):
         parse_policy(of_default)
     assert [parse_policy(policy).scheduler_name for policy in others] == ["low-latency-profile", "cost-saver-profile"]
 

@@ -1,5 +1,5 @@
-"""What people write: the SchedulingPolicy and the configuration file, and how both are checked and described.
+"""The API that users write: pydantic models of SchedulingPolicy and of the parts of KubeSchedulerConfiguration.
 
-Here live the pydantic models, the CRD made from them, the loader of the file, and the bookkeeping of conditions.
-Nothing here knows the engine, reads a file, or talks to an API server.
+Also here: the CRD generated from the models, and the rules of conditions. This package knows no plugin and no engine,
+reads no file, and calls no API server.
 """

@@ -1,7 +1,7 @@
-"""The ground on which every model of the API stands: strict, frozen, camelCase, and held to the same rules twice.
+"""ApiModel, the base of all API models, and the types and rules that they share.
 
-A rule across fields has two forms: CEL for the API server, Python for the models. Both stand side by side in one
-`Rule`, so that they are read, changed and tested together.
+A rule across fields has two forms: CEL for the API server, Python for the models. One `Rule` holds both, so that they
+are changed and tested together.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,20 +25,20 @@ from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
 LIST_TYPE = "x-kubernetes-list-type"
 LIST_MAP_KEYS = "x-kubernetes-list-map-keys"
 RULE_ERROR = "rule"
-"""The pydantic error type of a rule that does not hold; its context holds the `depth` of the field below the model."""
+"""The pydantic error type of a broken rule. The `depth` in its context is the number of steps from model to field."""
 
 LABEL_VALUE_LENGTH = 63
-"""The longest label value; names of policies and profiles end up in labels."""
+"""The maximum length of a label value. It limits the names of policies and profiles, which are used in labels."""
 LABEL_VALUE_PATTERN = r"^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
-"""A label value that is not empty."""
+"""Matches a label value that is not empty."""
 QUALIFIED_NAME_LENGTH = 317
-"""The longest label key or resource name: a DNS subdomain of 253 characters, a slash and 63 more."""
+"""The maximum length of a label key or resource name: a DNS subdomain of 253 characters, a slash, 63 characters."""
 QUALIFIED_NAME_PATTERN = (
     r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
 )
-"""A label key or a resource name, with or without a prefix."""
+"""Matches a label key or a resource name, with or without a prefix."""
 PLUGIN_NAME_LENGTH = 253
-"""As long as a DNS subdomain; kube-scheduler sets no bound, but CEL rules and storage want one."""
+"""The maximum length of a DNS subdomain. kube-scheduler sets no limit, but the cost of CEL rules needs one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,28 +46,28 @@ class Rule:
     """A rule across the fields of one model."""
 
     holds: Callable[[Any], bool]
-    """The rule over the pydantic model."""
+    """Returns whether a pydantic model satisfies the rule."""
     message: str
-    """What must be so, as a sentence without a full stop."""
+    """The requirement, as a sentence without a full stop."""
     cel: str = ""
-    """The same rule as the API server evaluates it over `self`, the model's object; empty for what is in no CRD."""
+    """The rule in CEL, for the API server; `self` is the model's object. Empty for models that are in no CRD."""
     field: str = ""
-    """The field to blame, as in `tlsConfig.insecure`; empty blames the model itself."""
+    """The field that the error names, as in `tlsConfig.insecure`. Empty: the model itself."""
     reason: Literal["FieldValueInvalid", "FieldValueRequired", "FieldValueForbidden", "FieldValueDuplicate"] = (
         "FieldValueInvalid"
     )
-    """How the API server classifies the refusal."""
+    """The reason of the API server's error."""
 
     def as_validation(self) -> dict[str, str]:
-        """Render the entry of `x-kubernetes-validations`."""
-        where = {"fieldPath": f".{self.field}"} if self.field else {}
-        return {"rule": self.cel, "message": self.message, "reason": self.reason, **where}
+        """Return the entry of `x-kubernetes-validations`."""
+        path = {"fieldPath": f".{self.field}"} if self.field else {}
+        return {"rule": self.cel, "message": self.message, "reason": self.reason, **path}
 
 
 class ApiModel(BaseModel):
-    """A part of an API object, immutable once it was read.
+    """An immutable part of an API object, with camelCase names.
 
-    A null is the same as no value, as the API server has it for fields that are not nullable.
+    A null counts as an absent field, as in the API server, which drops nulls of fields that are not nullable.
     """
 
     model_config = ConfigDict(
@@ -88,19 +88,19 @@ class ApiModel(BaseModel):
         return _without_nulls(fields)
 
     @model_validator(mode="after")
-    def _hold_rules(self) -> Self:
+    def _check_rules(self) -> Self:
         errors = [
             _rule_error(rule.message, tuple(rule.field.split(".")) if rule.field else ())
             for rule in self.rules
             if not rule.holds(self)
         ]
-        errors += self._repetitions()
+        errors += self._duplicates()
         if errors:
             raise ValidationError.from_exception_data(type(self).__name__, errors)
         return self
 
-    def _repetitions(self) -> list[InitErrorDetails]:
-        """Find what a list of type set or map holds twice, which the API server refuses by the type alone."""
+    def _duplicates(self) -> list[InitErrorDetails]:
+        """Return an error for each duplicate in a list of type set or map. The API server refuses them by the type."""
         errors = []
         for name, field in type(self).model_fields.items():
             extra = field.json_schema_extra
@@ -116,7 +116,7 @@ class ApiModel(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler, /) -> JsonSchemaValue:
-        """Add the rules in their CEL form."""
+        """Return the schema with the rules in CEL."""
         reference = handler(core_schema)
         validations = [rule.as_validation() for rule in cls.rules if rule.cel]
         if validations:
@@ -144,20 +144,20 @@ def _shown(identity: tuple[Any, ...]) -> str:
 
 
 def list_type(kind: Literal["atomic", "set"]) -> dict[str, Any]:
-    """Say how server-side apply merges a list: as one value, or element by element."""
+    """Return the schema keyword that makes server-side apply merge a list as one value, or element by element."""
     return {LIST_TYPE: kind}
 
 
 def map_list(*keys: str) -> dict[str, Any]:
-    """Say that a list is merged, and free of duplicates, by these fields of its elements."""
+    """Return the schema keywords of a list that is merged by these fields of its elements, and has no duplicates."""
     return {LIST_TYPE: "map", LIST_MAP_KEYS: list(keys)}
 
 
 ListOf = Strict(False)
-"""Marks a tuple that is written as a list. Its elements stay strict."""
+"""Lets a tuple be read from a list. Its elements stay strict."""
 
 WithoutNulls = BeforeValidator(_without_nulls)
-"""Marks a mapping of names that users choose; a null takes the name out, as it does with an API server."""
+"""Drops the nulls of a mapping whose names users choose, as the API server does."""
 
 LabelValue = Annotated[str, Field(max_length=LABEL_VALUE_LENGTH, pattern=LABEL_VALUE_PATTERN)]
 QualifiedName = Annotated[str, Field(max_length=QUALIFIED_NAME_LENGTH, pattern=QUALIFIED_NAME_PATTERN)]

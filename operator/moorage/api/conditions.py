@@ -1,8 +1,8 @@
-"""Bookkeeping of metav1.Condition, pure: what was said before, what is to be said, and now, make what is said next.
+"""Builds and merges conditions (metav1.Condition). Pure: the time is an argument.
 
-The rules are the API conventions' and kstatus': `lastTransitionTime` moves only when the status does, every condition
-names the generation it speaks of, Ready sums up, and a fault that only the user can mend is also Stalled, so that
-`helm install --wait` and Flux stop waiting for it.
+The rules come from the Kubernetes API conventions and kstatus: `lastTransitionTime` changes only with the status, every
+condition has the generation that it describes, and Ready sums up the others. A fault that only the user can correct is
+also Stalled, so that `helm install --wait` and Flux stop waiting.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,24 +14,24 @@ from moorage.api.policy_status import MESSAGE_LENGTH, Condition, shortened
 ConditionStatus = Literal["True", "False", "Unknown"]
 
 ACCEPTED = "Accepted"
-"""The policy can be used as it was written."""
+"""The spec of the observed generation is valid."""
 PROGRAMMED = "Programmed"
-"""Decisions are made with this generation."""
+"""The observed generation schedules pods."""
 READY = "Ready"
 """Accepted and Programmed."""
 DEGRADED = "Degraded"
-"""The policy is in force, but something that it relies on fails."""
+"""The policy is live, but a part that it depends on fails."""
 STALLED = "Stalled"
-"""Nothing will change until the user changes something; for tools that wait for Ready."""
+"""The policy stays not Ready until its author changes it. For tools that wait for Ready."""
 
 UNDATED = datetime.fromtimestamp(0, UTC)
-"""The time of a condition that `merge` has not dated."""
+"""The time of a condition before `merge` sets it."""
 
 
 def condition(
     type_: str, status: ConditionStatus, reason: str, message: str = "", *, observed_generation: int | None = None
 ) -> Condition:
-    """Say something, with no time yet: `merge` dates it."""
+    """Return a condition without a time, which `merge` sets. Shorten the message to the API's limit."""
     return Condition(
         type=type_,
         status=status,
@@ -43,9 +43,9 @@ def condition(
 
 
 def merge(before: Iterable[Condition], wanted: Iterable[Condition], now: datetime) -> tuple[Condition, ...]:
-    """Return the wanted conditions, each dated: as before where its status is the same, now where it changed.
+    """Return the wanted conditions with their times: the earlier time if the status is the same, else `now`.
 
-    Types that are no longer wanted are gone. Whole seconds, as metav1.Time has them.
+    Conditions of other types are dropped. Times are whole seconds, as in metav1.Time.
     """
     earlier = {one.type: one for one in before}
     return tuple(_dated(one, earlier.get(one.type), now.replace(microsecond=0)) for one in wanted)
@@ -58,10 +58,10 @@ def _dated(wanted: Condition, earlier: Condition | None, now: datetime) -> Condi
 
 
 def summarize(parts: Sequence[Condition]) -> tuple[Condition, ...]:
-    """Return the conditions with Ready, the sum of Accepted and Programmed, and with Stalled.
+    """Return the conditions, followed by Ready and Stalled.
 
-    Ready is False as soon as one of the two is, and then speaks with its reason and message; Unknown while one of them
-    is unknown or missing. A policy that is not accepted is Stalled: only its author can go on.
+    Ready is False if Accepted or Programmed is, and has the reason and message of the first one that is; Unknown if one
+    of them is Unknown or missing. Stalled is True if Accepted is False: only the author can correct the policy.
     """
     by_type = {one.type: one for one in parts}
     needed = [by_type.get(ACCEPTED), by_type.get(PROGRAMMED)]
@@ -85,5 +85,6 @@ def _ready(needed: Sequence[Condition | None], generation: int | None) -> Condit
             if one is not None and one.status == status:
                 return condition(READY, one.status, one.reason, one.message, observed_generation=generation)
     if None in needed:
-        return condition(READY, "Unknown", "Pending", "not programmed yet", observed_generation=generation)
+        message = "this generation is not compiled yet"
+        return condition(READY, "Unknown", "Pending", message, observed_generation=generation)
     return condition(READY, "True", READY, observed_generation=generation)

@@ -1,4 +1,4 @@
-"""The CustomResourceDefinition of SchedulingPolicy, made from its models. Files with it are copies of `render()`."""
+"""The CustomResourceDefinition of SchedulingPolicy, generated from its models. The files in `crds/` are `render()`."""
 
 from typing import Any
 
@@ -12,16 +12,21 @@ NAME = f"{PLURAL}.{GROUP}"
 
 HEADER = "# Generated from the models in operator/moorage/api by `moorage crd`; do not edit.\n"
 
+_TYPE_DESCRIPTIONS = {
+    "apiVersion": f"The version of this object's schema: {GROUP}/{VERSION}.",
+    "kind": f"The type of this object: {KIND}.",
+}
+
 
 def render() -> str:
-    """Return the CRD as YAML, with a header that says where it comes from."""
+    """Return the CRD as YAML, with a header that names its source."""
     return HEADER + yaml.dump(crd(), Dumper=_NoAliases, sort_keys=False, width=120, allow_unicode=True)
 
 
 def render_chart_template() -> str:
-    """Return the CRD as a template of the Helm chart, which installs it on demand and keeps it at uninstall.
+    """Return the CRD as a template of the Helm chart. Values of the chart install it, and keep it at uninstall.
 
-    Braces that Helm would read as its own are escaped.
+    Braces in descriptions are escaped for Helm.
     """
     head, rest = render().replace("{{", '{{ "{{" }}').split("metadata:\n", 1)
     keep = "  {{- if .Values.crds.keep }}\n  annotations:\n    helm.sh/resource-policy: keep\n  {{- end }}\n"
@@ -29,7 +34,7 @@ def render_chart_template() -> str:
 
 
 def crd() -> dict[str, Any]:
-    """Return the CRD as the API server takes it."""
+    """Return the CRD as an object."""
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -80,31 +85,31 @@ def _columns() -> list[dict[str, Any]]:
 def _schema() -> Schema:
     schema = structural_schema(SchedulingPolicy)
     fields = schema["properties"]
-    for name in ("apiVersion", "kind"):
-        # The API server checks these itself, and allows no more than the type to be said here.
-        fields[name] = {"description": fields[name]["description"], "type": "string"}
+    for name, description in _TYPE_DESCRIPTIONS.items():
+        # The API server validates these itself, and accepts only their type here.
+        fields[name] = {"description": description, "type": "string"}
     fields["metadata"] = _metadata(fields["metadata"])
-    fields["status"]["default"] = _status_before_any_operator()
+    fields["status"]["default"] = _initial_status()
     schema["required"] = ["spec"]
     return schema
 
 
 def _metadata(schema: Schema) -> Schema:
-    """Keep the bound of the name, the only part of metadata that a CRD may say something about."""
+    """Return the schema with the limit of the name only; a CRD may restrict no other part of metadata that we read."""
     name = ObjectMeta.model_fields["name"].alias or "name"
-    bound = schema["properties"][name]["maxLength"]
-    return {"type": "object", "properties": {name: {"type": "string", "maxLength": bound}}}
+    limit = schema["properties"][name]["maxLength"]
+    return {"type": "object", "properties": {name: {"type": "string", "maxLength": limit}}}
 
 
-def _status_before_any_operator() -> dict[str, Any]:
-    """Say that nobody has read the policy yet, in words that `kubectl get` and `kubectl wait` show."""
+def _initial_status() -> dict[str, Any]:
+    """Return the status of a policy that no operator has read yet, for `kubectl get` and `kubectl wait`."""
     waiting = Condition.model_validate(
         {
             "type": "Ready",
             "status": "Unknown",
             "lastTransitionTime": "1970-01-01T00:00:00Z",
             "reason": "Pending",
-            "message": "no operator has read this policy yet",
+            "message": "no operator has read this policy yet; check that moorage runs",
         }
     )
     status = SchedulingPolicyStatus(conditions=(waiting,))
@@ -112,7 +117,7 @@ def _status_before_any_operator() -> dict[str, Any]:
 
 
 class _NoAliases(yaml.SafeDumper):
-    """Writes equal parts out in full: anchors would be lost on readers, and on kubectl's diff."""
+    """A dumper that repeats equal parts instead of using anchors, which are hard to read and to diff."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
         return True

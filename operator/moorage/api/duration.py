@@ -1,4 +1,4 @@
-"""Go's durations, as Kubernetes writes them (`1m30s`, `500ms`): upstream time.ParseDuration, without signs."""
+"""Durations in Go's format (`1m30s`, `500ms`). Upstream: time.ParseDuration, without signs."""
 
 import re
 from typing import Annotated
@@ -6,18 +6,18 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 DURATION_PATTERN = r"^(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+)$"
-"""What time.ParseDuration takes; the API server checks it too."""
+"""Matches the input of time.ParseDuration. The API server checks it too."""
 DURATION_LENGTH = 32
-"""No duration that means something is longer."""
+"""The maximum number of characters; longer durations have no practical meaning."""
 
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _PART = re.compile(r"([0-9.]+)(ns|us|µs|ms|s|m|h)")
 
 
 def parse_duration(text: str) -> float:
-    """Return the seconds that a Go duration stands for; ValueError when it is none."""
+    """Return a duration in seconds. Raise ValueError if the text is not a duration."""
     if not re.fullmatch(DURATION_PATTERN, text):
-        raise ValueError(f"{text!r} is no duration; write it as in 500ms, 15s or 1m30s")
+        raise ValueError(f"{text!r} is not a duration; write it as in 500ms, 15s or 1m30s")
     return sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(text))
 
 
@@ -29,4 +29,4 @@ def _check(text: str) -> str:
 GoDuration = Annotated[
     str, AfterValidator(_check), Field(max_length=DURATION_LENGTH, json_schema_extra={"pattern": DURATION_PATTERN})
 ]
-"""A duration as it was written; `parse_duration` gives its seconds."""
+"""A duration as text. `parse_duration` returns its seconds."""

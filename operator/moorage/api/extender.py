@@ -1,7 +1,7 @@
-"""kube-scheduler's `Extender`: a web service that filters, ranks, binds or preempts besides the plugins.
+"""kube-scheduler's `Extender`: a web service that filters, scores or binds, in addition to the plugins.
 
-Upstream: staging/src/k8s.io/kube-scheduler/config/v1/types.go, pkg/scheduler/extender.go. Stricter than upstream in one
-point: HTTPS without a CA must say `insecure: true`, where kube-scheduler silently stops verifying certificates.
+Upstream: staging/src/k8s.io/kube-scheduler/config/v1/types.go, pkg/scheduler/extender.go. One rule is stricter: HTTPS
+without a CA needs `insecure: true`, while kube-scheduler silently does not verify the certificate.
 """
 
 from collections.abc import Set as AbstractSet
@@ -16,7 +16,7 @@ from moorage.api.plugin_config import INT32_MAX
 PATH_LENGTH = 1024
 URL_LENGTH = 2048
 PEM_LENGTH = 65536
-"""Base64 of a bundle of some thirty certificates."""
+"""Enough for about thirty certificates in base64."""
 MANAGED_RESOURCES = 16
 DEFAULT_HTTP_TIMEOUT = "5s"
 """Upstream's DefaultExtenderTimeout."""
@@ -38,56 +38,56 @@ _USER = r"([^\s/?#@:]+(:[^\s/?#@]*)?@)?"
 _HOST = r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])"
 _PORT = r"(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?"
 URL_PREFIX = rf"^https?://{_USER}{_HOST}{_PORT}(/[^\s?#]*)?$"
-"""An address to which a verb can be appended: a host, a port up to 65535, a path, no query."""
+"""Matches a URL that a verb can be appended to: a host, a port up to 65535, a path, no query."""
 
 
 class ExtenderTLSConfig(ApiModel):
-    """How an extender is reached over HTTPS. Data wins over files; files are read where moorage runs."""
+    """HTTPS settings for an extender. Data fields win over file fields. The operator reads files from its container."""
 
     rules = (
         Rule(
             cel="!self.insecure || (!has(self.caFile) && !has(self.caData))",
             holds=lambda tls: not (tls.insecure and tls.has_ca),
-            message="insecure: true and a CA exclude each other",
+            message="insecure: true and a CA cannot be used together",
             field="insecure",
         ),
         Rule(
             cel="(has(self.certFile) || has(self.certData)) == (has(self.keyFile) || has(self.keyData))",
             holds=lambda tls: bool(tls.cert_file or tls.cert_data) == bool(tls.key_file or tls.key_data),
-            message="a client certificate and its key go together",
+            message="a client certificate and its key must be set together",
         ),
     )
 
     insecure: bool = False
-    """True: the extender's certificate is not verified. For tests only."""
+    """Whether to accept any certificate of the extender. For tests only."""
     server_name: Annotated[str, Field(min_length=1, max_length=253)] | None = None
-    """The name that the extender's certificate must carry, where it is not the host of `urlPrefix`."""
+    """Server name that the extender's certificate must have. Absent: the host of `urlPrefix`."""
     cert_file: FilePath | None = None
-    """A file with the client certificate, PEM."""
+    """Path of the client certificate, in PEM format."""
     key_file: FilePath | None = None
-    """A file with the client certificate's key, PEM."""
+    """Path of the key of the client certificate, in PEM format."""
     ca_file: FilePath | None = None
-    """A file with the authorities that the extender's certificate is verified against, PEM."""
+    """Path of the CA certificates that verify the extender's certificate, in PEM format."""
     cert_data: Base64 | None = None
-    """The client certificate itself: PEM, in base64."""
+    """Client certificate in PEM format, base64-encoded."""
     key_data: Base64 | None = None
-    """The key itself: PEM, in base64. Whoever may read the object may read it."""
+    """Key of the client certificate in PEM format, base64-encoded. Every user who can read this object can read it."""
     ca_data: Base64 | None = None
-    """The authorities themselves: PEM, in base64."""
+    """CA certificates that verify the extender's certificate, in PEM format, base64-encoded."""
 
     @property
     def has_ca(self) -> bool:
-        """Whether the extender's certificate can be verified against an authority that was named."""
+        """Whether there are CA certificates to verify the extender's certificate."""
         return bool(self.ca_file or self.ca_data)
 
 
 class ExtenderManagedResource(ApiModel):
-    """An extended resource that an extender accounts for."""
+    """An extended resource that an extender manages."""
 
     name: QualifiedName
-    """The resource's name, such as `example.com/special-gpu`."""
+    """Name of the resource, such as example.com/special-gpu."""
     ignored_by_scheduler: bool = False
-    """True: NodeResourcesFit no longer looks at this resource; the extender alone accounts for it."""
+    """Whether the plugin NodeResourcesFit ignores this resource, so that only the extender checks it."""
 
     rules = (
         Rule(
@@ -102,7 +102,7 @@ class ExtenderManagedResource(ApiModel):
 
 
 class Extender(ApiModel):
-    """A web service that moorage asks besides its own plugins."""
+    """A web service that the scheduler calls in addition to its plugins."""
 
     rules = (
         Rule(
@@ -135,37 +135,39 @@ class Extender(ApiModel):
     )
 
     url_prefix: Annotated[str, Field(max_length=URL_LENGTH, pattern=URL_PREFIX)]
-    """Where the extender is; verbs are appended to it."""
+    """URL of the extender. The scheduler appends a slash and a verb for each call."""
     filter_verb: Verb | None = None
-    """The path of the filter call; absent: the extender rules no node out."""
+    """Verb of the filter call. Absent: the extender filters no nodes."""
     preempt_verb: Verb | None = None
-    """The path of the preempt call; absent: the extender has no say in whose pods make room."""
+    """Verb of the preempt call, which can remove candidates for preemption. Absent: the extender is not asked."""
     prioritize_verb: Verb | None = None
-    """The path of the prioritize call; absent: the extender ranks no node."""
+    """Verb of the prioritize call. Absent: the extender scores no nodes."""
     weight: Annotated[int, Field(ge=0, le=INT32_MAX)] = 0
-    """What the extender's scores, 0 to 10 each, are multiplied with."""
+    """Factor for the extender's scores, which are 0 to 10. It must be above 0 if there is a `prioritizeVerb`."""
     bind_verb: Verb | None = None
-    """The path of the bind call; absent: moorage binds. At most one extender may bind."""
+    """Verb of the bind call. Absent: moorage binds the pod. Only one extender can bind."""
     enable_https: Annotated[bool, Field(alias="enableHTTPS")] = False
-    """True: the extender is spoken to as `tlsConfig` says."""
+    """Whether to use HTTPS with the settings of `tlsConfig`."""
     tls_config: Annotated[ExtenderTLSConfig | None, Field(alias="tlsConfig")] = None
-    """Certificates and authorities for HTTPS."""
+    """HTTPS settings. Required if `enableHTTPS` is true."""
     http_timeout: Annotated[GoDuration, Field(alias="httpTimeout")] = DEFAULT_HTTP_TIMEOUT
-    """How long a call may take, as a Go duration; 0 means 5s."""
+    """Timeout of a call, as a duration such as 500ms, 5s or 1m30s. 0 means 5s."""
     node_cache_capable: bool = False
-    """True: the extender knows the nodes itself, and is sent their names only. False: it is sent whole nodes."""
+    """Whether the extender has its own cache of nodes. True: calls contain the names of nodes only. False: calls
+    contain whole nodes."""
     managed_resources: Annotated[
         tuple[ExtenderManagedResource, ...],
         ListOf,
         Field(max_length=MANAGED_RESOURCES, json_schema_extra=map_list("name")),
     ] = ()
-    """Resources that the extender accounts for; it is then asked only about pods that request one of them."""
+    """Extended resources that the extender manages. The extender is called only for pods that request one of them.
+    Empty: it is called for all pods."""
     ignorable: bool = False
-    """True: when the extender fails, pods are scheduled without it. False: the attempt fails."""
+    """Whether pods are scheduled without the extender when it fails. False: the scheduling attempt fails."""
 
     @property
     def http_timeout_seconds(self) -> float:
-        """The timeout of one call, never 0."""
+        """The timeout of one call in seconds, never 0."""
         return parse_duration(self.http_timeout) or parse_duration(DEFAULT_HTTP_TIMEOUT)
 
     def is_interested(self, resource_names: AbstractSet[str]) -> bool:
@@ -179,12 +181,12 @@ class Extender(ApiModel):
 
 
 def is_extended_resource(name: str) -> bool:
-    """Tell whether a name is an extended resource's (upstream v1helper.IsExtendedResourceName)."""
+    """Return whether a name is that of an extended resource (upstream v1helper.IsExtendedResourceName)."""
     return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
 
 
 def repeated_resources(extenders: tuple[Extender, ...]) -> set[str]:
-    """Return the resources that more than one entry of these extenders manages."""
+    """Return the names of resources that more than one of these extenders manages."""
     seen: set[str] = set()
     repeated: set[str] = set()
     for extender in extenders:

@@ -1,6 +1,6 @@
-"""kube-scheduler's `Plugins` and `PluginConfig`, as profiles of the configuration file and policies both have them.
+"""kube-scheduler's `Plugins` and `PluginConfig`, for profiles of the configuration file and for policies.
 
-Arguments stay a mapping here: each plugin validates its own, when a profile is built.
+Arguments stay mappings here. Each plugin validates its own when a profile is built.
 Upstream: staging/src/k8s.io/kube-scheduler/config/v1/types.go.
 """
 
@@ -13,16 +13,17 @@ from moorage.api.base import ApiModel, ListOf, PluginName, list_type
 
 INT32_MAX = 2**31 - 1
 PLUGINS_PER_POINT = 64
-"""More than three times the plugins that kube-scheduler has."""
+"""More than three times the number of kube-scheduler's plugins."""
 
 
 class PluginEntry(ApiModel):
-    """One plugin at one extension point."""
+    """A plugin at an extension point."""
 
     name: PluginName
-    """The plugin's name; in `disabled`, `*` stands for all default plugins."""
+    """Name of the plugin. In `disabled`, `*` means all default plugins."""
     weight: Annotated[int, Field(ge=0, le=INT32_MAX, json_schema_extra={"format": "int32"})] = 0
-    """The weight of the plugin's score. 0 means 1, as in kube-scheduler. Only Score plugins have one."""
+    """Weight of the plugin's score. Only for Score plugins. 0 means 1 for kube-scheduler's plugins, and the default
+    weight for others."""
 
 
 PluginList = Annotated[
@@ -31,54 +32,54 @@ PluginList = Annotated[
 
 
 class PluginSet(ApiModel):
-    """What is added to, and taken from, the default plugins of one extension point."""
+    """Plugins to enable and to disable at an extension point."""
 
     enabled: PluginList = ()
-    """Plugins that run after the default ones, in this order; a default plugin is moved by disabling it too."""
+    """Plugins to run after the default plugins, in this order. To reorder default plugins, disable them too."""
     disabled: PluginList = ()
-    """Default plugins that do not run."""
+    """Default plugins not to run."""
 
 
 class Plugins(ApiModel):
-    """Which plugins run at which extension point."""
+    """Plugins to enable and to disable at each extension point."""
 
     pre_enqueue: PluginSet = PluginSet()
-    """May hold a pod back before it enters the active queue."""
+    """Plugins that can keep a pod out of the active queue."""
     queue_sort: PluginSet = PluginSet()
-    """Orders the queue; exactly one plugin, the same in all profiles."""
+    """The plugin that sorts the queue. Exactly one, and the same in all profiles."""
     pre_filter: PluginSet = PluginSet()
-    """Looks at the pod before any node is filtered."""
+    """Plugins that prepare filtering, or reject the pod before any node is filtered."""
     filter: PluginSet = PluginSet()
-    """Rules nodes out."""
+    """Plugins that filter out nodes that cannot run the pod."""
     post_filter: PluginSet = PluginSet()
-    """Runs when no node is left, to make room."""
+    """Plugins that run if no node fits, for example to make room by preemption."""
     pre_score: PluginSet = PluginSet()
-    """Prepares what scoring needs."""
+    """Plugins that prepare scoring."""
     score: PluginSet = PluginSet()
-    """Ranks the nodes that are left."""
+    """Plugins that score the nodes that fit."""
     reserve: PluginSet = PluginSet()
-    """Reserves what the pod will use on the chosen node, and gives it back when binding fails."""
+    """Plugins that reserve resources of the pod on the chosen node, and release them if binding fails."""
     permit: PluginSet = PluginSet()
-    """May delay or refuse the binding."""
+    """Plugins that can delay or refuse the binding. No plugin of moorage has this point."""
     pre_bind: PluginSet = PluginSet()
-    """Does what must be done before the pod is bound, such as binding its volumes."""
+    """Plugins that act before the pod is bound, for example to bind its volumes."""
     bind: PluginSet = PluginSet()
-    """Binds the pod; the first plugin that handles it ends the round."""
+    """Plugins that bind the pod, in this order until one has bound it."""
     post_bind: PluginSet = PluginSet()
-    """Is told that the pod is bound."""
+    """Plugins that act after the pod is bound. No plugin of moorage has this point."""
     multi_point: PluginSet = PluginSet()
-    """Enables or disables plugins at all their extension points at once; a more specific extension point wins."""
+    """Plugins to enable or to disable at all their extension points. Entries at a specific extension point win."""
 
     def points(self) -> Iterator[tuple[str, PluginSet]]:
-        """Yield each extension point's name, as it is written, with its plugins."""
+        """Yield the camelCase name of each extension point with its plugins."""
         for name, field in type(self).model_fields.items():
             yield field.alias or name, getattr(self, name)
 
 
 class PluginConfig(ApiModel):
-    """The arguments of one plugin."""
+    """Arguments of a plugin."""
 
     name: PluginName
-    """The plugin whose arguments these are."""
+    """Name of the plugin."""
     args: dict[str, Any] = Field(default_factory=dict, json_schema_extra={"x-kubernetes-preserve-unknown-fields": True})
-    """The plugin's arguments, as in a KubeSchedulerConfiguration, where they may also hold apiVersion and kind."""
+    """Arguments of the plugin, as in a KubeSchedulerConfiguration. They may contain apiVersion and kind."""

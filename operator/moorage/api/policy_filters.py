@@ -1,4 +1,4 @@
-"""The hard rules of a policy: `spec.filters`, which nodes its pods may run on at all."""
+"""`spec.filters`: which nodes the pods of a policy may run on."""
 
 from typing import Annotated, Literal
 
@@ -7,7 +7,7 @@ from pydantic import Field
 from moorage.api.base import ApiModel, LabelValue, ListOf, QualifiedName, Rule, WithoutNulls, list_type
 
 LifecycleClass = Literal["spot", "on-demand", "reserved", "unknown"]
-"""How a node is paid for, and so how long it may live; unknown: none of the known labels says."""
+"""How a node is paid for, which affects how long it lives. unknown: the node has none of the known labels."""
 
 _PATTERN_CHARACTERS = frozenset("*?[")
 
@@ -16,7 +16,7 @@ VALUES = 64
 PATTERNS = 128
 
 InstanceTypePattern = Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[-A-Za-z0-9._*?\[\]!]+$")]
-"""A shell pattern over `node.kubernetes.io/instance-type`: `*`, `?` and `[...]`, as in `c5*`."""
+"""A shell pattern for the label `node.kubernetes.io/instance-type`, with `*`, `?` and `[...]`, as in `c5*`."""
 
 
 def is_pattern(instance_type: str) -> bool:
@@ -31,7 +31,7 @@ ZoneList = Annotated[tuple[LabelValue, ...], ListOf, Field(max_length=VALUES, js
 
 
 class NodeLabelRequirement(ApiModel):
-    """A condition on one label."""
+    """A requirement for one label of a node, as metav1.LabelSelectorRequirement."""
 
     rules = (
         Rule(
@@ -43,63 +43,68 @@ class NodeLabelRequirement(ApiModel):
     )
 
     key: QualifiedName
-    """The label."""
+    """Key of the label."""
     operator: Literal["In", "NotIn", "Exists", "DoesNotExist"]
-    """How the label is compared. NotIn and DoesNotExist hold where the label is absent."""
+    """Comparison of the label's value with `values`. NotIn and DoesNotExist also match nodes without the label."""
     values: Annotated[
         tuple[Annotated[str, Field(max_length=63)], ...],
         ListOf,
         Field(max_length=VALUES, json_schema_extra=list_type("atomic")),
     ] = ()
-    """The values of In and NotIn."""
+    """Values for In and NotIn. Exists and DoesNotExist take none."""
 
 
 class NodeLabelSelector(ApiModel):
-    """A selector over labels, as metav1.LabelSelector: all its parts must hold; an empty one matches everything."""
+    """A selector for node labels, as metav1.LabelSelector. A node must meet all parts. Empty: every node matches."""
 
     match_labels: Annotated[dict[str, Annotated[str, Field(max_length=63)]], WithoutNulls] = Field(
         default_factory=dict, max_length=VALUES
     )
-    """Labels with the values that they must have."""
+    """Values that labels of the node must have, by label key."""
     match_expressions: Annotated[
         tuple[NodeLabelRequirement, ...],
         ListOf,
         Field(max_length=EXPRESSIONS, json_schema_extra=list_type("atomic")),
     ] = ()
-    """Conditions on labels."""
+    """Requirements for labels of the node."""
 
 
 class InstanceTypeFilter(ApiModel):
-    """Which instance types are allowed."""
+    """Allowed and denied instance types."""
 
     allow: PatternList = ()
-    """Shell patterns over `node.kubernetes.io/instance-type`; a node must match one. Empty: every node may."""
+    """Shell patterns for the label `node.kubernetes.io/instance-type`, such as `c5*`. A node must match one of them.
+    Empty: all instance types are allowed."""
     deny: PatternList = ()
-    """Shell patterns; a node that matches one is refused, also when `allow` names it."""
+    """Shell patterns for the label `node.kubernetes.io/instance-type`. A node must match none of them. `deny` wins over
+    `allow`."""
 
 
 class ZoneFilter(ApiModel):
-    """Which zones are allowed."""
+    """Allowed and denied zones."""
 
     allow: ZoneList = ()
-    """Zones, by `topology.kubernetes.io/zone`; a node must be in one. Empty: every node may."""
+    """Values of the label `topology.kubernetes.io/zone`. A node must be in one of these zones. Empty: all zones are
+    allowed."""
     deny: ZoneList = ()
-    """Zones whose nodes are refused, also when `allow` names them."""
+    """Values of the label `topology.kubernetes.io/zone`. A node must be in none of these zones. `deny` wins over
+    `allow`."""
 
 
 class FiltersSection(ApiModel):
-    """Hard rules; a node must pass all of them."""
+    """Requirements for nodes. A node must meet all of them."""
 
     node_selector: NodeLabelSelector | None = Field(default=None, json_schema_extra={"x-kubernetes-map-type": "atomic"})
-    """A selector that nodes' labels must match."""
+    """Selector that the labels of a node must match. Absent: all labels are allowed."""
     instance_types: InstanceTypeFilter | None = None
-    """Instance types that are allowed or denied."""
+    """Allowed and denied instance types. Absent: all are allowed."""
     zones: ZoneFilter | None = None
-    """Zones that are allowed or denied."""
+    """Allowed and denied zones. Absent: all are allowed."""
     lifecycles: Annotated[
         tuple[LifecycleClass, ...], ListOf, Field(max_length=4, json_schema_extra=list_type("set"))
     ] = ()
-    """Lifecycle classes that are allowed, told by the labels that `spec.lifecycle.sources` names. Empty: all."""
+    """Allowed lifecycle classes. The labels in `spec.lifecycle.sources` give the class of a node; a node with none of
+    them is unknown. Empty: all classes are allowed."""
     serverless_nodes: Literal["Exclude", "Allow"] = "Exclude"
-    """Whether Fargate and virtual-kubelet nodes may be chosen; a bind to them rarely works. Exclude by default, which
-    is where an empty policy differs from kube-scheduler's default profile."""
+    """Whether pods may run on Fargate and virtual-kubelet nodes. Pods that are bound to such nodes by a scheduler
+    rarely start. kube-scheduler's default profile allows them."""

@@ -1,7 +1,8 @@
-"""What a policy prefers: resource use, instance types, lifecycle, zones, GPUs. Tables score 0 to 10.
+"""Sections of the spec that rank nodes: resource use, instance types, lifecycle, zones and GPUs.
 
-A field that a preset may set has no default here, or the preset's own: the API server writes defaults into the object,
-and a default could then not be told from what the user wrote.
+The sections are also the arguments of the plugins that they configure. A field that a preset can set has no default
+here, or the default of the preset: the API server writes defaults into the object, where they look like the user's own
+values.
 """
 
 from typing import Annotated, Literal
@@ -17,22 +18,22 @@ LIFECYCLE_SOURCES = 16
 LIFECYCLE_VALUES = 16
 GPU_RESOURCES = 16
 MAX_SKEW = 1000
-"""More pods than this in one zone beyond another is no spreading."""
+"""The maximum of `maxSkew`; a larger difference between zones has no effect in practice."""
 
 _SHAPE_PAIRS = list(range(SHAPE_POINTS - 1))
 
 
 class UtilizationShapePoint(ApiModel):
-    """One point of the function that turns a resource's use into a score."""
+    """A point of the function from the utilization of a resource to a score."""
 
     utilization: Annotated[int, Field(ge=0, le=100)]
-    """Percent of the resource that is requested once the pod is there."""
+    """Percentage of the node's resource that pods request, including the pod to schedule, 0 to 100."""
     score: Score
-    """The score at that utilization, 0 to 10; between points it runs straight."""
+    """Score at this utilization, 0 to 10. Scores between two points are interpolated linearly."""
 
 
 class ResourcesSection(ApiModel):
-    """How much of a node's resources should be in use: the arguments of NodeResourcesFit."""
+    """Ranks nodes by the use of their resources: arguments of the plugin NodeResourcesFit."""
 
     rules = (
         Rule(
@@ -45,7 +46,7 @@ class ResourcesSection(ApiModel):
             field="shape",
         ),
         Rule(
-            # Index by index: CEL's isSorted is Kubernetes' own, and cannot say "strictly".
+            # By index: isSorted, of Kubernetes' CEL library, accepts equal neighbours.
             cel=(
                 f"!has(self.shape) || {_SHAPE_PAIRS}.all(i, i + 1 >= self.shape.size() || "
                 "self.shape[i].utilization < self.shape[i + 1].utilization)"
@@ -60,29 +61,31 @@ class ResourcesSection(ApiModel):
     )
 
     strategy: Literal["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"] | None = None
-    """LeastAllocated spreads, MostAllocated packs, RequestedToCapacityRatio follows `shape`. Absent: as the preset
-    says, else LeastAllocated."""
+    """LeastAllocated prefers nodes with more free resources, MostAllocated prefers nodes with fewer, and
+    RequestedToCapacityRatio uses `shape`. Absent: the strategy of the preset, or LeastAllocated."""
     weights: Annotated[dict[str, Weight], WithoutNulls] = Field(default_factory=dict, max_length=TABLE_ROWS)
-    """How much each resource counts, 0 to 100; 0 leaves it out. Empty: as the preset says, else cpu 1 and memory 1."""
+    """Weight of each resource in the score, 0 to 100, by resource name. 0 ignores the resource. Empty: the weights of
+    the preset, or cpu 1 and memory 1."""
     shape: Annotated[
         tuple[UtilizationShapePoint, ...],
         ListOf,
         Field(max_length=SHAPE_POINTS, json_schema_extra=list_type("atomic")),
     ] = ()
-    """The function of RequestedToCapacityRatio, by strictly increasing utilization."""
+    """Points of the function for RequestedToCapacityRatio, with strictly increasing utilization. Required for that
+    strategy, and not allowed for others."""
 
 
 class InstanceTypeScore(ApiModel):
-    """A row of the table of instance types."""
+    """The score of the instance types that match a pattern."""
 
     match: InstanceTypePattern
-    """A shell pattern over `node.kubernetes.io/instance-type`, such as `c5*`."""
+    """Shell pattern for the label `node.kubernetes.io/instance-type`, such as `c5*`."""
     score: Score
-    """The score of nodes that match, 0 to 10."""
+    """Score of matching nodes, 0 to 10."""
 
 
 class InstanceTypesSection(ApiModel):
-    """Ranks nodes by their instance type."""
+    """Ranks nodes by instance type: arguments of the plugin InstanceType."""
 
     scores: Annotated[
         tuple[InstanceTypeScore, ...], ListOf, Field(max_length=TABLE_ROWS, json_schema_extra=list_type("atomic"))
@@ -91,13 +94,13 @@ class InstanceTypesSection(ApiModel):
         InstanceTypeScore(match="m5*", score=5),
         InstanceTypeScore(match="r5*", score=3),
     )
-    """The table; the first row that matches decides. Absent: `c5*` 10, `m5*` 5, `r5*` 3."""
+    """Scores of instance types. The first entry that matches a node's instance type gives its score."""
     default: Score = 1
-    """The score of nodes that no row matches, or that have no instance type; 1 by default."""
+    """Score of nodes that match no entry of `scores`, or have no instance type, 0 to 10."""
 
 
 class LifecycleSource(ApiModel):
-    """A node label that tells the lifecycle, and what its values mean, in any case."""
+    """A node label that gives the lifecycle class, and its values for each class. Values are not case-sensitive."""
 
     rules = (
         Rule(
@@ -112,65 +115,68 @@ class LifecycleSource(ApiModel):
     )
 
     key: QualifiedName
-    """The node label."""
+    """Key of the node label."""
     spot: Annotated[
         tuple[LabelValue, ...], ListOf, Field(max_length=LIFECYCLE_VALUES, json_schema_extra=list_type("set"))
     ] = ()
-    """Values that mean a spot node."""
+    """Values for spot nodes."""
     on_demand: Annotated[
         tuple[LabelValue, ...], ListOf, Field(max_length=LIFECYCLE_VALUES, json_schema_extra=list_type("set"))
     ] = ()
-    """Values that mean an on-demand node."""
+    """Values for on-demand nodes."""
     reserved: Annotated[
         tuple[LabelValue, ...], ListOf, Field(max_length=LIFECYCLE_VALUES, json_schema_extra=list_type("set"))
     ] = ()
-    """Values that mean reserved capacity."""
+    """Values for reserved nodes."""
 
 
 class LifecycleSection(ApiModel):
-    """Ranks nodes by whether they are spot, on-demand or reserved."""
+    """Ranks nodes by lifecycle class (spot, on-demand, reserved): arguments of the plugin Lifecycle."""
 
     prefer: Literal["spot", "on-demand", "none"] = "spot"
-    """The class that pods which do not ask for one prefer: its nodes score 8, others 5. none: all score 5. spot by
-    default."""
+    """Preferred class of pods that do not ask for a class. On a scale of 0 to 10, its nodes score 8, and all others 5.
+    none: all nodes score 5."""
     pod_label: QualifiedName = "lifecycle-preference"
-    """The pod label that asks for a class (spot, on-demand, reserved): its nodes score 10, others 1.
-    lifecycle-preference by default."""
+    """Key of the pod label that asks for a class: spot, on-demand or reserved. On a scale of 0 to 10, nodes of that
+    class score 10, nodes of other classes 1, and nodes of unknown class 5."""
     sources: Annotated[
         tuple[LifecycleSource, ...], ListOf, Field(max_length=LIFECYCLE_SOURCES, json_schema_extra=list_type("atomic"))
     ] = ()
-    """Node labels that tell the class; the first that a node has decides. Empty: the labels of EKS, Karpenter, GKE and
-    AKS, and node.kubernetes.io/lifecycle."""
+    """Node labels that give the class. The first entry with a value that the node has decides; without one, the class
+    is unknown. Empty: the labels of EKS, Karpenter, GKE and AKS, and node.kubernetes.io/lifecycle."""
 
 
 class ZonesSection(ApiModel):
-    """Spreads pods over zones, and prefers some zones."""
+    """Spreads pods over zones, and ranks zones: arguments of the plugin ZoneSpread."""
 
     spread: Literal["Ignore", "Prefer", "Require"] = "Prefer"
-    """Prefer ranks zones with fewer pods higher, Require refuses those beyond maxSkew as well, Ignore does neither.
-    Prefer by default."""
+    """Prefer ranks zones with fewer pods higher. Require does so too, and excludes zones that would exceed `maxSkew`.
+    Ignore does neither."""
     scope: Literal["Workload", "Namespace"] = "Workload"
-    """Which pods count: those of the same owner and revision (a pod without an owner is not spread), or all of the
-    namespace. Workload by default."""
+    """Pods to spread. Workload: those with the same owner and revision; pods without an owner are not spread.
+    Namespace: all pods of the namespace."""
     max_skew: Annotated[int, Field(ge=1, le=MAX_SKEW)] = 1
-    """How many more pods a zone may have than the emptiest one, with Require; 1 by default."""
+    """Maximum difference in pods between a zone and the zone with the fewest pods, 1 to 1000. Only for Require."""
     prefer: Annotated[dict[str, Score], WithoutNulls] = Field(default_factory=dict, max_length=TABLE_ROWS)
-    """Scores of zones, 0 to 10, by `topology.kubernetes.io/zone`; added to the score of the spreading."""
+    """Scores of zones, 0 to 10, by value of the label `topology.kubernetes.io/zone`; other zones score 0. If pods are
+    also spread, the score is the mean of both."""
 
 
 class GpuSection(ApiModel):
-    """Keeps GPU nodes for the pods that need them, and ranks them for these."""
+    """Keeps GPU nodes for pods that request GPUs, and ranks GPU nodes for them: arguments of the plugin Gpu."""
 
     resources: Annotated[
         tuple[QualifiedName, ...],
         ListOf,
         Field(min_length=1, max_length=GPU_RESOURCES, json_schema_extra=list_type("set")),
     ] = ("nvidia.com/gpu", "amd.com/gpu")
-    """The resources that are GPUs; nvidia.com/gpu and amd.com/gpu by default."""
+    """Names of the resources that count as GPUs."""
     pods_without_gpu: Literal["Avoid", "Forbid", "Ignore"] = "Avoid"
-    """How pods that ask for no GPU treat GPU nodes: Avoid scores them 1 and others 5, Forbid refuses them, Ignore does
-    neither. Avoid by default."""
+    """GPU nodes for pods that request no GPU. Avoid: on a scale of 0 to 10, GPU nodes score 1 and other nodes 5.
+    Forbid: the pods do not run on GPU nodes. Ignore: all nodes score 5."""
     pods_with_gpu: Literal["Pack", "Spread", "Ignore"] = "Pack"
-    """Whether pods that ask for GPUs prefer the fuller nodes, the emptier ones, or neither. Pack by default."""
+    """GPU nodes for pods that request GPUs. Pack prefers nodes with fewer free GPUs, Spread prefers nodes with more,
+    and Ignore does neither."""
     models: Annotated[dict[str, Score], WithoutNulls] = Field(default_factory=dict, max_length=TABLE_ROWS)
-    """Scores of GPU models, 0 to 10, by the node label nvidia.com/gpu.product; they decide first."""
+    """Scores of GPU models, 0 to 10, by value of the node label `nvidia.com/gpu.product`. A node whose model has an
+    entry gets this score, and `podsWithGpu` does not apply to it."""

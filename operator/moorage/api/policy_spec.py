@@ -1,7 +1,4 @@
-"""`spec` of a SchedulingPolicy: everything a user says about how pods are scheduled.
-
-Docstrings under fields are the text of `kubectl explain`; write them for users.
-"""
+"""`spec` of a SchedulingPolicy. The docstrings under its fields are the texts of `kubectl explain`."""
 
 from typing import Annotated, Literal
 
@@ -17,23 +14,23 @@ WEIGHTS = 64
 EXTENDERS = 16
 PLUGIN_CONFIGS = 64
 MAX_BACKOFF_SECONDS = 3600
-"""An hour; a pod that waits longer looks forgotten."""
+"""One hour. A pod that waits longer looks stuck."""
 
 Preset = Literal["Default", "BinPack", "Spread", "SpotFirst", "GpuPack"]
 
 
 class PreemptionSection(ApiModel):
-    """Whether and how pods of lower priority make room."""
+    """Eviction of pods with lower priority, to make room for a pod that fits no node."""
 
     enabled: bool = True
-    """False: pods of this policy never evict others. True by default."""
+    """Whether pods of this policy may evict others."""
     pdb_policy: Literal["BestEffort", "Strict"] = "BestEffort"
-    """BestEffort, the default, avoids breaking disruption budgets where it can, as kube-scheduler does. Strict never
-    breaks one: victims go through the eviction subresource."""
+    """Use of PodDisruptionBudgets. BestEffort avoids violations if possible, and deletes the victims, as kube-scheduler
+    does. Strict evicts the victims through the eviction API, which never violates a budget."""
 
 
 class BackoffSection(ApiModel):
-    """How long a pod waits after a failed attempt; the wait doubles from the initial one to the maximum."""
+    """Waiting time after a failed scheduling attempt. Each further failure doubles it, up to the maximum."""
 
     rules = (
         Rule(
@@ -49,15 +46,18 @@ class BackoffSection(ApiModel):
     )
 
     initial_seconds: Annotated[int, Field(ge=1, le=MAX_BACKOFF_SECONDS)] | None = None
-    """The first wait. Absent: the process's podInitialBackoffSeconds, 1 by default."""
+    """Waiting time after the first failed attempt, in seconds, 1 to 3600. Absent: podInitialBackoffSeconds of the
+    operator's configuration, which is 1 by default."""
     max_seconds: Annotated[int, Field(ge=1, le=MAX_BACKOFF_SECONDS)] | None = None
-    """The longest wait. Absent: the process's podMaxBackoffSeconds, 10 by default."""
+    """Maximum waiting time, in seconds, 1 to 3600. Absent: podMaxBackoffSeconds of the operator's configuration, which
+    is 10 by default."""
 
 
 class SchedulingPolicySpec(ApiModel):
-    """How the pods that name this policy are scheduled.
+    """How the pods of this policy are scheduled.
 
-    {} schedules as kube-scheduler's default profile does, but never on serverless nodes (`filters.serverlessNodes`).
+    An empty spec schedules as kube-scheduler's default profile does, but excludes serverless nodes
+    (`filters.serverlessNodes`).
     """
 
     rules = (
@@ -81,51 +81,56 @@ class SchedulingPolicySpec(ApiModel):
     )
 
     scheduler_name: LabelValue | None = None
-    """What pods write as their schedulerName. Absent: the policy's own name. Immutable."""
+    """The spec.schedulerName of the pods of this policy. Immutable. Absent: the name of the policy."""
     allow_default_scheduler: bool = False
-    """True: the policy may take the name default-scheduler, where no kube-scheduler serves it any more. False by
-    default."""
+    """Whether schedulerName may be default-scheduler. Set it to true only if no kube-scheduler serves that name."""
     paused: bool = False
-    """True: pods wait, nothing is bound. False by default."""
+    """Whether scheduling is paused: the pods of this policy wait, and none is bound."""
     preset: Preset = "Default"
-    """A named starting point; what is set in this spec wins over it, field by field. Default sets nothing.
-    BinPack: resources.strategy MostAllocated; weights NodeResourcesFit 5, NodeResourcesBalancedAllocation 0.
-    Spread: resources.strategy LeastAllocated; zones.spread Prefer; weight ZoneSpread 5.
-    SpotFirst: lifecycle.prefer spot; weight Lifecycle 10.
-    GpuPack: gpu with its defaults; resources.strategy MostAllocated, resources.weights nvidia.com/gpu 5, cpu 1,
-    memory 1."""
+    """A named set of fields. Fields that this spec sets win over those of the preset.
+    Default sets no fields.
+    BinPack sets resources.strategy MostAllocated, and the weights NodeResourcesFit 5 and
+    NodeResourcesBalancedAllocation 0.
+    Spread sets resources.strategy LeastAllocated, zones.spread Prefer, and the weight ZoneSpread 5.
+    SpotFirst sets lifecycle.prefer spot, and the weight Lifecycle 10.
+    GpuPack sets gpu with its defaults, resources.strategy MostAllocated, and resources.weights nvidia.com/gpu 5, cpu 1
+    and memory 1."""
     filters: FiltersSection = FiltersSection()
-    """Hard rules for nodes; all must hold."""
+    """Requirements for nodes. A node must meet all of them."""
     weights: Annotated[dict[str, Weight], WithoutNulls] = Field(default_factory=dict, max_length=WEIGHTS)
-    """The weight of each score by plugin name, 0 to 100; 0 switches the score off, any other weight switches it on. A
-    name that is absent has the preset's weight, else its default one."""
+    """Weights of scores, 0 to 100, by plugin name. 0 turns the score of a plugin off; any other weight turns it on. A
+    plugin without an entry has the weight of the preset, or its default weight."""
     resources: ResourcesSection = ResourcesSection()
-    """How much of a node's resources should be in use."""
+    """Ranks nodes by the use of their resources."""
     instance_types: InstanceTypesSection | None = None
-    """Ranks nodes by instance type. Absent: as the preset says, else not ranked; {}: the default table."""
+    """Ranks nodes by instance type. {} uses the default scores. Absent: the section of the preset, or no ranking."""
     lifecycle: LifecycleSection | None = None
-    """Ranks nodes by whether they are spot, on-demand or reserved. Absent: as the preset says, else not
-    ranked; {}: spot is preferred."""
+    """Ranks nodes by lifecycle class: spot, on-demand or reserved. {} prefers spot nodes. Absent: the section of the
+    preset, or no ranking."""
     zones: ZonesSection | None = None
-    """Spreads pods over zones. Absent: as the preset says, else only as kube-scheduler does by default; {}: by
-    workload, as a preference."""
+    """Spreads pods over zones, and ranks zones. {} prefers zones with fewer pods of the same workload. Absent: the
+    section of the preset, or only the default spreading of kube-scheduler."""
     gpu: GpuSection | None = None
-    """Keeps GPU nodes for pods that ask for GPUs, and packs them. Absent: as the preset says, else
-    GPUs are a resource like any other."""
+    """Keeps GPU nodes for pods that request GPUs, and ranks them. {} avoids GPU nodes for other pods, and packs GPU
+    nodes. Absent: the section of the preset, or no difference between GPUs and other resources."""
     extenders: Annotated[
         tuple[Extender, ...], ListOf, Field(max_length=EXTENDERS, json_schema_extra=list_type("atomic"))
     ] = ()
-    """Web services that are asked besides the plugins, in this order; the ignorable ones last."""
+    """Extenders: web services that the scheduler calls after its plugins, in this order, the ignorable ones last. Those
+    of the operator's configuration are called first."""
     preemption: PreemptionSection = PreemptionSection()
-    """Whether and how pods of lower priority make room."""
+    """Eviction of pods with lower priority, to make room for a pod that fits no node."""
     percentage_of_nodes_to_score: Annotated[int, Field(ge=0, le=100)] | None = None
-    """How many of the nodes must have been found to fit before ranking starts, never less than 100 nodes; 0: 50 % of
-    small and 5 % of large clusters. Absent: 100 where the policy packs or prices, else the process's."""
+    """Percentage of the nodes that must be found feasible before scoring starts, 0 to 100, but at least 100 nodes. 0:
+    from 50 percent for small clusters down to 5 percent for large ones. Absent: 100 if the policy packs nodes or has
+    one of the sections instanceTypes, lifecycle, zones and gpu; otherwise the value of the operator's configuration."""
     backoff: BackoffSection | None = None
-    """How long a pod waits after a failed attempt."""
+    """Waiting time after a failed scheduling attempt. Absent: the times of the operator's configuration."""
     plugins: Plugins = Plugins()
-    """kube-scheduler's plugins by extension point, for what the fields above cannot say."""
+    """Plugins to enable or disable at each extension point, as in a KubeSchedulerConfiguration. They win over the
+    plugins that the fields above enable."""
     plugin_config: Annotated[
         tuple[PluginConfig, ...], ListOf, Field(max_length=PLUGIN_CONFIGS, json_schema_extra=map_list("name"))
     ] = ()
-    """Arguments of plugins, as in a KubeSchedulerConfiguration; they win over what the fields above say."""
+    """Arguments of plugins, as in a KubeSchedulerConfiguration. They win over the arguments that the fields above
+    give."""

@@ -1,6 +1,6 @@
-"""What the operator says about a policy: `status`, small and slow to change.
+"""`status` of a SchedulingPolicy. Only the operator writes it.
 
-Fields that this version does not know are skipped, so that an older operator can read what a newer one wrote.
+The models ignore unknown fields, so that an operator can read the status of a newer one.
 """
 
 from datetime import datetime
@@ -18,81 +18,83 @@ CONDITION_TYPE_LENGTH = 316
 """The last three are the limits of metav1.Condition."""
 REJECTION_LENGTH = 1024
 CUT = " ..."
-"""The end of a text that was shortened."""
+"""The end of a shortened text."""
 
 INT64 = {"format": "int64"}
 Timestamp = Annotated[datetime, ListOf]
-"""RFC 3339, as text or already parsed."""
+"""A time, read from RFC 3339 text or a datetime."""
 Count = Annotated[int, Field(ge=0, json_schema_extra=INT64)]
 
 
 def shortened(text: str, length: int) -> str:
-    """Return a text with at most `length` characters: the unit of the API server's limits."""
+    """Return a text cut to at most `length` characters. The API server's limits count characters too, not bytes."""
     return text if len(text) <= length else text[: length - len(CUT)] + CUT
 
 
 class Condition(ApiModel):
-    """One aspect of the policy's state, as metav1.Condition."""
+    """One aspect of the policy's state (metav1.Condition)."""
 
     model_config = ConfigDict(extra="ignore")
 
     type: Annotated[
         str, Field(max_length=CONDITION_TYPE_LENGTH, pattern=r"^[A-Za-z0-9]([-A-Za-z0-9_./]*[A-Za-z0-9])?$")
     ]
-    """Accepted, Programmed, Ready, Degraded or Stalled."""
+    """Type of the condition: Accepted, Programmed, Degraded, Ready or Stalled."""
     status: Literal["True", "False", "Unknown"]
-    """Whether it is so."""
+    """Whether the condition applies: True, False or Unknown."""
     observed_generation: Count | None = None
-    """The generation that this was said of."""
+    """Generation of the policy that the condition describes."""
     last_transition_time: Timestamp
-    """When the status last changed."""
+    """Time of the last change of `status`."""
     reason: Annotated[str, Field(max_length=REASON_LENGTH, pattern=r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$")]
-    """Why, as one word for programs."""
+    """Reason of the status, as one word for programs."""
     message: Annotated[str, Field(max_length=MESSAGE_LENGTH)] = ""
-    """Why, as a sentence for people, with the next step."""
+    """Reason of the status, as text for users, with the next step."""
 
 
 class PodCounts(ApiModel):
-    """How many pods of the policy wait now, and how many were bound.
+    """Counts of the policy's pods.
 
-    Binds are counted since this generation went live, or since this leader took over if that was later.
+    Binds are counted since the active generation went live, or since this replica became leader, whichever was later.
     """
 
     model_config = ConfigDict(extra="ignore")
 
     pending: Count = 0
-    """Pods that wait for an attempt now, those in backoff and held by scheduling gates among them."""
+    """Pods that wait for a scheduling attempt, including pods in backoff and pods with scheduling gates."""
     unschedulable: Count = 0
-    """Pods that no node fits now."""
+    """Pods that fitted no node in their last attempt."""
     bound: Count = 0
-    """Pods bound since this generation went live, or since this leader took over if that was later."""
+    """Pods bound since the active generation went live, or since this replica became leader, whichever was later."""
     failed: Count = 0
-    """Binds that failed since this generation went live, or since this leader took over if that was later."""
+    """Failed binds since the active generation went live, or since this replica became leader, whichever was later."""
 
 
 class SchedulingPolicyStatus(ApiModel):
-    """What the operator made of the policy."""
+    """The observed state of the policy. Only the operator writes it."""
 
     model_config = ConfigDict(extra="ignore")
 
     scheduler_name: Annotated[str, Field(max_length=63)] | None = None
-    """The name in force: what pods write as their schedulerName."""
+    """The spec.schedulerName of the pods of this policy: `spec.schedulerName`, or the name of the policy."""
     observed_generation: Count | None = None
-    """The generation that was last read."""
+    """Generation of the policy that the operator last read."""
     active_generation: Count | None = None
-    """The generation that decisions are made with; it lags while a newer one is not accepted."""
+    """Generation of the policy that schedules pods now. It is older than `observedGeneration` while that is not
+    accepted."""
     conditions: Annotated[
         tuple[Condition, ...], ListOf, Field(max_length=CONDITIONS, json_schema_extra=map_list("type"))
     ] = ()
-    """Accepted, Programmed, Ready (both of them), Degraded, and Stalled (nothing changes until the policy does)."""
+    """Accepted: the spec is valid. Programmed: the observed generation schedules pods. Degraded: a part that the policy
+    depends on fails. Ready: Accepted and Programmed. Stalled: the policy stays not Ready until its spec is changed."""
     pods: PodCounts | None = None
-    """How many pods of the policy wait or do not fit now, and how many were bound, or failed to bind, since this
-    generation went live, or since this leader took over if that was later."""
+    """Counts of the policy's pods."""
     last_bound_time: Timestamp | None = None
-    """When a pod of the policy was last bound, as far back as `pods.bound` counts."""
+    """Time of the last bind that `pods.bound` counts."""
     top_rejections: Annotated[
         tuple[Annotated[str, Field(max_length=REJECTION_LENGTH)], ...],
         ListOf,
         Field(max_length=REJECTIONS, json_schema_extra=list_type("atomic")),
     ] = ()
-    """Why nodes were refused, most frequent first, in kube-scheduler's words."""
+    """Most frequent reasons why nodes did not fit the last unschedulable pod, each with the number of nodes, in
+    kube-scheduler's words."""

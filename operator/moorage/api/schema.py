@@ -1,9 +1,13 @@
-"""From the models to a structural schema: OpenAPI v3 as a CustomResourceDefinition wants it.
+"""Converts models to a structural schema: the subset of OpenAPI v3 that a CustomResourceDefinition accepts.
 
-pydantic's JSON Schema holds `$ref`, `anyOf`, `title` and `const`, all of which an API server refuses.
-What cannot be said in a structural schema raises TypeError, when the CRD is made and not when it is applied.
+pydantic's JSON Schema has `$ref`, `anyOf`, `title` and `const`, which an API server refuses. A model that has no
+structural schema raises TypeError here, when the CRD is generated, not when a user applies it.
+
+The descriptions are the texts of `kubectl explain`, which does not show defaults. So the default value of a field is
+appended to its description.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,7 +38,7 @@ _KEPT = frozenset(
 
 
 def structural_schema(model: type[BaseModel]) -> Schema:
-    """Return the model's schema with every reference inlined and every part in a form that an API server takes."""
+    """Return the schema of a model, without references and in the form that an API server accepts."""
     raw = model.model_json_schema(by_alias=True, mode="validation")
     return _Walker(raw.get("$defs", {})).walk(raw)
 
@@ -45,26 +49,25 @@ class _Walker:
 
     def walk(self, raw: Schema) -> Schema:
         node = self._without_null(self._inlined(raw))
-        schema: Schema = {}
-        if "description" in node:
-            schema["description"] = " ".join(node["description"].split())
+        schema: Schema = {"description": ""}
         for keyword, value in node.items():
             schema |= self._keyword(keyword, value)
-        self._settle_integer(schema)
-        self._settle_default(schema)
+        self._set_integer_format(schema)
+        self._reduce_default(schema)
+        self._set_description(schema, node.get("description", ""))
         if not {"type", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-int-or-string"} & schema.keys():
             raise TypeError(f"a structural schema needs a type: {raw}")
         return schema
 
     def _inlined(self, raw: Schema) -> Schema:
-        """Replace a reference by what it stands for; what stands beside the reference wins."""
+        """Replace a reference by its definition. Keywords beside the reference win."""
         if "$ref" not in raw:
             return raw
         beside = {keyword: value for keyword, value in raw.items() if keyword != "$ref"}
         return {**self._inlined(self._definitions[raw["$ref"].removeprefix("#/$defs/")]), **beside}
 
     def _without_null(self, node: Schema) -> Schema:
-        """Turn `X | None` into X: the models drop a null, as an API server does where a field is not nullable."""
+        """Turn `X | None` into X: the models drop nulls, as the API server does for fields that are not nullable."""
         if "anyOf" not in node:
             return node
         options = [option for option in node["anyOf"] if option.get("type") != "null"]
@@ -89,16 +92,16 @@ class _Walker:
                 return {"enum": [value]}
             case _ if keyword in _DROPPED:
                 return {}
-        raise TypeError(f"{keyword} has no place in a structural schema")
+        raise TypeError(f"{keyword} is not allowed in a structural schema")
 
     @staticmethod
-    def _settle_integer(schema: Schema) -> None:
+    def _set_integer_format(schema: Schema) -> None:
         if schema.get("type") == "integer":
             schema.setdefault("format", "int64")
 
     @staticmethod
-    def _settle_default(schema: Schema) -> None:
-        """Keep defaults that say something: `{}` where fields below have some, nothing where they have none."""
+    def _reduce_default(schema: Schema) -> None:
+        """Reduce the default of an object to `{}` if fields below have defaults, else drop it; drop empty lists."""
         if schema.get("type") == "object" and "default" in schema and "properties" in schema:
             if any("default" in child for child in schema["properties"].values()):
                 schema["default"] = {}
@@ -106,3 +109,23 @@ class _Walker:
                 del schema["default"]
         elif schema.get("default") == []:
             del schema["default"]
+
+    @staticmethod
+    def _set_description(schema: Schema, text: str) -> None:
+        """Set the description, followed by the default; leave it out if both are empty."""
+        default = schema.get("default")
+        sentences = [" ".join(text.split())]
+        if default is not None and schema.get("type") != "object":
+            sentences.append(f"Default: {_shown(default)}.")
+        schema["description"] = " ".join(filter(None, sentences))
+        if not schema["description"]:
+            del schema["description"]
+
+
+def _shown(default: Any) -> str:
+    """Return a default value as users write it."""
+    if isinstance(default, str):
+        return default
+    if isinstance(default, list) and all(isinstance(element, str) for element in default):
+        return ", ".join(default)
+    return json.dumps(default)

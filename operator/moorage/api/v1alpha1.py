@@ -18,45 +18,45 @@ API_VERSION = f"{GROUP}/{VERSION}"
 KIND = "SchedulingPolicy"
 PLURAL = "schedulingpolicies"
 DEFAULT_SCHEDULER_NAME = "default-scheduler"
-"""What pods get that name no scheduler; usually kube-scheduler's own."""
+"""The schedulerName of pods that set none. Usually kube-scheduler serves it."""
 
 
 class ObjectMeta(ApiModel):
-    """What moorage reads of an object's metadata."""
+    """The metadata that moorage reads."""
 
     model_config = ConfigDict(extra="ignore")
 
     name: Annotated[str, Field(min_length=1, max_length=LABEL_VALUE_LENGTH)]
-    """At most 63 characters, so that it fits into a label."""
+    """Name of the object, at most 63 characters, so that it fits into a label."""
     uid: str = ""
-    """The identity of this very object."""
+    """Unique identifier. An object that is created again has another one."""
     generation: int = 0
-    """Counts the edits of the spec."""
+    """Number of changes of the spec."""
     resource_version: str = ""
-    """Counts the writes of the object."""
+    """Opaque version of the object. Every write changes it."""
     creation_timestamp: Annotated[datetime, ListOf] | None = None
-    """Of two policies with one schedulerName, the older keeps it."""
+    """Time of creation. The oldest policy with a schedulerName keeps it."""
     deletion_timestamp: Annotated[datetime, ListOf] | None = None
-    """Set once the object is being deleted."""
+    """Time of the deletion request, if there is one."""
 
 
-_NAME_IN_FORCE = "(has({0}.spec.schedulerName) ? {0}.spec.schedulerName : {0}.metadata.name)"
+_SCHEDULER_NAME = "(has({0}.spec.schedulerName) ? {0}.spec.schedulerName : {0}.metadata.name)"
 
 
 class SchedulingPolicy(ApiModel):
-    """A policy for all pods that name it as their schedulerName: which nodes they may run on, and which they prefer."""
+    """A policy that schedules all pods with its schedulerName: which nodes they may run on, and which are best."""
 
     rules = (
         Rule(
-            cel=f"self.spec.allowDefaultScheduler || {_NAME_IN_FORCE.format('self')} != '{DEFAULT_SCHEDULER_NAME}'",
+            cel=f"self.spec.allowDefaultScheduler || {_SCHEDULER_NAME.format('self')} != '{DEFAULT_SCHEDULER_NAME}'",
             holds=lambda policy: policy.spec.allow_default_scheduler or policy.scheduler_name != DEFAULT_SCHEDULER_NAME,
-            message="default-scheduler is kube-scheduler's name; allowDefaultScheduler: true takes it over",
+            message="default-scheduler is kube-scheduler's name; set allowDefaultScheduler: true to take it over",
             field="spec.schedulerName",
             reason="FieldValueForbidden",
         ),
         Rule(
-            cel=f"{_NAME_IN_FORCE.format('self')} == {_NAME_IN_FORCE.format('oldSelf')}",
-            # What stood before is only known to the API server.
+            cel=f"{_SCHEDULER_NAME.format('self')} == {_SCHEDULER_NAME.format('oldSelf')}",
+            # Only the API server knows the previous object.
             holds=lambda _: True,
             message="schedulerName is immutable; create another policy instead",
             field="spec.schedulerName",
@@ -64,26 +64,27 @@ class SchedulingPolicy(ApiModel):
     )
 
     api_version: Literal["scheduling.moorage.dev/v1alpha1"] = "scheduling.moorage.dev/v1alpha1"
-    """scheduling.moorage.dev/v1alpha1."""
+    """The version of this object's schema."""
     kind: Literal["SchedulingPolicy"] = "SchedulingPolicy"
-    """SchedulingPolicy."""
+    """The type of this object."""
     metadata: ObjectMeta
-    """Standard object metadata."""
+    """Standard metadata of Kubernetes objects."""
     spec: SchedulingPolicySpec
-    """How pods are scheduled; {} is kube-scheduler's default profile, less serverless nodes."""
+    """How the pods of this policy are scheduled. {} schedules as kube-scheduler's default profile does, but excludes
+    serverless nodes."""
     status: SchedulingPolicyStatus | None = None
-    """What the operator made of the policy; written by the operator only."""
+    """The observed state of the policy. Only the operator writes it."""
 
     @property
     def scheduler_name(self) -> str:
-        """The name in force: `spec.schedulerName`, else the object's own."""
+        """The schedulerName of the policy's pods: `spec.schedulerName`, or the name of the policy."""
         return self.spec.scheduler_name or self.metadata.name
 
 
 def parse_policy(manifest: Mapping[str, Any]) -> SchedulingPolicy:
-    """Read a policy as the API server or a file has it; InvalidPolicy names every fault with its path.
+    """Return the policy of an object. Raise InvalidPolicy with the paths of all faults.
 
-    The status is left out: what an operator once wrote there must not keep a policy from being read.
+    The status is ignored, so that a status of another version cannot make a policy invalid.
     """
     try:
         fields = {key: value for key, value in manifest.items() if key != "status"}

@@ -1,4 +1,4 @@
-"""From pydantic's errors to faults a user can act on: the field's path as kubectl prints it, and a sentence."""
+"""Turns pydantic's errors into faults for users: the location of the field, and a message with a verb."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 from moorage.api.base import RULE_ERROR
 from moorage.errors import Fault
 
-_WANTED = {
+_EXPECTED = {
     "bool_type": "true or false",
     "int_type": "a whole number",
     "int_from_float": "a whole number",
@@ -22,28 +22,28 @@ _WANTED = {
     "list_type": "a list",
     "tuple_type": "a list",
 }
-_SAID = {"extra_forbidden": "is no known field", "missing": "is required"}
+_FIXED_MESSAGES = {"extra_forbidden": "is not a known field", "missing": "is required"}
 _PYDANTIC_OPENING = re.compile(r"^\w+ should ")
 _SHOWN_LENGTH = 60
-"""Longer values are cut in messages."""
+"""The maximum length of a value in a message; longer values are cut."""
 
 
 def faults_of(error: ValidationError) -> tuple[Fault, ...]:
-    """Return one fault for each error, without lines."""
+    """Return one fault for each error, without line numbers."""
     return tuple(Fault(details["loc"], None, message_of(details)) for details in error.errors())
 
 
 def message_of(details: ErrorDetails) -> str:
-    """Say what is wrong with the value, beginning with a verb, so that it reads on from the path."""
+    """Return the message of an error. It starts with a verb, so that it continues the path of the field."""
     kind = details["type"]
     if kind == RULE_ERROR:
         return details["msg"]
-    if kind in _SAID:
-        return _SAID[kind]
+    if kind in _FIXED_MESSAGES:
+        return _FIXED_MESSAGES[kind]
     if kind == "literal_error":
         return f"must be one of {details['ctx']['expected']}{_not(details['input'])}"
-    if kind in _WANTED:
-        return f"must be {_WANTED[kind]}{_not(details['input'])}"
+    if kind in _EXPECTED:
+        return f"must be {_EXPECTED[kind]}{_not(details['input'])}"
     if kind == "value_error":
         return details["msg"].removeprefix("Value error, ")
     return _PYDANTIC_OPENING.sub("must ", details["msg"]) + _not(details["input"])
