@@ -1,4 +1,4 @@
-"""Plugins and profiles that do just what a test says."""
+"""Fake plugins, and profiles of them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -26,7 +26,7 @@ SCHEDULER = "default-scheduler"
 
 
 class NameFilter(FilterPlugin[None]):
-    """Rejects nodes by name, and is interested in the kinds of events that it is told to be interested in."""
+    """Rejects nodes by name; its queueing hint accepts events of the kinds `wakes_on`."""
 
     interests = frozenset({"Node", "Pod", "Service"})
 
@@ -49,23 +49,23 @@ class NameFilter(FilterPlugin[None]):
 
 
 class OtherFilter(NameFilter):
-    """A second one, by another name."""
+    """The same plugin with another name."""
 
 
 class BrokenFilter(FilterPlugin[None]):
-    """Has a fault that shows for pods of one name."""
+    """Raises an exception for pods with one name."""
 
     victim: str = "broken"
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
         del state
         if pod.name == self.victim:
-            raise ZeroDivisionError("somebody's plugin")
+            raise ZeroDivisionError("broken plugin")
         return FilterResult(np.ones(nodes.size, np.bool_), tuple)
 
 
 class Narrower(PreFilterPlugin[None]):
-    """Leaves only some nodes, or answers with a status."""
+    """Restricts the nodes, or returns a status."""
 
     names: frozenset[str] | None = None
     answer: Status = SUCCESS
@@ -76,11 +76,11 @@ class Narrower(PreFilterPlugin[None]):
 
 
 class OtherNarrower(Narrower):
-    """A second one, by another name."""
+    """The same plugin with another name."""
 
 
 class Gate(PreEnqueuePlugin):
-    """Holds back pods that carry the label `held`."""
+    """Gates pods with the label `held`."""
 
     interests = frozenset({"Pod"})
 
@@ -102,7 +102,7 @@ class NameScore(ScorePlugin[None]):
 
 
 def profile(name: str = SCHEDULER, **points: Any) -> Profile:
-    """Make a profile of plugins; scores have weight 1, settings are keywords of ProfileSettings."""
+    """Return a profile of plugins by extension point; scores have weight 1, `settings` are those of ProfileSettings."""
     settings = ProfileSettings(**points.pop("settings", {}))
     scores = tuple(WeightedScore(plugin, 1) for plugin in points.pop("score", ()))
     return Profile(name=name, queue_sort=PrioritySort(), score=scores, settings=settings, **points)

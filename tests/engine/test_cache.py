@@ -15,7 +15,7 @@ def requested(cache: Cache, name: str) -> int:
     return int(cache.snapshot.requested("cpu")[position])
 
 
-def test_assumed_pod_takes_its_place_at_once_and_gives_it_back_when_forgotten() -> None:
+def test_assumed_pod_uses_resources_of_its_node_until_it_is_forgotten() -> None:
     cache = Cache()
     cache.set_node(node("n1"))
     assumed = cache.assume(pod("a", cpu="1"), "n1")
@@ -26,7 +26,7 @@ def test_assumed_pod_takes_its_place_at_once_and_gives_it_back_when_forgotten() 
     assert not cache.forget(assumed.uid)
 
 
-def test_confirmed_pod_cannot_be_forgotten() -> None:
+def test_forget_keeps_a_confirmed_pod() -> None:
     cache = Cache()
     cache.set_node(node("n1"))
     cache.assume(pod("a", cpu="1"), "n1")
@@ -36,7 +36,7 @@ def test_confirmed_pod_cannot_be_forgotten() -> None:
     assert requested(cache, "n1") == 1000
 
 
-def test_pod_that_the_watch_shows_on_another_node_moves_there() -> None:
+def test_assumed_pod_moves_to_the_node_that_the_watch_shows() -> None:
     cache = Cache()
     cache.set_node(node("n1"))
     cache.set_node(node("n2"))
@@ -45,7 +45,7 @@ def test_pod_that_the_watch_shows_on_another_node_moves_there() -> None:
     assert (requested(cache, "n1"), requested(cache, "n2")) == (0, 1000)
 
 
-def test_pod_that_has_a_node_cannot_be_assumed() -> None:
+def test_assume_raises_for_a_pod_that_is_assumed() -> None:
     cache = Cache()
     cache.set_node(node("n1"))
     cache.assume(pod("a"), "n1")
@@ -53,14 +53,14 @@ def test_pod_that_has_a_node_cannot_be_assumed() -> None:
         cache.assume(pod("a"), "n1")
 
 
-def test_pods_of_an_unknown_node_are_counted_when_it_comes() -> None:
+def test_pod_on_an_unknown_node_is_counted_when_the_node_is_added() -> None:
     cache = Cache()
     cache.set_pod(pod("a", cpu="1", node="n1"))
     cache.set_node(node("n1"))
     assert requested(cache, "n1") == 1000
 
 
-def test_pods_of_a_node_that_comes_back_are_still_there() -> None:
+def test_pods_of_a_removed_node_are_counted_when_the_node_is_added_again() -> None:
     cache = Cache()
     cache.set_node(node("n1"))
     cache.set_pod(pod("a", cpu="1", node="n1"))
@@ -72,7 +72,7 @@ def test_pods_of_a_node_that_comes_back_are_still_there() -> None:
     assert requested(cache, "n1") == 1000
 
 
-def test_resized_pod_takes_its_new_amount() -> None:
+def test_resized_pod_counts_with_its_new_requests() -> None:
     cache = Cache()
     cache.set_node(node("n1"))
     cache.set_pod(pod("a", cpu="1", node="n1"))
@@ -89,7 +89,7 @@ def test_confirmation_that_changes_what_plugins_read_replaces_the_pod() -> None:
     assert list(cache.snapshot.pods_on(0)) == [started]
 
 
-def test_objects_come_and_go_by_their_keys() -> None:
+def test_objects_are_added_and_removed_by_key() -> None:
     cache = Cache()
     budget = PodDisruptionBudget(namespace="ns", name="b")
     cache.set_object(added("PodDisruptionBudget", budget))
@@ -108,7 +108,7 @@ AMOUNTS = ("1", "2", "500m")
 
 
 class CacheMachine(RuleBasedStateMachine):
-    """The cache against a dict of pods and a set of nodes."""
+    """The cache and a model: a dict of pods and a set of nodes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -175,5 +175,5 @@ class CacheMachine(RuleBasedStateMachine):
             assert snapshot.requested("cpu")[position] == sum(500 if cpu == "500m" else int(cpu) * 1000 for cpu in here)
 
 
-TestCacheAgainstADict = CacheMachine.TestCase
-TestCacheAgainstADict.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestCache = CacheMachine.TestCase
+TestCache.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)

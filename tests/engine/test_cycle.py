@@ -20,14 +20,14 @@ def result_of(chosen_profile: Profile, each: Pod | None = None, **fields: Any) -
     )
 
 
-def refusal_of(chosen_profile: Profile, each: Pod | None = None) -> FitError:
+def fit_error_of(chosen_profile: Profile, each: Pod | None = None) -> FitError:
     result = result_of(chosen_profile, each)
     assert isinstance(result, FitError)
     return result
 
 
-def test_node_counts_for_the_first_plugin_that_rejects_it() -> None:
-    refusal = refusal_of(
+def test_status_of_a_node_is_that_of_the_first_plugin_that_rejects_it() -> None:
+    fit_error = fit_error_of(
         profile(
             filter=(
                 NameFilter(rejected={"n1": U}, reason="first"),
@@ -35,7 +35,7 @@ def test_node_counts_for_the_first_plugin_that_rejects_it() -> None:
             )
         )
     )
-    diagnosis = refusal.diagnose(explain=True)
+    diagnosis = fit_error.diagnose(explain=True)
     assert diagnosis.reasons == {"first": 1, "second": 2}
     assert diagnosis.unschedulable_plugins == {"NameFilter", "OtherFilter"}
     assert {name: (status.plugin, status.code) for name, status in diagnosis.node_statuses.items()} == {
@@ -43,12 +43,12 @@ def test_node_counts_for_the_first_plugin_that_rejects_it() -> None:
         "n2": ("OtherFilter", U),
         "n3": ("OtherFilter", UU),
     }
-    assert [NODES.names[position] for position in refusal.potential_nodes()] == ["n1", "n2"]
+    assert [NODES.names[position] for position in fit_error.potential_nodes()] == ["n1", "n2"]
     assert fit_error_message(diagnosis) == "0/3 nodes are available: 1 first, 2 second."
 
 
-def test_plugin_that_rejects_only_nodes_rejected_before_is_not_to_blame() -> None:
-    refusal = refusal_of(
+def test_plugin_that_rejects_only_nodes_rejected_before_is_not_an_unschedulable_plugin() -> None:
+    fit_error = fit_error_of(
         profile(
             filter=(
                 NameFilter(rejected={"n1": U, "n2": U, "n3": U}),
@@ -56,50 +56,50 @@ def test_plugin_that_rejects_only_nodes_rejected_before_is_not_to_blame() -> Non
             )
         )
     )
-    assert refusal.diagnose().unschedulable_plugins == {"NameFilter"}
+    assert fit_error.diagnose().unschedulable_plugins == {"NameFilter"}
 
 
-def test_prefilter_that_rejects_speaks_for_all_nodes() -> None:
-    refusal = refusal_of(profile(pre_filter=(Narrower(answer=unresolvable("no such claim")),)))
-    diagnosis = refusal.diagnose(explain=True)
+def test_unresolvable_prefilter_rejects_all_nodes() -> None:
+    fit_error = fit_error_of(profile(pre_filter=(Narrower(answer=unresolvable("no such claim")),)))
+    diagnosis = fit_error.diagnose(explain=True)
     assert fit_error_message(diagnosis) == "0/3 nodes are available: no such claim."
     assert {status.reasons for status in diagnosis.node_statuses.values()} == {("no such claim",)}
-    assert refusal.potential_nodes().size == 0
+    assert fit_error.potential_nodes().size == 0
 
 
-def test_prefilter_that_may_be_helped_leaves_hope_for_every_node_and_lets_the_others_speak() -> None:
-    refusal = refusal_of(
+def test_unschedulable_prefilter_runs_the_next_ones_and_preemption_may_help_on_every_node() -> None:
+    fit_error = fit_error_of(
         profile(pre_filter=(Narrower(answer=unschedulable("in use")), OtherNarrower(answer=unschedulable("also"))))
     )
-    assert refusal.diagnose().pre_filter.reasons == ("also",)
-    assert refusal.potential_nodes().size == 3
+    assert fit_error.diagnose().pre_filter.reasons == ("also",)
+    assert fit_error.potential_nodes().size == 3
 
 
-def test_nodes_outside_a_prefilters_choice_name_it() -> None:
-    refusal = refusal_of(
+def test_nodes_that_a_prefilter_leaves_out_have_a_status_with_its_name() -> None:
+    fit_error = fit_error_of(
         profile(pre_filter=(Narrower(names=frozenset({"n2", "gone"})),), filter=(NameFilter(rejected={"n2": U}),))
     )
-    diagnosis = refusal.diagnose(explain=True)
+    diagnosis = fit_error.diagnose(explain=True)
     assert diagnosis.reasons == {"node(s) didn't satisfy plugin(s) [Narrower]": 2, "node(s) had the wrong name": 1}
     assert diagnosis.unschedulable_plugins == {"Narrower", "NameFilter"}
     assert diagnosis.node_statuses["n1"].code is UU
-    assert [NODES.names[position] for position in refusal.potential_nodes()] == ["n2"]
+    assert [NODES.names[position] for position in fit_error.potential_nodes()] == ["n2"]
 
 
-def test_choices_of_two_prefilters_are_intersected() -> None:
+def test_nodes_of_two_prefilters_are_intersected() -> None:
     both = (Narrower(names=frozenset({"n1", "n2"})), OtherNarrower(names=frozenset({"n2", "n3"})))
     result = result_of(profile(pre_filter=both))
     assert isinstance(result, ScheduleResult)
     assert result.decision.node_name == "n2"
 
 
-def test_choices_that_exclude_each_other_are_unresolvable() -> None:
+def test_prefilters_that_leave_no_node_reject_the_pod_as_unresolvable() -> None:
     both = (Narrower(names=frozenset({"n1"})), OtherNarrower(names=frozenset({"n2"})))
-    refusal = refusal_of(profile(pre_filter=both))
-    assert fit_error_message(refusal.diagnose()) == (
+    fit_error = fit_error_of(profile(pre_filter=both))
+    assert fit_error_message(fit_error.diagnose()) == (
         "0/3 nodes are available: node(s) didn't satisfy plugin(s) [Narrower OtherNarrower] simultaneously."
     )
-    alone = refusal_of(profile(pre_filter=(Narrower(names=frozenset()),)))
+    alone = fit_error_of(profile(pre_filter=(Narrower(names=frozenset()),)))
     assert fit_error_message(alone.diagnose()) == "0/3 nodes are available: node(s) didn't satisfy plugin Narrower."
 
 
@@ -111,7 +111,7 @@ def test_only_node_that_fits_is_not_scored() -> None:
     assert result.decision.scores is None
 
 
-def test_best_score_wins_and_is_explained() -> None:
+def test_node_with_the_highest_score_is_chosen_and_explained() -> None:
     result = result_of(profile(score=(NameScore(scores={"n1": 1, "n2": 3, "n3": 2}),)))
     assert result.decision.node_name == "n2"
     assert dict(zip(result.decision.scores.node_names, result.decision.scores.total.tolist(), strict=True)) == {
@@ -121,29 +121,29 @@ def test_best_score_wins_and_is_explained() -> None:
     }
 
 
-def test_without_scores_the_search_ends_at_the_first_node_that_fits() -> None:
+def test_search_without_scores_ends_at_the_first_node_that_fits() -> None:
     first = result_of(profile(filter=(NameFilter(rejected={"n1": U}),)))
     assert (first.decision.node_name, first.evaluated) == ("n2", 2)
     turned = result_of(profile(filter=(NameFilter(rejected={"n1": U}),)), start=2)
     assert (turned.decision.node_name, turned.evaluated) == ("n3", 1)
 
 
-def test_nominated_node_that_prefilter_left_out_is_still_tried() -> None:
+def test_nominated_node_that_prefilter_leaves_out_is_tried() -> None:
     narrow = profile(pre_filter=(Narrower(names=frozenset({"n1"})),))
     result = result_of(narrow, pod(status={"nominatedNodeName": "n2"}))
     assert result.decision.node_name == "n2"
 
 
-def test_nominated_node_outside_the_choice_gives_its_own_reason() -> None:
+def test_nominated_node_that_prefilter_leaves_out_has_its_own_reason() -> None:
     narrow = profile(
         pre_filter=(Narrower(names=frozenset({"n1"})),), filter=(NameFilter(rejected={"n1": UU, "n2": U}),)
     )
-    refusal = refusal_of(narrow, pod(status={"nominatedNodeName": "n2"}))
-    assert refusal.diagnose().reasons == {
+    fit_error = fit_error_of(narrow, pod(status={"nominatedNodeName": "n2"}))
+    assert fit_error.diagnose().reasons == {
         "node(s) had the wrong name": 2,
         "node(s) didn't satisfy plugin(s) [Narrower]": 1,
     }
-    assert [NODES.names[position] for position in refusal.potential_nodes()] == ["n2"]
+    assert [NODES.names[position] for position in fit_error.potential_nodes()] == ["n2"]
 
 
 def test_reasons_are_sorted_as_strings() -> None:

@@ -33,7 +33,7 @@ def kube_filters() -> Profile:
     return profile(pre_filter=plugins, filter=plugins)
 
 
-def crowded_snapshot(*nominated: tuple[Pod, str], placed: tuple[Pod, ...] = ()) -> Snapshot:
+def snapshot_with_nominated(*nominated: tuple[Pod, str], placed: tuple[Pod, ...] = ()) -> Snapshot:
     columns = NodeColumns()
     for name in ("n1", "n2"):
         columns.set_node(node(name, cpu="2"))
@@ -47,46 +47,46 @@ def crowded_snapshot(*nominated: tuple[Pod, str], placed: tuple[Pod, ...] = ()) 
 
 def fitting(each: Pod, snapshot: Snapshot) -> set[str]:
     found = run_pre_filter(kube_filters(), each, snapshot)
-    verdicts = run_filters(found, nodes_to_filter(found, snapshot))
-    return {name for name, fits in zip(snapshot.names, verdicts.feasible, strict=True) if fits}
+    filtered = run_filters(found, nodes_to_filter(found, snapshot))
+    return {name for name, fits in zip(snapshot.names, filtered.feasible, strict=True) if fits}
 
 
 @pytest.mark.parametrize(("priority", "expected"), [(4, {"n1", "n2"}), (5, {"n2"}), (6, {"n2"})])
-def test_nominated_pods_of_at_least_the_same_priority_take_their_room(priority: int, expected: set[str]) -> None:
-    rival = pod("rival", cpu="2", priority=priority)
-    assert fitting(pod("p", cpu="1", priority=5), crowded_snapshot((rival, "n1"))) == expected
+def test_nominated_pods_of_the_same_or_a_higher_priority_use_resources(priority: int, expected: set[str]) -> None:
+    nominated = pod("nominated", cpu="2", priority=priority)
+    assert fitting(pod("p", cpu="1", priority=5), snapshot_with_nominated((nominated, "n1"))) == expected
 
 
-def test_pod_is_no_rival_of_its_own() -> None:
+def test_nomination_of_the_pod_itself_does_not_count() -> None:
     mine = pod("p", cpu="2")
-    assert fitting(mine, crowded_snapshot((mine, "n1"))) == {"n1", "n2"}
+    assert fitting(mine, snapshot_with_nominated((mine, "n1"))) == {"n1", "n2"}
 
 
-def test_node_must_also_fit_without_the_nominated_pods() -> None:
-    """A pod that wants to be with a nominated one cannot count on its coming."""
+def test_node_must_fit_without_the_nominated_pods_too() -> None:
+    """The nominated pod of a required affinity may never run on the node."""
     database = pod("db", labels={"app": "db"}, priority=9)
-    assert fitting(pod("p", affinity=TOGETHER), crowded_snapshot((database, "n1"))) == set()
+    assert fitting(pod("p", affinity=TOGETHER), snapshot_with_nominated((database, "n1"))) == set()
 
 
-def test_rejection_by_nominated_pods_has_the_plugin_and_its_reason() -> None:
-    snapshot = crowded_snapshot((pod("rival", cpu="2", priority=9), "n1"))
+def test_rejection_because_of_nominated_pods_has_the_plugin_and_its_reason() -> None:
+    snapshot = snapshot_with_nominated((pod("nominated", cpu="2", priority=9), "n1"))
     found = run_pre_filter(kube_filters(), pod("p", cpu="1"), snapshot)
-    refusal = FitError(snapshot, found, run_filters(found, snapshot))
-    assert {name: (s.plugin, s.reasons) for name, s in refusal.statuses().items()} == {
+    fit_error = FitError(snapshot, found, run_filters(found, snapshot))
+    assert {name: (s.plugin, s.reasons) for name, s in fit_error.statuses().items()} == {
         "n1": ("NodeResourcesFit", ("Insufficient cpu",))
     }
-    assert [snapshot.names[position] for position in refusal.potential_nodes()] == ["n1"]
+    assert [snapshot.names[position] for position in fit_error.potential_nodes()] == ["n1"]
 
 
-def test_nominations_to_unknown_nodes_do_no_harm() -> None:
-    assert fitting(pod("p"), crowded_snapshot((pod("rival", priority=9), "gone"))) == {"n1", "n2"}
+def test_nominations_to_unknown_nodes_are_ignored() -> None:
+    assert fitting(pod("p"), snapshot_with_nominated((pod("nominated", priority=9), "gone"))) == {"n1", "n2"}
 
 
-def test_host_port_that_a_nominated_and_a_placed_pod_share_stays_taken() -> None:
-    """The pod for which room is made has the port of its victim, which is still there."""
+def test_host_port_that_a_nominated_and_a_placed_pod_share_stays_used() -> None:
+    """The nominated pod uses the port of its victim, which is still on the node."""
     leaving = pod("leaving", host_ports=(80,), node="n1")
     coming = pod("coming", host_ports=(80,), priority=9)
-    snapshot = crowded_snapshot((coming, "n1"), placed=(leaving,))
+    snapshot = snapshot_with_nominated((coming, "n1"), placed=(leaving,))
     found = run_pre_filter(kube_filters(), pod("p", host_ports=(80,)), snapshot)
     what_if = NodeWhatIf(snapshot, 0)
     assert not filter_one(found, found.states, what_if).is_success

@@ -24,7 +24,7 @@ INCOMING = pod("p", cpu="100m")
 
 
 class PodCount(ScorePlugin[None]):
-    """Scores nodes by their pods, and notes which ones it was asked for."""
+    """Scores nodes by their number of pods, and records the nodes of each call."""
 
     has_local_score: ClassVar[bool] = True
     asked: list[list[str]] = Field(default_factory=list)
@@ -54,7 +54,7 @@ def test_only_nodes_whose_pods_changed_are_scored_again() -> None:
     assert second.by_plugin()[0].raw[7] == 60  # type: ignore[index]
 
 
-def test_changes_outside_of_the_view_are_left_for_later() -> None:
+def test_changed_nodes_outside_the_view_are_scored_later() -> None:
     columns = columns_of(NODES)
     cluster, counter = Snapshot(columns), PodCount()
     scores = kept(counter)
@@ -69,7 +69,7 @@ def test_changes_outside_of_the_view_are_left_for_later() -> None:
     assert counter.asked[1:] == [["n7", "n8"]]
 
 
-def test_all_are_scored_again_where_many_changed() -> None:
+def test_all_nodes_are_scored_again_when_many_have_changed() -> None:
     columns = columns_of(NODES)
     cluster, counter = Snapshot(columns), PodCount()
     scores = kept(counter)
@@ -82,7 +82,7 @@ def test_all_are_scored_again_where_many_changed() -> None:
     assert counter.asked == [list(cluster.names)] * 2
 
 
-def test_small_views_are_scored_as_they_are() -> None:
+def test_all_nodes_of_a_small_view_are_scored() -> None:
     cluster, counter = Snapshot(columns_of(NODES)), PodCount()
 
     kept(counter).of(INCOMING, NodesView(cluster, np.array([3, 1])))
@@ -102,7 +102,7 @@ def test_score_out_of_range_ends_the_cycle() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.sets(st.integers(0, SIZE - 1)), max_size=4), st.sets(st.integers(0, SIZE - 1)))
-def test_scores_are_those_of_the_nodes_as_they_are(steps: list[set[int]], unseen: set[int]) -> None:
+def test_kept_scores_equal_fresh_scores(steps: list[set[int]], unseen: set[int]) -> None:
     columns = columns_of(NODES)
     plugins = NodeResourcesFit(), NodeResourcesBalancedAllocation()
     cluster, scores = Snapshot(columns), kept(*plugins, weight=3)

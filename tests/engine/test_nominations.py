@@ -72,8 +72,8 @@ def strict_budget(allowed: int) -> PodDisruptionBudget:
     return PodDisruptionBudget(namespace="default", name="db", selector=DB, disruptions_allowed=allowed)
 
 
-def guarded_node(allowed: int) -> Scheduler:
-    """Make a node of 4 CPUs with three pods whose budget allows so many disruptions, for a strict profile."""
+def scheduler_with_budget(allowed: int) -> Scheduler:
+    """Return a strict scheduler: one node with 4 CPUs, and three pods whose budget allows so many disruptions."""
     guarded = [pod(f"lo-{n}", cpu="900m", node="n1", labels={"app": "db"}) for n in range(3)]
     scheduler = scheduler_of(node("n1", cpu="4"), *guarded, profiles=(kube_profile(strict_preemption=True),))
     scheduler.apply(added("PodDisruptionBudget", strict_budget(allowed)), 0.0)
@@ -81,7 +81,7 @@ def guarded_node(allowed: int) -> Scheduler:
 
 
 def test_pod_that_a_budget_keeps_from_preempting_reserves_no_room() -> None:
-    scheduler = guarded_node(0)
+    scheduler = scheduler_with_budget(0)
     add_objects(scheduler, pod("hi", cpu="2", priority=9))
     rejected = next_outcome(scheduler, Unschedulable)
     assert (rejected.victims, rejected.pod.nominated_node_name) == ((), "")
@@ -90,7 +90,7 @@ def test_pod_that_a_budget_keeps_from_preempting_reserves_no_room() -> None:
 
 
 def test_pod_that_a_budget_keeps_from_preempting_is_tried_when_the_budget_changes() -> None:
-    scheduler = guarded_node(0)
+    scheduler = scheduler_with_budget(0)
     add_objects(scheduler, pod("hi", cpu="2", priority=9))
     next_outcome(scheduler, Unschedulable)
     scheduler.apply(updated("PodDisruptionBudget", strict_budget(0), strict_budget(1)), 60.0)
@@ -100,7 +100,7 @@ def test_pod_that_a_budget_keeps_from_preempting_is_tried_when_the_budget_change
 
 
 def test_new_budget_requeues_no_pod() -> None:
-    scheduler = guarded_node(0)
+    scheduler = scheduler_with_budget(0)
     add_objects(scheduler, pod("hi", cpu="2", priority=9))
     next_outcome(scheduler, Unschedulable)
     other = PodDisruptionBudget(namespace="default", name="other", selector=DB, disruptions_allowed=1)
@@ -109,7 +109,7 @@ def test_new_budget_requeues_no_pod() -> None:
 
 
 def test_void_nomination_is_cleared_and_requeues_the_pods_that_may_use_the_room() -> None:
-    scheduler = guarded_node(1)
+    scheduler = scheduler_with_budget(1)
     add_objects(scheduler, pod("hi", cpu="2", priority=9))
     assert next_outcome(scheduler, Unschedulable).nominated_node_name == "n1"
     mid = pod("mid", cpu="500m", priority=5)
@@ -124,7 +124,7 @@ def test_void_nomination_is_cleared_and_requeues_the_pods_that_may_use_the_room(
 
 
 def test_void_nomination_to_another_node_keeps_the_current_nomination() -> None:
-    scheduler = guarded_node(1)
+    scheduler = scheduler_with_budget(1)
     add_objects(scheduler, pod("hi", cpu="2", priority=9))
     next_outcome(scheduler, Unschedulable)
     scheduler.apply(TryAgain("default/hi", void_nomination="n2"), 1.0)

@@ -1,4 +1,4 @@
-"""What plans leave out, or remember, is what the plugins would have said."""
+"""Plans against the plugins: a plan leaves out, and static results keep, only what the plugins return."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def cluster_of(data: st.DataObject) -> Snapshot:
 
 @settings(max_examples=60, deadline=None)
 @given(st.data(), pods())
-def test_plugins_that_are_left_out_would_have_skipped(profile: Profile, data: st.DataObject, incoming: Pod) -> None:
+def test_plugins_that_the_plan_leaves_out_return_skip(profile: Profile, data: st.DataObject, incoming: Pod) -> None:
     cluster = cluster_of(data)
     plan = plan_for(profile, incoming.shape, cluster)
     for plugin in set(profile.pre_filter) - set(plan.pre_filter):
@@ -47,9 +47,7 @@ def test_plugins_that_are_left_out_would_have_skipped(profile: Profile, data: st
 
 @settings(max_examples=60, deadline=None)
 @given(st.data(), pods())
-def test_what_is_remembered_of_the_cluster_holds_for_every_view(
-    profile: Profile, data: st.DataObject, incoming: Pod
-) -> None:
+def test_static_results_are_the_same_for_every_view(profile: Profile, data: st.DataObject, incoming: Pod) -> None:
     cluster = cluster_of(data)
     plan = plan_for(profile, incoming.shape, cluster)
     evens = np.arange(cluster.size, dtype=np.int64)[EVENS]

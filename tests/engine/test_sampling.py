@@ -21,14 +21,12 @@ from moorage.engine.cycle.sampling import nodes_to_find, sample
         (10000, 500),
     ],
 )
-def test_adaptive_percentage_equals_kube_schedulers(nodes: int, wanted: int) -> None:
+def test_adaptive_percentage_equals_that_of_kube_scheduler(nodes: int, wanted: int) -> None:
     assert nodes_to_find(nodes, 0) == wanted
 
 
 @pytest.mark.parametrize(("nodes", "percentage", "wanted"), [(1000, 20, 200), (400, 20, 100), (5000, 100, 5000)])
-def test_percentage_of_a_profile_holds_but_never_below_a_hundred_nodes(
-    nodes: int, percentage: int, wanted: int
-) -> None:
+def test_percentage_of_a_profile_finds_at_least_a_hundred_nodes(nodes: int, percentage: int, wanted: int) -> None:
     assert nodes_to_find(nodes, percentage) == wanted
 
 
@@ -38,7 +36,7 @@ def test_percentage_of_a_profile_holds_but_never_below_a_hundred_nodes(
     wanted=st.integers(1, 30),
     seed=st.randoms(use_true_random=False),
 )
-def test_sample_equals_a_walk_node_by_node(feasible: list[bool], start: int, wanted: int, seed: object) -> None:
+def test_sample_equals_a_search_node_by_node(feasible: list[bool], start: int, wanted: int, seed: object) -> None:
     size = len(feasible)
     order = list(range(size))
     seed.shuffle(order)  # type: ignore[attr-defined]

@@ -48,14 +48,14 @@ def queue_type_of(queue: SchedulingQueue, each: Pod) -> QueueType:
     return queued.queue
 
 
-def test_higher_priority_comes_first_and_equals_in_the_order_of_their_arrival() -> None:
+def test_pods_are_popped_by_priority_then_in_the_order_of_their_addition() -> None:
     queue = queue_of()
     for second, (name, priority) in enumerate([("a", 0), ("b", 5), ("c", 0), ("d", 5)]):
         queue.add(pod(name, priority=priority), float(second))
     assert names(queue, 9.0) == ["b", "d", "a", "c"]
 
 
-def test_rejected_pod_waits_for_an_event_that_its_rejecter_is_interested_in() -> None:
+def test_rejected_pod_waits_for_an_event_that_interests_an_unschedulable_plugin() -> None:
     waiting = pod("a")
     queue = queue_of(waiting)
     queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
@@ -66,7 +66,7 @@ def test_rejected_pod_waits_for_an_event_that_its_rejecter_is_interested_in() ->
     assert names(queue, 20.0) == ["a"]
 
 
-def test_a_pod_whose_event_will_not_come_is_tried_again_after_its_backoff() -> None:
+def test_retry_requeues_an_unschedulable_pod_after_its_backoff() -> None:
     waiting, other = pod("a"), pod("b")
     queue = queue_of(waiting)
     queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
@@ -77,7 +77,7 @@ def test_a_pod_whose_event_will_not_come_is_tried_again_after_its_backoff() -> N
     assert queue_type_of(queue, other) is QueueType.ACTIVE
 
 
-def test_event_during_the_attempt_is_not_lost() -> None:
+def test_event_during_the_attempt_requeues_the_pod() -> None:
     queue = queue_of(pod("a"))
     queued = popped(queue, 0.0)
     queue.move_on_event(NODE_ADDED, 0.1)
@@ -85,7 +85,7 @@ def test_event_during_the_attempt_is_not_lost() -> None:
     assert queued.queue is QueueType.BACKOFF
 
 
-def test_event_before_the_attempt_does_not_count() -> None:
+def test_event_before_the_attempt_does_not_requeue_the_pod() -> None:
     queue = queue_of(pod("a"), pod("b"))
     first = popped(queue, 0.0)
     queue.move_on_event(NODE_ADDED, 0.1)
@@ -96,7 +96,7 @@ def test_event_before_the_attempt_does_not_count() -> None:
     assert first.queue is QueueType.BACKOFF
 
 
-def test_woken_pod_waits_for_the_end_of_its_backoff_while_others_are_active() -> None:
+def test_requeued_pod_stays_in_backoff_while_others_are_active() -> None:
     queue = queue_of(pod("a"))
     queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
     queue.move_on_event(NODE_ADDED, 0.5)
@@ -106,14 +106,14 @@ def test_woken_pod_waits_for_the_end_of_its_backoff_while_others_are_active() ->
     assert popped(queue, 2.0).pod.name == "a"
 
 
-def test_idle_queue_cuts_the_backoff_of_a_rejected_pod_short() -> None:
+def test_rejected_pod_is_popped_before_its_backoff_ends_when_no_pod_is_active() -> None:
     queue = queue_of(pod("a"))
     queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
     queue.move_on_event(NODE_ADDED, 0.1)
     assert popped(queue, 0.1).pod.name == "a"
 
 
-def test_backoff_after_an_error_is_never_cut_short() -> None:
+def test_pod_is_not_popped_before_its_backoff_after_an_error_ends() -> None:
     queue = queue_of(pod("a"))
     queue.fail(popped(queue, 0.0), 0.0)
     assert queue.pop(1.9) is None
@@ -130,10 +130,10 @@ def test_backoff_doubles_up_to_its_maximum(attempts: int, seconds: int) -> None:
         expiry = queue.next_backoff_expiry()
         assert expiry is not None
         started, now = now, expiry
-    assert now == started + seconds + 1  # over when the second after has begun
+    assert now == started + seconds + 1  # a backoff ends when the second after its expiry begins
 
 
-def test_profile_sets_the_length_of_the_backoff() -> None:
+def test_profile_sets_the_backoff() -> None:
     queue = queue_of(pod("a"), initial_backoff_seconds=3.0, max_backoff_seconds=4.0)
     queue.fail(popped(queue, 0.0), 0.0)
     assert queue.next_backoff_expiry() == 4.0
@@ -141,7 +141,7 @@ def test_profile_sets_the_length_of_the_backoff() -> None:
     assert queue.next_backoff_expiry() == 9.0
 
 
-def test_rejection_ends_a_row_of_errors() -> None:
+def test_rejection_resets_the_consecutive_errors() -> None:
     queue = queue_of(pod("a"))
     now = 0.0
     for _ in range(4):
@@ -152,7 +152,7 @@ def test_rejection_ends_a_row_of_errors() -> None:
     assert queue.next_backoff_expiry() == now + 2.0
 
 
-def test_pending_plugin_wakes_without_backoff() -> None:
+def test_event_of_a_pending_plugin_skips_the_backoff() -> None:
     waiting = pod("a")
     queue = queue_of(waiting)
     queue.reject(popped(queue, 0.0), NODES, NODES, 0.0)
@@ -160,7 +160,7 @@ def test_pending_plugin_wakes_without_backoff() -> None:
     assert queue_type_of(queue, waiting) is QueueType.ACTIVE
 
 
-def test_pod_that_waits_for_too_long_is_tried_without_an_event() -> None:
+def test_pod_that_is_unschedulable_for_too_long_is_requeued() -> None:
     waiting = pod("a")
     queue = queue_of(waiting)
     queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
@@ -170,7 +170,7 @@ def test_pod_that_waits_for_too_long_is_tried_without_an_event() -> None:
     assert queue_type_of(queue, waiting) is QueueType.ACTIVE
 
 
-def test_gated_pod_is_not_tried_until_its_gate_opens() -> None:
+def test_gated_pod_is_not_tried_until_its_update_passes_pre_enqueue() -> None:
     gated = pod("a", labels={"held": ""})
     queue = queue_of(gated)
     assert queue.pop(0.0) is None
@@ -183,7 +183,7 @@ def test_gated_pod_is_not_tried_until_its_gate_opens() -> None:
     assert queued.first_attempt_at == 700.0
 
 
-def test_update_of_a_waiting_pod_keeps_its_place_and_brings_the_new_version() -> None:
+def test_update_of_an_unschedulable_pod_replaces_the_pod_in_its_queue() -> None:
     old, new = pod("a", labels={"v": "1"}), pod("a", labels={"v": "2"})
     queue = queue_of(old)
     queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
@@ -193,7 +193,7 @@ def test_update_of_a_waiting_pod_keeps_its_place_and_brings_the_new_version() ->
     assert popped(queue, 1.0).pod is new
 
 
-def test_update_during_the_attempt_is_what_comes_back() -> None:
+def test_pod_updated_during_its_attempt_returns_in_its_new_version() -> None:
     old, new = pod("a"), pod("a", labels={"v": "2"})
     queue = queue_of(old)
     queued = popped(queue, 0.0)
@@ -202,7 +202,7 @@ def test_update_during_the_attempt_is_what_comes_back() -> None:
     assert popped(queue, 5.0).pod is new
 
 
-def test_deleted_pod_is_gone_wherever_it_waits() -> None:
+def test_deleted_pod_leaves_every_queue() -> None:
     pods = [pod(name) for name in "abc"]
     queue = queue_of(*pods, pod("d", labels={"held": ""}))
     queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
@@ -214,7 +214,7 @@ def test_deleted_pod_is_gone_wherever_it_waits() -> None:
     assert not any(queue.counts().values())
 
 
-def test_counts_name_every_place() -> None:
+def test_counts_name_every_queue() -> None:
     queue = queue_of(pod("a"), pod("b"), pod("c"), pod("d", labels={"held": ""}))
     queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
     queue.fail(popped(queue, 0.0), 0.0)
@@ -224,7 +224,7 @@ def test_counts_name_every_place() -> None:
     }
 
 
-def test_change_of_the_profile_brings_all_its_pods_back_at_once() -> None:
+def test_retry_profile_makes_all_its_pods_active_at_once() -> None:
     queue = queue_of(pod("a"), pod("b"))
     queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
     queue.fail(popped(queue, 0.0), 0.0)
@@ -232,7 +232,7 @@ def test_change_of_the_profile_brings_all_its_pods_back_at_once() -> None:
     assert sorted(names(queue, 0.5)) == ["a", "b"]
 
 
-def test_many_pods_of_one_template_are_judged_once_an_event() -> None:
+def test_pods_of_one_shape_share_the_queueing_hint_of_an_event() -> None:
     asked: list[str] = []
 
     class Counting(NameFilter):
@@ -251,7 +251,7 @@ def test_many_pods_of_one_template_are_judged_once_an_event() -> None:
     assert len(names(queue, 20.0)) == 10
 
 
-def test_a_pod_that_waited_long_for_an_event_has_not_been_ready_for_long() -> None:
+def test_pod_is_active_since_the_event_that_requeued_it() -> None:
     waiting = pod("a")
     queue = queue_of(waiting)
     queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)

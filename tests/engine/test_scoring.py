@@ -17,7 +17,7 @@ NODES = snapshot_of([node("n1"), node("n2")])
 
 
 class Skipper(NameScore):
-    """Leaves itself out."""
+    """Returns Skip in PreScore."""
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[None]:
         del pod, nodes
@@ -42,18 +42,18 @@ def test_total_is_the_weighted_sum() -> None:
     assert [np.asarray(scores.weighted).tolist() for scores in table.plugins] == [[30, 60], [100, 0]]
 
 
-def test_skipped_plugin_adds_nothing_and_is_named() -> None:
+def test_skipped_plugin_adds_nothing_and_is_in_skipped() -> None:
     skipper = Skipper(scores={"n1": 100})
     table = run_scores(profile(score=(skipper,), pre_score=(skipper,)), pod(), NODES)
     assert table.total.tolist() == [0, 0]
     assert list(table.skipped) == ["Skipper"]
 
 
-def test_without_score_plugins_every_node_gets_one() -> None:
+def test_every_node_scores_one_without_score_plugins() -> None:
     assert run_scores(profile(), pod(), NODES).total.tolist() == [1, 1]
 
 
-def test_failure_of_pre_score_ends_the_cycle_even_if_the_score_is_disabled() -> None:
+def test_error_of_pre_score_ends_the_cycle_although_the_score_is_disabled() -> None:
     with pytest.raises(CycleError, match='running PreScore plugin "Failing": no data'):
         run_scores(profile(score=(NameScore(),), pre_score=(Failing(),)), pod(), NODES)
 
@@ -64,14 +64,14 @@ def test_score_out_of_range_ends_the_cycle(score: int) -> None:
         run_scores(profile(score=(NameScore(scores={"n2": score}),)), pod(), NODES)
 
 
-def test_one_of_the_best_is_chosen_and_each_as_often_as_the_other() -> None:
+def test_best_nodes_are_chosen_equally_often() -> None:
     total = np.array([5, 9, 9, 1, 9], np.int64)
     chosen = Counter(select_host(total, seed=3, cycle=cycle) for cycle in range(3000))
     assert set(chosen) == {1, 2, 4}
     assert min(chosen.values()) > 900
 
 
-def test_choice_is_repeatable_from_seed_and_cycle() -> None:
+def test_same_seed_and_cycle_choose_the_same_node() -> None:
     total = np.zeros(50, np.int64)
     assert [select_host(total, 7, cycle) for cycle in range(9)] == [select_host(total, 7, cycle) for cycle in range(9)]
     assert {select_host(total, 7, cycle) for cycle in range(9)} != {select_host(total, 8, cycle) for cycle in range(9)}

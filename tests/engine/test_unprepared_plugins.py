@@ -1,4 +1,4 @@
-"""Profiles that disable the point on which another point of the same plugin builds."""
+"""Profiles that disable an extension point that another point of the same plugin needs."""
 
 import pytest
 
@@ -14,7 +14,7 @@ REGISTRY = Registry.discover()
 
 
 def choose(plugins: dict[str, object], *, unschedulable: bool = False) -> object:
-    """Let a pod choose between two nodes, both closed by an earlier plugin if `unschedulable`."""
+    """Run a cycle with two nodes; if `unschedulable`, an earlier plugin rejects both."""
     spec = ProfileSpec(scheduler_name="default-scheduler", plugins=Plugins.model_validate(plugins))
     nodes = snapshot_of([node("n1", unschedulable=unschedulable), node("n2", unschedulable=unschedulable)])
     return run_cycle(
@@ -32,7 +32,7 @@ def test_filter_that_needs_its_pre_filter_fails_the_cycle() -> None:
         choose(disabled("preFilter", "NodeResourcesFit"))
 
 
-def test_filter_that_no_node_reaches_fails_nothing() -> None:
+def test_filter_that_needs_its_pre_filter_fails_nothing_after_a_rejection_of_all_nodes() -> None:
     assert isinstance(choose(disabled("preFilter", "NodeResourcesFit"), unschedulable=True), FitError)
 
 
@@ -45,5 +45,5 @@ def test_score_that_needs_its_pre_score_fails_the_cycle() -> None:
 @pytest.mark.parametrize(
     ("point", "name"), [("preFilter", "NodeAffinity"), ("preFilter", "VolumeZone"), ("preScore", "NodeResourcesFit")]
 )
-def test_plugins_that_can_do_without_work(point: str, name: str) -> None:
+def test_plugins_that_do_not_need_the_disabled_point_work(point: str, name: str) -> None:
     assert isinstance(choose(disabled(point, name)), ScheduleResult)

@@ -1,4 +1,4 @@
-"""What Reserve decides about volumes holds for the next pod, and is taken back with the pod."""
+"""The decisions of Reserve about volumes apply to the next pod until the binding fails."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from storage_builders import claim, mounting, storage_class, volume
 
 
 def scheduler_with(*objects: dict[str, object]) -> Scheduler:
-    """A scheduler of two nodes and the storage objects."""
+    """Return a scheduler with two nodes and the storage objects."""
     profile = Registry.discover().build_profile(ProfileSpec(scheduler_name="default-scheduler"))
     scheduler = Scheduler(1, (profile,))
     for name in ("a", "b"):
@@ -33,7 +33,7 @@ def bound(scheduler: Scheduler, now: float = 0.0) -> Bind:
 STATIC = storage_class("late", provisioner="kubernetes.io/no-provisioner")
 
 
-def test_volume_is_promised_once_and_is_free_again_when_the_binding_fails() -> None:
+def test_volume_is_assumed_for_one_pod_and_free_again_when_the_binding_fails() -> None:
     first, second = claim("one", storage_class="late"), claim("two", storage_class="late")
     scheduler = scheduler_with(STATIC, first, second, volume("pv", storage_class="late"))
     scheduler.apply(added("Pod", mounting("p", "one")), 0.0)

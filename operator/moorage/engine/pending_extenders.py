@@ -85,15 +85,14 @@ class PendingExtenders:
 
 def must_ask_about_nodes(profile: Profile, pod: Pod) -> bool:
     """Return whether an extender that is interested in the pod filters or prioritizes nodes."""
-    return any(
+    extenders = profile.settings.extenders
+    return bool(extenders) and any(
         (extender.filter_verb or extender.prioritize_verb) and extender.is_interested(pod.shape.limit_names)
-        for extender in profile.settings.extenders
+        for extender in extenders
     )
 
 
 def must_ask_about_candidates(profile: Profile, pod: Pod) -> bool:
     """Return whether an extender that is interested in the pod has a preemptVerb."""
-    return any(
-        extender.preempt_verb and extender.is_interested(pod.shape.limit_names)
-        for extender in profile.settings.extenders
-    )
+    extenders = profile.settings.extenders
+    return any(extender.preempt_verb and extender.is_interested(pod.shape.limit_names) for extender in extenders)
