@@ -12,7 +12,7 @@ from moorage.sandbox.http.tables import META_API_VERSION, Tables, partial_metada
 from moorage.sandbox.kinds.conversion import from_stored
 from moorage.sandbox.kinds.resource_types import ResourceType
 from moorage.sandbox.objects import encode
-from moorage.sandbox.operations.list_pages import ListPage
+from moorage.sandbox.operations.list_pages import RecordPage
 from moorage.sandbox.storage.store import Record
 
 
@@ -43,7 +43,7 @@ class ResponseEncoder:
         """Use the clock `now` for ages in Tables."""
         self._tables = Tables(now)
 
-    def encode_list(self, resource: ResourceType, page: ListPage, form: ResponseFormat) -> bytes:
+    def encode_list(self, resource: ResourceType, page: RecordPage, form: ResponseFormat) -> bytes:
         """Return the JSON of a list."""
         meta = page.metadata()
         if form.kind == "table":

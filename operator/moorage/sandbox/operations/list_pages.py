@@ -22,7 +22,7 @@ _VERSION_TOO_OLD = "The resourceVersion for the provided list is too old: {}"
 
 
 @dataclass(frozen=True, slots=True)
-class ListPage:
+class RecordPage:
     """The records of one page. `token` continues the list; `remaining` counts the records after the page."""
 
     records: Sequence[Record]
@@ -49,7 +49,7 @@ def predicate_of(target: Target, options: ListOptions) -> Predicate | None:
     return both_match(selected, lambda obj: bool(obj["metadata"]["name"] == target.name))
 
 
-def select_page(store: Store, target: Target, options: ListOptions) -> ListPage:
+def select_page(store: Store, target: Target, options: ListOptions) -> RecordPage:
     """Return one page of a list. Raises a 400, a 410 for a compacted revision, and a 504 for a future one."""
     predicate = predicate_of(target, options)
     after: Any = None
@@ -64,8 +64,8 @@ def select_page(store: Store, target: Target, options: ListOptions) -> ListPage:
         records = [record for record in records if key_of(record.obj) > after]
     limit = options.limit
     if not limit or len(records) <= limit:
-        return ListPage(records, revision)
-    return ListPage(records[:limit], revision, _token(revision, records[limit - 1]), len(records) - limit)
+        return RecordPage(records, revision)
+    return RecordPage(records[:limit], revision, _token(revision, records[limit - 1]), len(records) - limit)
 
 
 def _first_records(store: Store, target: Target, options: ListOptions) -> tuple[Sequence[Record], int]:

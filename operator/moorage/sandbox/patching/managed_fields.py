@@ -12,7 +12,7 @@ APPLY, UPDATE = "Apply", "Update"
 
 @dataclass(frozen=True, slots=True)
 class FieldManager:
-    """The identity of one entry. A name can have several: for apply and update, and for the status."""
+    """The identity of one entry. One name can have several entries: for apply, for update, and for the status."""
 
     name: str
     operation: str
@@ -48,14 +48,12 @@ def record_update(new: Object, old: Object | None, schema: Schema | None, writer
     before = owned_fields(old, schema, status=None) if old else frozenset()
     changed = set(after - before)
     changed |= {path for path in leaves(after) & before if lookup(new, path, schema) != lookup(old, path, schema)}
-    gone = before - after
-    mine = ((owners.pop(writer.manager, frozenset()) | changed) - gone) if changed or gone else None
-    others = {manager: paths - changed - gone for manager, paths in owners.items()}
-    if mine is None:
-        others = owners_of(new)
-    else:
-        others[writer.manager] = frozenset(mine)
-    write_owners(new, others, old, writer)
+    removed = before - after
+    if changed or removed:
+        own = (owners.pop(writer.manager, frozenset()) | changed) - removed
+        owners = {manager: paths - changed - removed for manager, paths in owners.items()}
+        owners[writer.manager] = own
+    write_owners(new, owners, old, writer)
 
 
 def write_owners(obj: Object, owners: Owners, old: Object | None, writer: FieldWriter) -> None:
