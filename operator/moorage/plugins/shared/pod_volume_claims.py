@@ -48,6 +48,11 @@ def read_claims(pod: Pod, snapshot: Snapshot) -> PodVolumeClaims | Status:
     return PodVolumeClaims(tuple(claim for claim in claims if claim.is_bound), delayed)
 
 
+def named_claims(pod: Pod) -> list[str]:
+    """Return the names of the claims that the pod names, without the claims of ephemeral volumes."""
+    return [volume.claim_name for volume in pod.shape.volumes if volume.claim_name]
+
+
 def _missing_reason(name: str, *, ephemeral: bool) -> str:
     if ephemeral:
         return f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"'

@@ -8,7 +8,7 @@ Upstream: `pkg/scheduler/framework/plugins/volumerestrictions/volume_restriction
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -18,6 +18,7 @@ from moorage.framework.cluster_events import Action
 from moorage.framework.extension_points import FilterPlugin, FilterResult, PreFilterPlugin, PreFilterResult, Rejection
 from moorage.framework.status import SKIP, unresolvable
 from moorage.model.volumes.storage_objects import READ_WRITE_ONCE_POD
+from moorage.plugins.shared.pod_volume_claims import named_claims
 
 if TYPE_CHECKING:
     from moorage.cluster.arrays import BoolArray
@@ -54,7 +55,7 @@ class VolumeRestrictions(PreFilterPlugin[ExclusiveClaims], FilterPlugin[Exclusiv
         """Count the uses of exclusive claims; SKIP if neither claims nor disks can conflict."""
         names: set[str] = set()
         claims = snapshot.objects("PersistentVolumeClaim")
-        for name in _claim_names(pod):
+        for name in named_claims(pod):
             claim = claims.get(f"{pod.namespace}/{name}")
             if claim is None:
                 return PreFilterResult(unresolvable(f'persistentvolumeclaim "{name}" not found'))
@@ -93,17 +94,13 @@ class VolumeRestrictions(PreFilterPlugin[ExclusiveClaims], FilterPlugin[Exclusiv
         if event.action is not Action.ADD:
             return False
         if event.kind == "PersistentVolumeClaim":
-            return event.new.namespace == pod.namespace and event.new.name in _claim_names(pod)
+            return event.new.namespace == pod.namespace and event.new.name in named_claims(pod)
         return True
-
-
-def _claim_names(pod: Pod) -> Iterable[str]:
-    return [volume.claim_name for volume in pod.shape.volumes if volume.claim_name]
 
 
 def _changed(state: ExclusiveClaims, other: Pod, change: int) -> ExclusiveClaims:
     """Count the claims of another pod by name; as in kube-scheduler, ignore its namespace."""
-    uses = sum(name in state.names for name in _claim_names(other))
+    uses = sum(name in state.names for name in named_claims(other))
     return replace(state, uses=state.uses + change * uses) if uses else state
 
 
@@ -137,4 +134,4 @@ def _conflicts_with(pod: Pod, other: Pod) -> bool:
     """Return whether the disks of two pods exclude each other, or both pods name the same claim."""
     if any(volume.disk and _conflict(volume, other) for volume in pod.shape.volumes):
         return True
-    return not set(_claim_names(pod)).isdisjoint(_claim_names(other))
+    return not set(named_claims(pod)).isdisjoint(named_claims(other))

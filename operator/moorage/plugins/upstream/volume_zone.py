@@ -18,6 +18,7 @@ from moorage.framework.cluster_events import Action
 from moorage.framework.extension_points import FilterPlugin, FilterResult, PreFilterPlugin, PreFilterResult, Rejection
 from moorage.framework.status import SKIP, Code, Status, unresolvable
 from moorage.model.volumes.storage_objects import WAIT_FOR_FIRST_CONSUMER
+from moorage.plugins.shared.pod_volume_claims import named_claims
 
 if TYPE_CHECKING:
     from moorage.cluster.arrays import BoolArray
@@ -96,7 +97,7 @@ class VolumeZone(PreFilterPlugin[tuple[VolumeTopology, ...]], FilterPlugin[tuple
                 is_delayed = event.new.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
                 return event.action is Action.ADD and is_delayed
             case "PersistentVolumeClaim":
-                return event.new.namespace == pod.namespace and event.new.name in _claim_names(pod)
+                return event.new.namespace == pod.namespace and event.new.name in named_claims(pod)
             case "PersistentVolume":
                 return event.old is None or list(_topology(event.old)) != list(_topology(event.new))
             case _:
@@ -106,7 +107,7 @@ class VolumeZone(PreFilterPlugin[tuple[VolumeTopology, ...]], FilterPlugin[tuple
 def _collect(pod: Pod, snapshot: Snapshot) -> tuple[tuple[VolumeTopology, ...], Status | None]:
     """Return the topology labels of all bound volumes, or a rejection for the first unusable claim."""
     found: list[VolumeTopology] = []
-    for name in _claim_names(pod):
+    for name in named_claims(pod):
         claim = snapshot.objects("PersistentVolumeClaim").get(f"{pod.namespace}/{name}")
         if claim is None:
             return (), unresolvable(f'persistentvolumeclaim "{name}" not found')
@@ -120,10 +121,6 @@ def _collect(pod: Pod, snapshot: Snapshot) -> tuple[tuple[VolumeTopology, ...], 
             return (), unresolvable(f'persistentvolume "{claim.volume_name}" not found')
         found += _topology(volume)
     return tuple(found), None
-
-
-def _claim_names(pod: Pod) -> list[str]:
-    return [volume.claim_name for volume in pod.shape.volumes if volume.claim_name]
 
 
 def _reject_unbound(claim: PersistentVolumeClaim, snapshot: Snapshot) -> Status | None:
