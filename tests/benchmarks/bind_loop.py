@@ -1,7 +1,7 @@
-"""The limit: binds all waiting pods to nodes in turn and writes an event for each, with no watch and no decision.
+"""Measures the limit: binds each waiting pod to the next node and writes its event, without watches and decisions.
 
-It goes the same way as moorage does (client, connections, writer, recorder), so what is left between the two is what
-watching, knowing and deciding cost. Prints what it took as JSON.
+It uses moorage's own client, connections, writer and recorder. So the difference to moorage is the cost of watches,
+cache, queue and decisions. It prints its CPU time and peak memory as JSON.
 """
 
 from __future__ import annotations
@@ -44,29 +44,29 @@ DRAIN_POLL_SECONDS = 0.01
 
 @dataclass(frozen=True, slots=True)
 class BindLoop:
-    """Writes bindings and events."""
+    """A loop that writes bindings and events."""
 
     writer: BindingWriter
     recorder: EventRecorder
 
     async def run(self, waiting: Iterator[tuple[Pod, str]]) -> None:
-        """Bind each pod to its node, as many at a time as moorage does, until all of it is told."""
-        telling = asyncio.create_task(self.recorder.run())
+        """Bind each pod to its node, with moorage's parallelism, and wait until all events are written."""
+        recording = asyncio.create_task(self.recorder.run())
         async with asyncio.TaskGroup() as tasks:
             for _ in range(PARALLELISM):
-                tasks.create_task(self._bind_one_after_the_other(waiting))
+                tasks.create_task(self._bind_waiting(waiting))
         while len(self.recorder):  # noqa: ASYNC110 - there is no event to wait for
             await asyncio.sleep(DRAIN_POLL_SECONDS)
-        telling.cancel()
+        recording.cancel()
 
-    async def _bind_one_after_the_other(self, waiting: Iterator[tuple[Pod, str]]) -> None:
+    async def _bind_waiting(self, waiting: Iterator[tuple[Pod, str]]) -> None:
         for pod, node_name in waiting:
             await self.writer.bind(pod, node_name)
             self.recorder.record(scheduled(pod, node_name, pod.scheduler_name))
 
 
 async def main(kubeconfig: Path) -> None:
-    """Bind all that waits."""
+    """Bind all waiting pods, and print the cost."""
     clock, random = SystemClock(), Random()
     credentials = await load_credentials(str(kubeconfig), clock)
     registry = CollectorRegistry()
@@ -74,8 +74,8 @@ async def main(kubeconfig: Path) -> None:
     async with open_transport(credentials, CONNECTIONS, tls) as transport:
         client = KubeClient(transport, clock, RateLimiter(0, 0, clock), ClientMetrics(registry, credentials.server))
         decoder = Decoder()
-        nodes = [decoder.decode_node(bytes(raw)).name for raw in await _all(client, NODE)]
-        pods = [decoder.decode_pod(bytes(raw)) for raw in await _all(client, POD)]
+        nodes = [decoder.decode_node(bytes(raw)).name for raw in await _list(client, NODE)]
+        pods = [decoder.decode_pod(bytes(raw)) for raw in await _list(client, POD)]
         recorder = EventRecorder(client, "bind-loop", clock, RecorderMetrics(registry))
         loop = BindLoop(BindingWriter(client, clock, random), recorder)
         started = time.process_time()
@@ -84,7 +84,7 @@ async def main(kubeconfig: Path) -> None:
     print(json.dumps({"cpuSeconds": time.process_time() - started, "peakMegabytes": peak}))
 
 
-async def _all(client: KubeClient, kind: Resource) -> list[msgspec.Raw]:
+async def _list(client: KubeClient, kind: Resource) -> list[msgspec.Raw]:
     return [raw async for page in ListWatch(client, kind, Random()).pages() for raw in page]
 
 

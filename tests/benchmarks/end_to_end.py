@@ -1,8 +1,8 @@
-"""The whole path on a real control plane: pods bound a second, beside kube-scheduler of the same version and a limit.
+"""Measures the whole path on a real control plane: pods bound a second by moorage, kube-scheduler and a limit.
 
-The pods are created before a scheduler starts, so that it finds a full queue. The rate is taken between the first
-`Scheduled` event and the last, by the times that the events bear: neither's start counts, and nobody has to be watched
-closely. CPU is the scheduler process's own in that time.
+The pods exist before a scheduler starts, so that it finds a full queue. The rate is the number of pods by the time
+between the first and the last `Scheduled` event. So it excludes the start of the process, and needs no frequent
+polling. The CPU time is that of the scheduler's process in the same period.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from moorage.api.crd import render
 from processes import moorage
 
 LIMIT = "bind loop"
-"""What binds and writes events, and does nothing else."""
+"""A loop that only binds and writes events."""
 OURS = "moorage"
 THEIRS = "kube-scheduler"
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 POLL_SECONDS = 0.5
-"""Seldom: to answer costs a scheduler time that it lacks for its work."""
+"""A long interval, because each answer costs the scheduler time."""
 TIMEOUT_SECONDS = 300.0
 POLICY = f"""
 apiVersion: scheduling.moorage.dev/v1alpha1
@@ -43,7 +43,7 @@ metadata: {{name: {workloads.SCHEDULER_NAME}}}
 spec: {{}}
 """
 CLIENT_LIMITS: Mapping[str, object] = {"qps": 5000, "burst": 5000}
-"""So that neither scheduler waits for itself."""
+"""High limits, so that kube-scheduler does not wait for its own client."""
 
 _SCHEDULED = re.compile(
     r'^scheduler_schedule_attempts_total\{[^}]*result="scheduled"[^}]*\} ([0-9.e+]+)$', re.MULTILINE
@@ -52,7 +52,7 @@ _SCHEDULED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What binding took a process."""
+    """The resources that a process used to bind pods."""
 
     cpu_milliseconds_a_pod: float
     peak_megabytes: float
@@ -60,7 +60,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class EndToEndResult:
-    """What one scheduler did with one cluster."""
+    """The result of one scheduler for one kind of pod in one cluster."""
 
     scheduler: str
     kind: str
@@ -72,7 +72,7 @@ class EndToEndResult:
 
 
 def measure(nodes: int, kinds: Iterable[str], pods: int) -> Iterator[tuple[EndToEndResult, ...]]:
-    """Measure the limit, moorage and kube-scheduler in turn, for each kind of pods, on one control plane."""
+    """Yield the results of the limit, moorage and kube-scheduler for each kind of pod, on one control plane."""
     with ControlPlane() as control_plane:
         control_plane.kubectl("apply", "-f", "-", input=render())
         control_plane.kubectl("wait", "--for=condition=Established", "crd", "--all")
@@ -81,7 +81,7 @@ def measure(nodes: int, kinds: Iterable[str], pods: int) -> Iterator[tuple[EndTo
         for kind in kinds:
             yield tuple(
                 EndToEndResult(name, kind, nodes, pods, *_measure_one(control_plane, run, kind, pods))
-                for name, run in _CONTENDERS.items()
+                for name, run in _SCHEDULERS.items()
             )
 
 
@@ -118,7 +118,7 @@ def _kube_scheduler(control_plane: ControlPlane, pods: int) -> Cost:
         return _observe(process, pods)
 
 
-_CONTENDERS: Mapping[str, Callable[[ControlPlane, int], Cost]] = {
+_SCHEDULERS: Mapping[str, Callable[[ControlPlane, int], Cost]] = {
     LIMIT: _bind_loop,
     OURS: _moorage,
     THEIRS: _kube_scheduler,
@@ -126,7 +126,7 @@ _CONTENDERS: Mapping[str, Callable[[ControlPlane, int], Cost]] = {
 
 
 def _observe(scheduler: Component, pods: int) -> Cost:
-    """Wait until all pods are bound; what the first look finds done already does not count."""
+    """Wait until all pods are bound, and return the cost, without the pods bound before the first poll."""
     deadline = time.monotonic() + TIMEOUT_SECONDS
     first, cpu_at_first = _bound(scheduler), _cpu_seconds(scheduler.pid)
     while (bound := _bound(scheduler)) < pods:
@@ -158,14 +158,14 @@ def _peak_megabytes(pid: int) -> float:
 
 
 async def _scheduled_since(control_plane: ControlPlane, started: float) -> list[float]:
-    """Return when pods were told to be scheduled, in seconds since the epoch."""
+    """Return the times of the `Scheduled` events since `started`, in seconds since the epoch."""
     async with (
         api_session(control_plane) as session,
         session.get(EVENTS, params={"fieldSelector": "reason=Scheduled"}) as response,
     ):
         events = (await response.json())["items"]
     times = (datetime.fromisoformat(event["eventTime"]).astimezone(UTC).timestamp() for event in events)
-    return [told for told in times if told >= started]
+    return [each for each in times if each >= started]
 
 
 async def _delete_pods(control_plane: ControlPlane) -> None:

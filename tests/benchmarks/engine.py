@@ -1,4 +1,4 @@
-"""The engine alone: what one decision costs, by size of the cluster, pods in place and kind of pod."""
+"""Measures the engine alone: the cost of one decision by size of the cluster, placed pods and kind of pod."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ from moorage.framework.registry import Registry
 from moorage.model.decode import Decoder
 
 WARM_UP = 50
+"""The number of decisions before the measurement."""
 MEASURED = 400
-"""Decisions before, and while, the clock runs."""
+"""The number of measured decisions."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineResult:
-    """What one cell of the table says."""
+    """The result for one kind of pod in one cluster."""
 
     kind: str
     nodes: int
     pods_a_node: int
     microseconds: float
-    """CPU time of a decision, the assuming of the pod included; the mean."""
+    """The mean CPU time of a decision, including the assume step."""
 
     @property
     def decisions_a_second(self) -> float:
-        """The other way round."""
+        """The decisions in a second of CPU time."""
         return 1e6 / self.microseconds
 
 
 def measure(nodes: int, pods_a_node: int) -> Iterator[EngineResult]:
-    """Fill a cluster once, and measure every kind of pod on it."""
+    """Fill a cluster, and yield the result for each kind of pod."""
     decoder = Decoder()
     scheduler = Scheduler(seed=1)
     profile = Registry.discover().build_profile(ProfileSpec(scheduler_name=workloads.SCHEDULER_NAME))
@@ -71,7 +72,7 @@ def _microseconds_a_decision(scheduler: Scheduler, count: int) -> float:
 
 
 def _identified(manifest: workloads.Manifest, suffix: str = "") -> workloads.Manifest:
-    """Give an object what the API server would."""
+    """Return an object with the uid and resourceVersion that the API server would set."""
     metadata = manifest["metadata"]
     name = f"{metadata['name']}-{suffix.replace(' ', '-')}" if suffix else metadata["name"]
     return {**manifest, "metadata": {**metadata, "name": name, "uid": f"uid-{name}", "resourceVersion": "1"}}

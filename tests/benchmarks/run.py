@@ -1,7 +1,7 @@
-"""`make bench`: measure, print a table, and write the figures as JSON.
+"""Runs the benchmarks for `make bench`, prints tables, and writes the figures as JSON.
 
-The engine alone needs nothing; the whole path needs the control plane's binaries (`make controlplane`) and is left out,
-with a word, where they are missing. The machine's speed drifts, so compare ratios of one run, not figures of two.
+The whole path needs the control plane's binaries (`make controlplane`); without them it is skipped with a message. The
+speed of a machine varies, so compare ratios of one run, not figures of two runs.
 """
 
 from __future__ import annotations
@@ -25,14 +25,18 @@ console = Console(stderr=True, highlight=False)
 
 
 def main() -> None:
-    """Parse what is asked for, and measure it."""
+    """Parse the arguments, and run the benchmarks."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--part", choices=["all", "engine", "end-to-end"], default="all")
-    parser.add_argument("--nodes", type=int, nargs="+", help="sizes of clusters")
-    parser.add_argument("--pods-a-node", type=int, nargs="+", default=[3, 30], help="pods in place, engine alone")
-    parser.add_argument("--pods", type=int, default=2000, help="pods to bind, whole path")
-    parser.add_argument("--kinds", nargs="+", default=["plain", "zone spread"], help="kinds of pods, whole path")
-    parser.add_argument("--json", type=Path, default=Path("bench.json"), help="where the figures go")
+    parser.add_argument("--part", choices=["all", "engine", "end-to-end"], default="all", help="run only this part")
+    parser.add_argument("--nodes", type=int, nargs="+", help="measure clusters of these sizes")
+    parser.add_argument(
+        "--pods-a-node", type=int, nargs="+", default=[3, 30], help="placed pods on each node, for the engine alone"
+    )
+    parser.add_argument("--pods", type=int, default=2000, help="number of pods to bind, for the whole path")
+    parser.add_argument(
+        "--kinds", nargs="+", default=["plain", "zone spread"], help="kinds of pods, for the whole path"
+    )
+    parser.add_argument("--json", type=Path, default=Path("bench.json"), help="write the figures to this file")
     arguments = parser.parse_args()
     figures: dict[str, list[dict[str, object]]] = {}
     if arguments.part != "end-to-end":
@@ -66,7 +70,7 @@ def _print_engine(results: Iterable[engine.EngineResult]) -> None:
 def _end_to_end(kinds: Sequence[str], sizes: Iterable[int], pods: int) -> Iterator[Sequence[end_to_end.EndToEndResult]]:
     missing = Binaries().missing()
     if missing:
-        console.print(f"the whole path is left out: {', '.join(missing)} not built; run `make controlplane`")
+        console.print(f"skipping the whole path: {', '.join(missing)} not built; run `make controlplane`")
         return
     for nodes in sizes:
         console.print(f"whole path: {pods} pods ({', '.join(kinds)}) on {nodes} nodes ...", style="dim")
@@ -77,7 +81,7 @@ def _end_to_end(kinds: Sequence[str], sizes: Iterable[int], pods: int) -> Iterat
 
 
 def _print_end_to_end(groups: Iterable[Sequence[end_to_end.EndToEndResult]]) -> None:
-    """Print the rates as they are and as ratios to kube-scheduler's, beside which a run on another day can be put."""
+    """Print the rates, and their ratios to kube-scheduler's, which are comparable between runs."""
     table = Table("pods", "nodes", "scheduler", "pods/s", "ratio", "CPU ms/pod", "peak MB", title="Whole path")
     for results in groups:
         peer = next(result for result in results if result.scheduler == end_to_end.THEIRS)

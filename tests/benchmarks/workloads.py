@@ -1,4 +1,4 @@
-"""The clusters and pods that are measured: plain data, the same for the engine alone and for a whole control plane."""
+"""The clusters and pods of the benchmarks: plain data, the same for the engine alone and for the whole path."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ ZONE = "topology.kubernetes.io/zone"
 HOSTNAME = "kubernetes.io/hostname"
 ZONES = ("zone-a", "zone-b", "zone-c")
 WORKLOADS = 20
-"""Placed pods belong to this many workloads, each a template of its own."""
+"""The number of workloads of the placed pods; each has its own pod template."""
 
 
 def node(index: int) -> Manifest:
-    """Return one of many equal nodes, in the zones in turn."""
+    """Return one of many equal nodes, which take the zones in turn."""
     name = f"node-{index:05d}"
     resources = {"cpu": "32", "memory": "128Gi", "ephemeral-storage": "200Gi", "pods": "110"}
     return {
@@ -28,7 +28,7 @@ def node(index: int) -> Manifest:
 
 
 def placed_pods(nodes: int, pods_a_node: int) -> Iterator[Manifest]:
-    """Yield the pods that are in place before anything is measured."""
+    """Yield the pods that have a node before the measurement."""
     for number in range(nodes * pods_a_node):
         workload = f"workload-{number % WORKLOADS}"
         pod = _pod(f"placed-{number:06d}", workload, {"cpu": "100m", "memory": "200Mi"})
@@ -38,12 +38,12 @@ def placed_pods(nodes: int, pods_a_node: int) -> Iterator[Manifest]:
 
 
 def plain(number: int) -> Manifest:
-    """Return a pod that only asks for resources."""
+    """Return a pod that only requests resources."""
     return _pod(f"pod-{number:06d}", "plain", {"cpu": "100m", "memory": "200Mi"})
 
 
 def zone_spread(number: int) -> Manifest:
-    """Return a pod that spreads over zones, as a hard rule."""
+    """Return a pod with a hard spread constraint over zones."""
     constraint = {
         "maxSkew": 1,
         "topologyKey": ZONE,
@@ -54,14 +54,14 @@ def zone_spread(number: int) -> Manifest:
 
 
 def anti_affinity(number: int) -> Manifest:
-    """Return a pod that refuses nodes with one of its kind."""
+    """Return a pod with anti-affinity to pods of its kind on the same node."""
     term = {"topologyKey": HOSTNAME, "labelSelector": _selector("apart")}
     affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     return _with(_pod(f"pod-{number:06d}", "apart", {"cpu": "100m"}), affinity=affinity)
 
 
 def preferred_affinity(number: int) -> Manifest:
-    """Return a pod that likes zones with pods of another workload."""
+    """Return a pod that prefers zones with pods of another workload."""
     term = {"topologyKey": ZONE, "labelSelector": _selector("workload-1")}
     preferred = [{"weight": 10, "podAffinityTerm": term}]
     affinity = {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
@@ -74,7 +74,7 @@ KINDS: Mapping[str, Callable[[int], Manifest]] = {
     "anti-affinity": anti_affinity,
     "preferred affinity": preferred_affinity,
 }
-"""What is measured, by the name that the table shows."""
+"""The measured kinds of pods, by their names in the table."""
 
 
 def _pod(name: str, app: str, requests: Mapping[str, str]) -> Manifest:

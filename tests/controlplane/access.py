@@ -1,4 +1,4 @@
-"""Who may talk to the API server: users with a token each, and a kubeconfig for every one of them."""
+"""The users of an API server: each has a token and a kubeconfig."""
 
 import csv
 import json
@@ -9,7 +9,7 @@ TOKEN_BYTES = 24
 
 
 class Users:
-    """The static token file of an API server, which reads it when it starts, and kubeconfigs beside it."""
+    """A static token file, which the API server reads at startup, and a kubeconfig for each user."""
 
     def __init__(self, directory: Path, server: str, ca_file: Path) -> None:
         self.token_file = directory / "tokens.csv"
@@ -19,7 +19,7 @@ class Users:
         directory.mkdir()
 
     def add(self, name: str, *groups: str) -> None:
-        """Add a user, member of `groups`."""
+        """Add a user with its groups."""
         token = secrets.token_hex(TOKEN_BYTES)
         self.tokens[name] = token
         with self.token_file.open("a", newline="") as file:

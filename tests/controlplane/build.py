@@ -1,9 +1,9 @@
-"""Build the real control plane's binaries, and say where they are.
+"""Builds the binaries of the real control plane, and finds them.
 
-`make controlplane` runs this file with the machine's own python3, so it needs nothing but the standard library. The
-programs of `go/cmd` are built from the Go module proxy into a cache outside the repository, in a folder named for
-the Kubernetes version and a digest of what they are built from: another branch's binaries are never taken for ours.
-A binary appears under its name only when it is whole, so an interrupted build is simply gone on with.
+`make controlplane` runs this file with the system's python3, so it must import only the standard library. It builds the
+programs of `go/cmd` with modules from the Go module proxy, into a cache outside the repository. The folder's name has
+the Kubernetes version and a digest of the sources, so that each branch uses its own binaries. A binary gets its name
+only when it is complete, so the next run continues an interrupted build.
 """
 
 import argparse
@@ -21,15 +21,15 @@ GO_MODULE = Path(__file__).parent / "go"
 GO_NEEDED = "install Go 1.26 or later (https://go.dev/dl/), put `go` on PATH and run `make controlplane` again"
 ASSETS_VARIABLE = "KUBEBUILDER_ASSETS"
 DIGEST_LENGTH = 12
-"""Hex digits in the folder's name: enough to tell builds apart, short enough to read."""
+"""The number of hex digits in the folder's name: enough to distinguish builds, but readable."""
 
 
 class BuildError(Exception):
-    """The binaries cannot be built; the message says what to do."""
+    """The build failed; the message has the next step."""
 
 
 def kubernetes_version() -> str:
-    """Return the version of k8s.io/kubernetes that the Go module pins, like `v1.36.3`."""
+    """Return the version of k8s.io/kubernetes in go.mod, such as `v1.36.3`."""
     pinned = re.search(r"^\s+k8s\.io/kubernetes (v\S+)$", (GO_MODULE / "go.mod").read_text(), re.MULTILINE)
     if pinned is None:
         raise BuildError(f"{GO_MODULE / 'go.mod'} does not require k8s.io/kubernetes")
@@ -37,7 +37,7 @@ def kubernetes_version() -> str:
 
 
 def linker_flags() -> str:
-    """Return flags that leave debugging tables out and give the binaries the version a release would report."""
+    """Return flags that omit debugging tables and set the version that a release reports."""
     version = kubernetes_version()
     major, minor = version.removeprefix("v").split(".")[:2]
     stamp = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
@@ -45,7 +45,7 @@ def linker_flags() -> str:
 
 
 def default_folder() -> Path:
-    """Return the cache folder that belongs to the Go module as it is now, built or not."""
+    """Return the cache folder for the current sources of the Go module; it may not exist."""
     digest = hashlib.sha256(linker_flags().encode())
     for path in (GO_MODULE / "go.mod", GO_MODULE / "go.sum", *sorted(GO_MODULE.glob("cmd/**/*.go"))):
         digest.update(f"{path.relative_to(GO_MODULE).as_posix()}\n".encode())
@@ -56,7 +56,7 @@ def default_folder() -> Path:
 
 
 def assets_folder() -> Path | None:
-    """Return the folder of `KUBEBUILDER_ASSETS` if it holds an API server and etcd."""
+    """Return the folder in `KUBEBUILDER_ASSETS`; None if it lacks etcd or kube-apiserver."""
     text = os.environ.get(ASSETS_VARIABLE)
     if not text or not all((Path(text) / name).is_file() for name in ("etcd", "kube-apiserver")):
         return None
@@ -65,13 +65,13 @@ def assets_folder() -> Path | None:
 
 @dataclass(frozen=True)
 class Binaries:
-    """Where the programs are: first in the assets folder, if there is one, else in the folder we build into."""
+    """The paths of the programs: in the assets folder, or else in the build folder."""
 
     folder: Path = field(default_factory=default_folder)
     assets: Path | None = field(default_factory=assets_folder)
 
     def names(self) -> list[str]:
-        """Return every program of the Go module; etcd, the quickest, first, so that progress shows early."""
+        """Return all programs of the Go module; etcd comes first, because its fast build shows progress early."""
         return sorted((path.name for path in (GO_MODULE / "cmd").iterdir()), key=lambda name: (name != "etcd", name))
 
     def missing(self) -> list[str]:
@@ -79,24 +79,24 @@ class Binaries:
         return [name for name in self.names() if not self.path(name).is_file()]
 
     def path(self, name: str) -> Path:
-        """Return the file that a program has, or will have once it is built."""
+        """Return a program's file, which may not be built yet."""
         if self.assets is not None and (self.assets / name).is_file():
             return self.assets / name
         return self.folder / name
 
 
 def build(binaries: Binaries) -> None:
-    """Build what is missing, one program after the other, with a line of progress for each."""
+    """Build the missing programs one after the other, and print progress."""
     missing = binaries.missing()
     if missing:
         go = _find_go()
         binaries.folder.mkdir(parents=True, exist_ok=True)
-        _say(f"building Kubernetes {kubernetes_version()}: about 10 minutes on 2 cores the first time, then seconds")
+        _print(f"building Kubernetes {kubernetes_version()}: about 10 minutes on 2 cores the first time, then seconds")
     for position, name in enumerate(missing, start=1):
-        _say(f"building {name} ({position} of {len(missing)}) ...")
+        _print(f"building {name} ({position} of {len(missing)}) ...")
         started = time.monotonic()
         _build_one(go, name, binaries.folder)
-        _say(f"built {name} in {time.monotonic() - started:.0f} s")
+        _print(f"built {name} in {time.monotonic() - started:.0f} s")
 
 
 def _find_go() -> str:
@@ -104,7 +104,7 @@ def _find_go() -> str:
     go = shutil.which("go")
     if go is None:
         raise BuildError(f"Go was not found: {GO_NEEDED}")
-    # In the module's folder Go refuses a go.mod newer than itself, or fetches the toolchain where that is allowed.
+    # In the module's folder, Go refuses a go.mod that needs a newer Go, or downloads the toolchain if it may.
     probe = subprocess.run([go, "list", "-m"], cwd=GO_MODULE, capture_output=True, text=True, check=False)
     if probe.returncode != 0:
         raise BuildError(f"{go} cannot build the module: {probe.stderr.strip()}: {GO_NEEDED}")
@@ -112,33 +112,33 @@ def _find_go() -> str:
 
 
 def _build_one(go: str, name: str, folder: Path) -> None:
-    """Build one program beside its final place, then move it there in one step."""
+    """Build one program under a temporary name, then rename it in one step."""
     partial = folder / f".{name}.{os.getpid()}"
     command = [go, "build", "-buildvcs=false", "-ldflags", linker_flags(), "-o", str(partial), f"./cmd/{name}"]
     try:
         result = subprocess.run(command, cwd=GO_MODULE, check=False)
         if result.returncode != 0:
-            raise BuildError(f"building {name} failed: go's own words are above (exit code {result.returncode})")
+            raise BuildError(f"building {name} failed with exit code {result.returncode}; see the output of go above")
         partial.replace(folder / name)
     finally:
         partial.unlink(missing_ok=True)
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 
 def main() -> int:
-    """Build, or answer a question about the build; return the exit code."""
+    """Build the programs, or print their folder or state; return the exit code."""
     parser = argparse.ArgumentParser(description="Build the control plane that tests and benchmarks run against.")
-    question = parser.add_mutually_exclusive_group()
-    question.add_argument("--print", action="store_true", dest="only_print", help="print the folder of the binaries")
-    question.add_argument("--check", action="store_true", help="exit 1 if binaries are missing, and build nothing")
+    modes = parser.add_mutually_exclusive_group()
+    modes.add_argument("--print", action="store_true", dest="only_print", help="print the folder of the binaries")
+    modes.add_argument("--check", action="store_true", help="exit with 1 if binaries are missing; build nothing")
     arguments = parser.parse_args()
     binaries = Binaries()
     if arguments.only_print:
-        _say(str(binaries.folder))
+        _print(str(binaries.folder))
         return 0
     if arguments.check:
         missing = binaries.missing()
@@ -151,9 +151,9 @@ def main() -> int:
         sys.stderr.write(f"make controlplane: {error}\n")
         return 1
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted; `make controlplane` goes on where this stopped\n")
+        sys.stderr.write("interrupted; run `make controlplane` again to continue\n")
         return 130
-    _say(f"the control plane's binaries are in {binaries.folder}")
+    _print(f"the control plane's binaries are in {binaries.folder}")
     return 0
 
 

@@ -1,10 +1,10 @@
-"""One program of the control plane as a process: started, waited for, disturbed and stopped by its process id.
+"""Runs one program as a process, which tests can start, stop, kill, pause and resume by its process id.
 
     stopped --start--> running --stop, kill--> stopped
                         |   ^
-                      pause resume             (SIGSTOP: connections stay open, nothing answers)
+                      pause resume             (SIGSTOP: connections stay open, but get no answers)
 
-It stays in the caller's process group, so that what ends a test run (Ctrl-C, a closed terminal) ends it, too.
+The process stays in the caller's process group, so that Ctrl-C or a closed terminal ends it with the test run.
 """
 
 import http.client
@@ -28,12 +28,12 @@ PROBE_TIMEOUT_SECONDS = 2.0
 
 
 class ControlPlaneError(Exception):
-    """A program did not start, get ready or do as told; the message holds its own words."""
+    """A program failed to start, to get ready or to run; the message has its output."""
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where a program serves, and which paths answer 200 once it is ready."""
+    """A program's URL, and the paths that answer 200 when it is ready."""
 
     url: str
     ready_paths: tuple[str, ...]
@@ -41,14 +41,14 @@ class Endpoint:
     token: str | None = None
 
     def ready(self) -> bool:
-        """Return whether every path answers 200. No connection and no certificate yet mean no."""
+        """Return whether every path answers 200; False without a connection or certificate."""
         try:
             return all(self._get(path)[0] == http.HTTPStatus.OK for path in self.ready_paths)
         except (OSError, http.client.HTTPException):
             return False
 
     def read(self, path: str) -> str:
-        """Return what a path serves, like `/metrics`."""
+        """Return the body of a path, such as `/metrics`."""
         status, body = self._get(path)
         if status != http.HTTPStatus.OK:
             raise ControlPlaneError(f"GET {self.url}{path}: {status}: {body}")
@@ -71,9 +71,9 @@ class Endpoint:
 
 
 class Component:
-    """A program with its command line, its log file, where it serves and, while it runs, its process id.
+    """A program with its command line, log file, endpoint and process.
 
-    It is stopped at the end of a `with` block: `with control_plane.start_scheduler(): ...`
+    The end of a `with` block stops it: `with control_plane.start_scheduler(): ...`
     """
 
     def __init__(self, command: Sequence[str | Path], log: Path, endpoint: Endpoint) -> None:
@@ -93,7 +93,7 @@ class Component:
 
     @property
     def running(self) -> bool:
-        """Whether the process is there, be it paused."""
+        """Whether the process exists, even if it is paused."""
         return self._process is not None and self._process.poll() is None
 
     @property
@@ -105,11 +105,11 @@ class Component:
 
     @property
     def exit_code(self) -> int | None:
-        """What the process ended with; None while it runs, negative for a signal."""
+        """The exit code; None while the process runs, negative after a signal."""
         return None if self._process is None else self._process.poll()
 
     def start(self, timeout_seconds: float = START_TIMEOUT_SECONDS) -> None:
-        """Start the program and return once it is ready."""
+        """Start the program, and return when it is ready."""
         if self.running:
             raise ControlPlaneError(f"{self.name} is running already")
         with self.log.open("ab") as log:
@@ -125,7 +125,7 @@ class Component:
             time.sleep(POLL_SECONDS)
 
     def stop(self) -> None:
-        """Ask the program to end, and kill it if it has not after ten seconds."""
+        """Send SIGTERM, and kill the program if it still runs after ten seconds."""
         self._signal(SIGTERM)
         self.resume()
         try:
@@ -134,20 +134,20 @@ class Component:
             self.kill()
 
     def kill(self) -> None:
-        """End the program at once, as a crash would."""
+        """Kill the program at once, like a crash."""
         self._signal(SIGKILL)
         self._reap()
 
     def pause(self) -> None:
-        """Freeze the program: its connections stay open and nobody answers."""
+        """Freeze the program: its connections stay open, but it does not answer."""
         self._signal(SIGSTOP)
 
     def resume(self) -> None:
-        """Let a frozen program go on."""
+        """Resume a frozen program."""
         self._signal(SIGCONT)
 
     def log_tail(self) -> str:
-        """Return the log's last lines."""
+        """Return the last lines of the log."""
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-LOG_TAIL_LINES:])
 
     def _signal(self, number: Signals) -> None:

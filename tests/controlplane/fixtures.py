@@ -1,7 +1,7 @@
-"""A pytest plugin: the session's control plane, and what becomes of tests that need it where it is not built.
+"""A pytest plugin with the session's control plane.
 
-Tests marked `controlplane` are then left out, with one line that says so at the end of the run. With
-MOORAGE_REQUIRE_CONTROLPLANE=1, as in CI, the run is refused instead: a gate must not pass by testing less.
+If the binaries are not built, it leaves out tests marked `controlplane`, and prints their number at the end of the run.
+With MOORAGE_REQUIRE_CONTROLPLANE=1, as in CI, it refuses to run instead, so that CI cannot pass with fewer tests.
 """
 
 import os
@@ -16,7 +16,7 @@ from controlplane.objects import delete_nodes_and_pods
 REQUIRE_VARIABLE = "MOORAGE_REQUIRE_CONTROLPLANE"
 REASON = "the control plane's binaries are not built"
 LEFT_OUT = "left out"
-"""A category of its own: as plain skips, pytest's summary would list them file by file."""
+"""A separate category, because pytest's summary lists plain skips file by file."""
 
 
 def pytest_configure() -> None:
@@ -55,14 +55,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session")
 def control_plane() -> Iterator[ControlPlane]:
-    """The session's etcd and API server. Tests share it: use names of your own, or `empty_control_plane`."""
+    """The session's etcd and API server. Tests share it, so use unique names, or `empty_control_plane`."""
     with ControlPlane() as control_plane:
         yield control_plane
 
 
 @pytest.fixture
 async def empty_control_plane(control_plane: ControlPlane) -> AsyncIterator[ControlPlane]:
-    """The session's control plane, without nodes and pods before the test and after it."""
+    """The session's control plane; without nodes and pods before and after the test."""
     await delete_nodes_and_pods(control_plane)
     yield control_plane
     await delete_nodes_and_pods(control_plane)

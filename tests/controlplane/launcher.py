@@ -1,12 +1,12 @@
-"""A real control plane for tests and benchmarks: etcd and kube-apiserver, and on demand the programs around them.
+"""Runs a real control plane for tests and benchmarks: etcd, kube-apiserver and, on demand, other programs.
 
-Everything listens on loopback, lives in a temporary folder and is gone when the block ends:
+All programs listen on loopback and keep their files in a temporary folder. The end of the block removes everything:
 
     with ControlPlane() as control_plane:
         control_plane.kubectl("apply", "-f", "-", input=manifest)
         control_plane.start_scheduler()
 
-There is no kubelet: nodes are objects (`objects.py`), pods that are bound stay Pending, and deleting one takes
+There is no kubelet: nodes are only objects (`objects.py`), bound pods stay Pending, and deleting a pod needs
 `--grace-period=0`. Several control planes can run side by side.
 """
 
@@ -36,14 +36,14 @@ from controlplane.programs import (
 ADMIN = "admin"
 CLUSTER_ADMINS = "system:masters"
 SCHEDULER_USER = "system:kube-scheduler"
-"""RBAC's bootstrap policy gives this name what kube-scheduler needs, and no more."""
+"""RBAC's bootstrap policy gives this user exactly the permissions of kube-scheduler."""
 KUBECTL_TIMEOUT_SECONDS = 60.0
 
 
 class ControlPlane:
-    """etcd and kube-apiserver of one cluster, running between `__enter__` and `__exit__`.
+    """etcd and kube-apiserver of one cluster, which run between `__enter__` and `__exit__`.
 
-    `more_apiserver_flags` come after the launcher's own, so they win.
+    `more_apiserver_flags` come after the launcher's flags, so they override them.
     """
 
     def __init__(self, *, more_apiserver_flags: Sequence[str] = (), binaries: Binaries | None = None) -> None:
@@ -80,13 +80,13 @@ class ControlPlane:
         return self.kubeconfig_of(ADMIN)
 
     def kubeconfig_of(self, user: str) -> Path:
-        """Return the kubeconfig of a user that was added."""
+        """Return the kubeconfig of a user."""
         return self._users.kubeconfig(user)
 
     def add_user(self, name: str, *groups: str) -> str:
-        """Add a user and return the token. The API server reads users when it starts, so add them before the block.
+        """Add a user and return its token. Add users before the block, because the API server reads them at startup.
 
-        In a running control plane, `kubectl create token` gives a service account's.
+        In a running control plane, use `kubectl create token` for a service account's token.
         """
         self._users.add(name, *groups)
         return self._users.tokens[name]
@@ -94,16 +94,16 @@ class ControlPlane:
     def kubectl(
         self,
         *arguments: str,
-        input: str | None = None,  # noqa: A002 - subprocess.run's word
+        input: str | None = None,  # noqa: A002 - the name in subprocess.run
         user: str = ADMIN,
         check: bool = True,
     ) -> subprocess.CompletedProcess[str]:
-        """Run kubectl as `user`, `input` being its standard input; with `check`, a failure raises kubectl's words."""
+        """Run kubectl as `user` with `input` as standard input; with `check`, raise ControlPlaneError if it fails."""
         command = [str(self._binaries.path("kubectl")), "--kubeconfig", str(self.kubeconfig_of(user)), *arguments]
         result = subprocess.run(
             command,
             input=input,
-            env={**os.environ, "HOME": str(self.directory)},  # away from the developer's own cache and kuberc
+            env={**os.environ, "HOME": str(self.directory)},  # do not use the developer's cache and kuberc
             capture_output=True,
             text=True,
             timeout=KUBECTL_TIMEOUT_SECONDS,
@@ -114,15 +114,15 @@ class ControlPlane:
         return result
 
     def start_apiserver(self) -> None:
-        """Start the API server; after `stop_apiserver` on the same address, with the same data."""
+        """Start the API server; after `stop_apiserver`, it has the same address and data."""
         self.apiserver.start()
 
     def stop_apiserver(self) -> None:
-        """Stop the API server; etcd keeps the data. To crash or freeze it, see `Component.kill` and `.pause`."""
+        """Stop the API server; etcd keeps the data. To crash or freeze it, use `Component.kill` and `.pause`."""
         self.apiserver.stop()
 
     def start_scheduler(self, config: Mapping[str, object] | None = None) -> Component:
-        """Start kube-scheduler with a KubeSchedulerConfiguration, in which what it needs here is filled in."""
+        """Start kube-scheduler with a KubeSchedulerConfiguration, completed for this control plane."""
         kubeconfig = self.kubeconfig_of(SCHEDULER_USER)
         file = self.directory / "kube-scheduler.config"
         file.write_text(json.dumps(scheduler_configuration(config or {}, kubeconfig)))
@@ -147,7 +147,7 @@ class ControlPlane:
 
     def _apiserver(self, more_flags: Sequence[str]) -> Component:
         certificates = self._certificates("kube-apiserver")
-        # The API server makes its serving certificate before it reads other keys, so its key can sign tokens, too.
+        # The API server creates its serving certificate before it reads other keys, so this key can sign tokens too.
         key = certificates / "apiserver.key"
         flags = [
             *apiserver_flags(self.etcd.endpoint.url, self._users.token_file),
@@ -156,7 +156,7 @@ class ControlPlane:
             f"--service-account-signing-key-file={key}",
             *more_flags,
         ]
-        # The namespace `default` is made a moment after the server calls itself ready.
+        # The API server creates the namespace `default` a moment after it is ready.
         ready_paths = ("/readyz", "/api/v1/namespaces/default")
         return self._component("kube-apiserver", flags, Endpoint(self.server, ready_paths, self.ca_file, self.token))
 

@@ -1,4 +1,4 @@
-"""Objects made in bulk on a real API server: simulated nodes, and whatever else comes in thousands."""
+"""Creates objects in bulk on a real API server: simulated nodes, pods and others."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from controlplane.component import ControlPlaneError
 from controlplane.launcher import ControlPlane
 
 CONCURRENCY = 32
-"""Requests in flight: enough to keep the API server busy, few enough for its fair queues to take."""
+"""Simultaneous requests: enough to keep the API server busy, but few enough for its fair queues."""
 NODES = "/api/v1/nodes"
 PODS = "/api/v1/namespaces/default/pods"
 DEFAULT_ALLOCATABLE = {"cpu": "16", "memory": "64Gi", "ephemeral-storage": "200Gi", "pods": "110"}
@@ -22,7 +22,7 @@ DEFAULT_ZONES = ("zone-a", "zone-b", "zone-c")
 
 @asynccontextmanager
 async def api_session(control_plane: ControlPlane) -> AsyncIterator[aiohttp.ClientSession]:
-    """Open a session whose paths are the API server's and whose user is the cluster admin."""
+    """Open a session to the API server as the cluster admin; requests need only a path."""
     context = ssl.create_default_context(cafile=control_plane.ca_file)
     async with aiohttp.ClientSession(
         control_plane.server,
@@ -33,10 +33,10 @@ async def api_session(control_plane: ControlPlane) -> AsyncIterator[aiohttp.Clie
 
 
 async def create_objects(control_plane: ControlPlane, path: str, objects: Iterable[Mapping[str, object]]) -> None:
-    """Create objects in the collection `path`, many at a time; the first refusal ends it with the server's words."""
+    """Create objects in the collection `path`, many at a time; raise the server's message at the first refusal."""
     waiting = iter(objects)
 
-    async def create_one_after_the_other(session: aiohttp.ClientSession) -> None:
+    async def create_waiting(session: aiohttp.ClientSession) -> None:
         for body in waiting:
             async with session.post(path, data=json.dumps(body)) as response:
                 await _expect(HTTPStatus.CREATED, response)
@@ -44,18 +44,18 @@ async def create_objects(control_plane: ControlPlane, path: str, objects: Iterab
     try:
         async with api_session(control_plane) as session, asyncio.TaskGroup() as group:
             for _ in range(CONCURRENCY):
-                group.create_task(create_one_after_the_other(session))
+                group.create_task(create_waiting(session))
     except ExceptionGroup as refusals:
         raise refusals.exceptions[0] from None
 
 
 async def create_nodes(control_plane: ControlPlane, nodes: Iterable[Mapping[str, object]]) -> None:
-    """Create nodes. A node is the one kind whose status a create keeps, so its allocatable needs no second call."""
+    """Create nodes. The API server keeps the status of a created node, so its allocatable needs no second request."""
     await create_objects(control_plane, NODES, nodes)
 
 
 async def delete_nodes_and_pods(control_plane: ControlPlane) -> None:
-    """Delete all nodes and all pods of all namespaces at once, as no kubelet will finish a graceful deletion."""
+    """Delete all nodes and pods without grace period, because no kubelet finishes a graceful deletion."""
     async with api_session(control_plane) as session:
         async with session.get("/api/v1/namespaces") as response:
             namespaces = [item["metadata"]["name"] for item in (await response.json())["items"]]
@@ -71,7 +71,7 @@ async def _expect(status: HTTPStatus, response: aiohttp.ClientResponse) -> None:
 
 
 def simulated_nodes(count: int, *, zones: Sequence[str] = DEFAULT_ZONES) -> Iterable[dict[str, object]]:
-    """Give `count` equal nodes `node-00000`, `node-00001`, ..., in the zones in turn."""
+    """Yield `count` equal nodes `node-00000`, `node-00001`, ..., in each zone in turn."""
     for index in range(count):
         yield simulated_node(f"node-{index:05d}", labels={"topology.kubernetes.io/zone": zones[index % len(zones)]})
 
@@ -83,7 +83,7 @@ def simulated_node(
     allocatable: Mapping[str, str] | None = None,
     taints: Sequence[Mapping[str, str]] = (),
 ) -> dict[str, object]:
-    """Return a Ready node; `allocatable` is added to the usual one and is the capacity, too."""
+    """Return a Ready node; `allocatable` overrides the default amounts, and is also the capacity."""
     resources = {**DEFAULT_ALLOCATABLE, **(allocatable or {})}
     return {
         "apiVersion": "v1",
@@ -99,7 +99,7 @@ def simulated_node(
 
 
 def pause_pod(name: str, *, cpu: str = "100m", **spec: object) -> dict[str, object]:
-    """Return a pod of one container that asks for `cpu`; `spec` adds to the pod's spec."""
+    """Return a pod with one container that requests `cpu`; `spec` adds fields to the pod's spec."""
     container = {"name": "pause", "image": "registry.k8s.io/pause:3.10", "resources": {"requests": {"cpu": cpu}}}
     return {
         "apiVersion": "v1",

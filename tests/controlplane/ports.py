@@ -1,4 +1,4 @@
-"""Loopback ports that several test runs on one machine can choose at once without a clash."""
+"""Chooses loopback ports, without conflicts between test runs on the same machine."""
 
 import random
 import socket
@@ -7,14 +7,14 @@ from contextlib import ExitStack
 
 LOOPBACK = "127.0.0.1"
 PORTS = range(20000, 32000)
-"""Below the range that outgoing connections take theirs from: a port stays free while its server is down."""
+"""Below the ports of outgoing connections, so that a port stays free while its server is down."""
 
 
 class Ports:
-    """TCP ports that are nobody's until `close`.
+    """A reservation of TCP ports until `close` or the end of the process.
 
-    Between the choice and the server's own bind a port is free, so another run could choose it, too. Therefore the UDP
-    port of the same number, which no server here uses, is held as long as the TCP port is ours, or the process lives.
+    A port is free until its server binds it, so another test run could choose it too. Therefore a reservation holds the
+    UDP port with the same number, which no server here uses.
     """
 
     def __init__(self, numbers: Sequence[int] = PORTS) -> None:
@@ -22,14 +22,14 @@ class Ports:
         self._held = ExitStack()
 
     def take(self) -> int:
-        """Return a port that nobody listens on and nobody else has taken."""
+        """Return a port without a listener and without another reservation; raise OSError if there is none."""
         for port in random.sample(self._numbers, len(self._numbers)):
             if self._hold(port):
                 return port
         raise OSError(f"no free port among {len(self._numbers)} on {LOOPBACK}")
 
     def close(self) -> None:
-        """Give all ports back."""
+        """Release all ports."""
         self._held.close()
 
     def _hold(self, port: int) -> bool:

@@ -1,4 +1,4 @@
-"""What each program is told on its command line or in its configuration, and why."""
+"""The flags and configuration of each program, with the reasons."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,23 +15,23 @@ WORKLOAD_CONTROLLERS = (
     "garbage-collector-controller",
     "serviceaccount-controller",
 )
-"""For pods, budgets and deletions. Not the node lifecycle: it would evict pods from nodes that have no kubelet."""
+"""Controllers for pods, budgets and deletions. Without kubelets, the node lifecycle controller would evict pods."""
 
 
 def etcd_flags(data: Path, url: str) -> list[str]:
-    """Return the flags of a single etcd that keeps `data` in place of durability."""
+    """Return the flags of a single etcd with its files in `data`; it is fast rather than durable."""
     return [
         f"--data-dir={data}",
         f"--listen-client-urls={url}",
         f"--advertise-client-urls={url}",
         f"--listen-peer-urls=http://{LOOPBACK}:0",
-        "--unsafe-no-fsync",  # the data is thrown away anyway
+        "--unsafe-no-fsync",  # the test deletes the data anyway
         "--log-level=warn",
     ]
 
 
 def apiserver_flags(etcd_url: str, token_file: Path) -> list[str]:
-    """Return the flags of an API server over one etcd, with users by token and RBAC."""
+    """Return the flags of an API server with one etcd, token authentication and RBAC."""
     return [
         f"--etcd-servers={etcd_url}",
         f"--advertise-address={LOOPBACK}",
@@ -40,30 +40,30 @@ def apiserver_flags(etcd_url: str, token_file: Path) -> list[str]:
         "--service-account-issuer=https://kubernetes.default.svc",
         "--service-cluster-ip-range=10.0.0.0/24",
         "--allow-privileged",
-        # No Endpoints for the API server itself: a loopback address is refused in them.
+        # No Endpoints for the API server itself, because they must not have a loopback address.
         "--endpoint-reconciler-type=none",
-        # A new node would wait for a kubelet, and a new pod for a controller that makes service accounts.
+        # With these plugins, a new node would wait for a kubelet, and a new pod for the service account controller.
         "--disable-admission-plugins=TaintNodesByCondition,ServiceAccount",
     ]
 
 
 def controller_manager_flags(controllers: tuple[str, ...]) -> list[str]:
-    """Return the flags of a lone controller manager that runs the named controllers only."""
+    """Return the flags of a single controller manager with only the named controllers."""
     return [f"--controllers={','.join(controllers)}", "--leader-elect=false"]
 
 
 def delegation_flags(kubeconfig: Path) -> list[str]:
-    """Return the flags by which a program asks the API server who may read its metrics."""
+    """Return the flags for a program that lets the API server authorize readers of its metrics."""
     return [f"--authentication-kubeconfig={kubeconfig}", f"--authorization-kubeconfig={kubeconfig}"]
 
 
 def serving_flags(url: str, certificates: Path) -> list[str]:
-    """Return the flags of a program that serves HTTPS with a certificate of its own making."""
+    """Return the flags of a program that serves HTTPS with a self-signed certificate."""
     return [f"--bind-address={LOOPBACK}", f"--secure-port={url.rpartition(':')[2]}", f"--cert-dir={certificates}"]
 
 
 def scheduler_configuration(config: Mapping[str, object], kubeconfig: Path) -> dict[str, object]:
-    """Return `config` as a whole KubeSchedulerConfiguration of a lone scheduler; what `config` says stands."""
+    """Return a complete KubeSchedulerConfiguration of a single scheduler; `config` overrides the defaults."""
     connection = config.get("clientConnection", {})
     assert isinstance(connection, Mapping)
     return {

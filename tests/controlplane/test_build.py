@@ -1,4 +1,4 @@
-"""The build script, with a Go that only pretends: the real one takes minutes."""
+"""The build script with a fake Go, because a real build takes minutes."""
 
 import os
 import subprocess
@@ -10,16 +10,16 @@ import pytest
 from controlplane.build import GO_MODULE, Binaries, kubernetes_version
 
 SCRIPT = GO_MODULE.parent / "build.py"
-OBEDIENT_GO = """#!/bin/sh
+WORKING_GO = """#!/bin/sh
 [ "$1" = build ] || exit 0
 while [ "$1" != -o ]; do shift; done
 echo program > "$2"
 """
-BREAKING_GO = f"{OBEDIENT_GO}echo 'main.go:1: syntax error' >&2; exit 1\n"
+FAILING_GO = f"{WORKING_GO}echo 'main.go:1: syntax error' >&2; exit 1\n"
 
 
 class Machine:
-    """A machine with an empty cache of its own and, once installed, a pretended Go."""
+    """An environment with an empty cache and, after `install_go`, a fake Go."""
 
     def __init__(self, root: Path) -> None:
         self.path = root / "path"
@@ -48,7 +48,7 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-def test_without_go_the_build_names_the_remedy(machine: Machine) -> None:
+def test_the_build_without_go_says_how_to_install_it(machine: Machine) -> None:
     result = machine.build()
 
     assert result.returncode == 1
@@ -56,7 +56,7 @@ def test_without_go_the_build_names_the_remedy(machine: Machine) -> None:
     assert "Traceback" not in result.stderr
 
 
-def test_a_go_that_is_too_old_is_quoted_with_the_remedy(machine: Machine) -> None:
+def test_the_build_with_an_old_go_shows_its_message_and_the_next_step(machine: Machine) -> None:
     machine.install_go("#!/bin/sh\necho 'go.mod requires go >= 1.26.0 (running go 1.22.1)' >&2; exit 1\n")
 
     result = machine.build()
@@ -66,8 +66,8 @@ def test_a_go_that_is_too_old_is_quoted_with_the_remedy(machine: Machine) -> Non
     assert "install Go 1.26 or later" in result.stderr
 
 
-def test_every_program_is_built_once_with_a_line_of_progress(machine: Machine) -> None:
-    machine.install_go(OBEDIENT_GO)
+def test_each_program_is_built_once_and_reported(machine: Machine) -> None:
+    machine.install_go(WORKING_GO)
 
     first, second = machine.build(), machine.build()
 
@@ -79,8 +79,8 @@ def test_every_program_is_built_once_with_a_line_of_progress(machine: Machine) -
     assert "building" not in second.stdout
 
 
-def test_a_failed_build_leaves_nothing_that_could_be_taken_for_a_program(machine: Machine) -> None:
-    machine.install_go(BREAKING_GO)
+def test_a_failed_build_leaves_no_file(machine: Machine) -> None:
+    machine.install_go(FAILING_GO)
 
     result = machine.build()
 
@@ -90,8 +90,8 @@ def test_a_failed_build_leaves_nothing_that_could_be_taken_for_a_program(machine
     assert machine.built() == []
 
 
-def test_check_tells_what_is_missing_and_builds_nothing(machine: Machine) -> None:
-    machine.install_go(OBEDIENT_GO)
+def test_check_names_missing_programs_and_builds_nothing(machine: Machine) -> None:
+    machine.install_go(WORKING_GO)
 
     before = machine.build("--check")
     nothing = machine.built()
@@ -104,14 +104,14 @@ def test_check_tells_what_is_missing_and_builds_nothing(machine: Machine) -> Non
     assert after.returncode == 0
 
 
-def test_print_gives_a_folder_in_the_cache_named_for_the_version(machine: Machine) -> None:
+def test_print_shows_a_cache_folder_with_the_version_in_its_name(machine: Machine) -> None:
     folder = Path(machine.build("--print").stdout.strip())
 
     assert folder.is_relative_to(machine.cache / "moorage" / "controlplane")
     assert folder.parent.name.startswith(f"{kubernetes_version()}-")
 
 
-def test_assets_are_used_first_and_ours_fill_in(tmp_path: Path) -> None:
+def test_assets_are_used_before_built_programs(tmp_path: Path) -> None:
     ours, assets = tmp_path / "ours", tmp_path / "assets"
     for folder, names in ((assets, ["etcd", "kube-apiserver"]), (ours, ["etcd", "kube-scheduler"])):
         folder.mkdir()
@@ -126,7 +126,7 @@ def test_assets_are_used_first_and_ours_fill_in(tmp_path: Path) -> None:
     assert not {"etcd", "kube-apiserver", "kube-scheduler"} & set(binaries.missing())
 
 
-def test_assets_without_an_api_server_are_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_assets_without_an_api_server_are_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "etcd").touch()
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path))
     half = Binaries()
@@ -137,13 +137,13 @@ def test_assets_without_an_api_server_are_passed_over(tmp_path: Path, monkeypatc
     assert whole.assets == tmp_path
 
 
-def test_the_go_module_names_no_registry() -> None:
+def test_the_go_module_contains_no_registry_address() -> None:
     for name in ("go.mod", "go.sum"):
         assert "://" not in (GO_MODULE / name).read_text()
         assert "proxy." not in (GO_MODULE / name).read_text()
 
 
-def test_the_script_runs_on_the_standard_library_alone() -> None:
+def test_the_script_needs_only_the_standard_library() -> None:
     result = subprocess.run([sys.executable, "-I", "-S", str(SCRIPT), "--print"], env=os.environ, check=False)
 
     assert result.returncode == 0

@@ -19,7 +19,7 @@ def port() -> Iterator[int]:
 
 @pytest.fixture
 def server(tmp_path: Path, port: int) -> Iterator[Component]:
-    """A web server that serves a folder of logs."""
+    """A web server for a folder of logs."""
     command = [sys.executable, "-m", "http.server", "--bind", LOOPBACK, "--directory", str(tmp_path), str(port)]
     component = Component(command, tmp_path / "server.log", Endpoint(f"http://{LOOPBACK}:{port}", ("/",)))
     yield component
@@ -45,7 +45,7 @@ def test_a_killed_program_can_be_started_again(server: Component) -> None:
     assert server.endpoint.ready()
 
 
-def test_a_paused_program_answers_nobody_until_it_is_resumed(server: Component) -> None:
+def test_a_paused_program_does_not_answer_until_it_is_resumed(server: Component) -> None:
     server.start()
     server.pause()
     paused = server.endpoint.ready()
@@ -71,7 +71,7 @@ def test_starting_twice_is_refused(server: Component) -> None:
         server.start()
 
 
-def test_a_program_that_ends_early_is_quoted(tmp_path: Path, port: int) -> None:
+def test_the_error_of_a_program_that_ends_early_has_its_output(tmp_path: Path, port: int) -> None:
     command = ["/bin/sh", "-c", "echo no such flag; exit 3"]
     component = Component(command, tmp_path / "log", Endpoint(f"http://{LOOPBACK}:{port}", ("/",)))
 
@@ -79,7 +79,7 @@ def test_a_program_that_ends_early_is_quoted(tmp_path: Path, port: int) -> None:
         component.start()
 
 
-def test_a_program_that_never_answers_is_killed_and_quoted(tmp_path: Path, port: int) -> None:
+def test_a_program_that_never_answers_is_killed_and_the_error_has_its_output(tmp_path: Path, port: int) -> None:
     command = ["/bin/sh", "-c", "echo still thinking; exec sleep 60"]
     component = Component(command, tmp_path / "log", Endpoint(f"http://{LOOPBACK}:{port}", ("/",)))
 
@@ -88,7 +88,7 @@ def test_a_program_that_never_answers_is_killed_and_quoted(tmp_path: Path, port:
     assert not component.running
 
 
-def test_stopping_what_never_started_is_fine(server: Component) -> None:
+def test_stopping_a_program_that_never_started_does_nothing(server: Component) -> None:
     server.stop()
 
     assert not server.running

@@ -1,4 +1,4 @@
-"""The extender of `go/cmd/extender` under the real kube-scheduler, called with node names and with whole nodes."""
+"""The extender of `go/cmd/extender` with the real kube-scheduler, which sends node names or whole nodes."""
 
 import pytest
 
@@ -28,11 +28,11 @@ async def test_the_extender_filters_scores_and_binds(empty_control_plane: Contro
             empty_control_plane.kubectl("wait", "pod/picky", "--for=jsonpath={.spec.nodeName}=best", SOON)
 
 
-async def test_the_extender_keeps_victims_only_on_nodes_that_fit(
+async def test_the_extender_allows_preemption_only_on_nodes_that_fit(
     empty_control_plane: ControlPlane, *, names_only: bool
 ) -> None:
     nodes = [labelled("unfit", fits="false", cpu="2"), labelled("fit", fits="true", cpu="2")]
-    # kube-scheduler alone would take the node with fewer victims.
+    # Without the extender, kube-scheduler would choose the node with fewer victims.
     victims = [
         pause_pod("spared", cpu="2", nodeName="unfit"),
         pause_pod("victim-1", cpu="1", nodeName="fit"),

@@ -1,4 +1,4 @@
-"""The plugin in a session of its own, on a machine where nothing is built."""
+"""The pytest plugin in a separate session without built binaries."""
 
 import os
 import subprocess
@@ -47,7 +47,7 @@ def run(suite: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env={**kept, **own, **environment}, capture_output=True, text=True, check=False)
 
 
-def test_what_is_left_out_takes_one_line_that_names_the_command(suite: Path) -> None:
+def test_left_out_tests_are_reported_in_one_line_with_the_command(suite: Path) -> None:
     result = run(suite)
 
     about = [line for line in result.stdout.splitlines() if "control-plane" in line or "not built" in line]
@@ -56,7 +56,7 @@ def test_what_is_left_out_takes_one_line_that_names_the_command(suite: Path) -> 
     assert "1 passed, 2 left out" in result.stdout
 
 
-def test_a_gate_that_requires_the_binaries_fails_without_them(suite: Path) -> None:
+def test_a_run_that_requires_the_binaries_fails_without_them(suite: Path) -> None:
     result = run(suite, MOORAGE_REQUIRE_CONTROLPLANE="1")
 
     assert result.returncode == pytest.ExitCode.USAGE_ERROR

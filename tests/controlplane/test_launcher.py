@@ -1,4 +1,4 @@
-"""What the launcher promises, on the real programs."""
+"""The launcher with the real programs."""
 
 import json
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ SOON = "--timeout=30s"
 
 @pytest.fixture(scope="module")
 def own_control_plane() -> Iterator[ControlPlane]:
-    """A control plane for tests that stop its API server, and start it again."""
+    """A control plane for tests that restart its API server."""
     with ControlPlane() as control_plane:
         yield control_plane
 
@@ -55,12 +55,12 @@ def test_service_accounts_get_tokens(control_plane: ControlPlane) -> None:
     assert "system:serviceaccount:default:robot" in answer.stdout
 
 
-def test_a_kubectl_that_fails_is_quoted(control_plane: ControlPlane) -> None:
-    with pytest.raises(ControlPlaneError, match=r'kubectl get pod nobody: .*pods "nobody" not found'):
-        control_plane.kubectl("get", "pod", "nobody")
+def test_the_error_of_a_failed_kubectl_has_its_output(control_plane: ControlPlane) -> None:
+    with pytest.raises(ControlPlaneError, match=r'kubectl get pod none: .*pods "none" not found'):
+        control_plane.kubectl("get", "pod", "none")
 
 
-async def test_a_refused_object_is_quoted(empty_control_plane: ControlPlane) -> None:
+async def test_the_error_of_a_refused_object_has_the_servers_message(empty_control_plane: ControlPlane) -> None:
     with pytest.raises(ControlPlaneError, match='/api/v1/nodes: 409: nodes "twin" already exists'):
         await create_nodes(empty_control_plane, [simulated_node("twin"), simulated_node("twin")])
 
@@ -80,7 +80,7 @@ async def test_nodes_keep_their_status_and_get_no_taint(empty_control_plane: Con
 
 
 class TestSchedulerAndControllers:
-    """The programs that are started on demand, each stopped again by its test."""
+    """Programs that tests start and stop."""
 
     async def test_kube_scheduler_binds_a_pod_to_the_node_with_room(self, empty_control_plane: ControlPlane) -> None:
         small, large = simulated_node("small", allocatable={"cpu": "1"}), simulated_node("large")
@@ -104,9 +104,9 @@ class TestSchedulerAndControllers:
 
 
 class TestStops:
-    """The API server may go and come back."""
+    """Restarts of the API server."""
 
-    def test_a_user_is_known_with_its_groups_from_the_next_start_on(self, own_control_plane: ControlPlane) -> None:
+    def test_an_added_user_works_after_the_next_start_of_the_api_server(self, own_control_plane: ControlPlane) -> None:
         own_control_plane.add_user("jane", "developers", "readers")
         before = own_control_plane.kubectl("auth", "whoami", "-o", "json", user="jane", check=False)
         own_control_plane.stop_apiserver()
@@ -118,7 +118,7 @@ class TestStops:
         assert identity["username"] == "jane"
         assert {"developers", "readers"} <= set(identity["groups"])
 
-    def test_a_killed_api_server_comes_back_with_its_data(self, own_control_plane: ControlPlane) -> None:
+    def test_a_killed_api_server_restarts_with_its_data(self, own_control_plane: ControlPlane) -> None:
         own_control_plane.kubectl("create", "namespace", "kept")
         own_control_plane.apiserver.kill()
         without = own_control_plane.kubectl("get", "namespace", "kept", check=False)
@@ -128,7 +128,7 @@ class TestStops:
         assert "refused" in without.stderr
         assert again.stdout.strip() == "namespace/kept"
 
-    def test_a_wrong_flag_is_quoted_and_nothing_is_left_running(self) -> None:
+    def test_the_error_of_a_wrong_flag_has_the_output_and_no_program_stays_running(self) -> None:
         control_plane = ControlPlane(more_apiserver_flags=["--no-such-flag"])
 
         with pytest.raises(ControlPlaneError, match="unknown flag: --no-such-flag"), control_plane:

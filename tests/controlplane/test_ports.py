@@ -15,7 +15,7 @@ def numbers() -> Sequence[int]:
     return three
 
 
-def test_two_runs_never_take_one_port(numbers: Sequence[int]) -> None:
+def test_two_runs_never_take_the_same_port(numbers: Sequence[int]) -> None:
     mine, others = Ports(numbers), Ports(numbers)
 
     taken = [mine.take(), others.take(), mine.take()]
@@ -25,7 +25,7 @@ def test_two_runs_never_take_one_port(numbers: Sequence[int]) -> None:
     assert sorted(taken) == sorted(numbers)
 
 
-def test_a_port_that_is_listened_on_is_passed_over(numbers: Sequence[int]) -> None:
+def test_a_port_with_a_listener_is_skipped(numbers: Sequence[int]) -> None:
     ports = Ports(numbers[:2])
     with socket.create_server((LOOPBACK, numbers[0])):
         taken = ports.take()
@@ -34,7 +34,7 @@ def test_a_port_that_is_listened_on_is_passed_over(numbers: Sequence[int]) -> No
     assert taken == numbers[1]
 
 
-def test_when_no_port_is_left_the_reason_is_told(numbers: Sequence[int]) -> None:
+def test_an_error_reports_that_no_port_is_free(numbers: Sequence[int]) -> None:
     ports = Ports(numbers[:1])
     ports.take()
 
@@ -43,7 +43,7 @@ def test_when_no_port_is_left_the_reason_is_told(numbers: Sequence[int]) -> None
     ports.close()
 
 
-def test_a_closed_reservation_can_be_taken_again(numbers: Sequence[int]) -> None:
+def test_a_released_port_can_be_taken_again(numbers: Sequence[int]) -> None:
     first = Ports(numbers[:1])
     first.take()
     first.close()

