@@ -1,9 +1,9 @@
-"""Plugins of the whole suite, and how hypothesis runs in it."""
+"""Plugins of all tests, and the settings of hypothesis."""
 
 from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["controlplane.fixtures"]
 
-# How long an example takes says how busy the machine is, not whether the code is right.
+# No deadline, because the duration of an example depends on the load of the machine.
 settings.register_profile("moorage", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("moorage")

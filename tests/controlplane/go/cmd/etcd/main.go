@@ -1,4 +1,4 @@
-// Command etcd is etcd's own server with its own flags, built from the version this module pins.
+// Command etcd is the etcd server, in the version that go.mod pins.
 package main
 
 import (

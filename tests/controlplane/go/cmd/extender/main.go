@@ -1,8 +1,9 @@
-// Command extender is a scheduler extender for tests, over the upstream wire types. A node fits if its label
+// Command extender is a scheduler extender for tests, built from upstream's own types. A node fits if its label
 // extender.moorage.dev/fits is "true"; its label extender.moorage.dev/score, 0 to 10, is its priority.
 //
-// It serves nodeCacheCapable callers, which send names only, and the others, which send whole nodes: for names, and to
-// bind, it asks the API server of --kubeconfig. It keeps nothing between two calls, so a label counts at once.
+// It serves nodeCacheCapable callers, which send only names, and others, which send whole nodes. It reads named nodes
+// from the API server of --kubeconfig, and binds through it. It keeps no state between calls, so that a changed label
+// takes effect at once.
 package main
 
 import (
@@ -19,8 +20,8 @@ import (
 )
 
 func main() {
-	address := flag.String("address", "127.0.0.1:0", "host:port to listen on; with port 0 a free one, which is printed")
-	kubeconfig := flag.String("kubeconfig", "", "API server that knows the nodes and takes bindings")
+	address := flag.String("address", "127.0.0.1:0", "listen on this host:port; with port 0, use a free port and print it")
+	kubeconfig := flag.String("kubeconfig", "", "read nodes from, and bind pods through, the API server of this kubeconfig")
 	flag.Parse()
 	if err := run(*address, *kubeconfig); err != nil {
 		fmt.Fprintln(os.Stderr, "extender:", err)
@@ -33,7 +34,7 @@ func run(address, kubeconfig string) error {
 	if err != nil {
 		return err
 	}
-	config.QPS = -1 // the caller's rate is the rate; no limit of our own on top
+	config.QPS = -1 // no client limit: the caller sets the rate
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
@@ -56,7 +57,7 @@ func newHandler(e extender) http.Handler {
 	return mux
 }
 
-// verb decodes the arguments, calls, and encodes the result. What the wire types have no field for becomes a 500.
+// verb decodes the arguments, calls the function and encodes the result. An error becomes a 500.
 func verb[Args, Result any](call func(context.Context, Args) (Result, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var args Args

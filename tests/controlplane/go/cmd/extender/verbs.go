@@ -20,8 +20,8 @@ type extender struct {
 	client kubernetes.Interface
 }
 
-// filter answers in the form it was asked: with names for names, with nodes for nodes. No victim would change a
-// label, so a node that does not fit is unresolvable.
+// filter returns names if the caller sent names, and nodes if it sent nodes. A node that does not fit is unresolvable,
+// because preemption does not change its labels.
 func (e extender) filter(ctx context.Context, args extenderv1.ExtenderArgs) (*extenderv1.ExtenderFilterResult, error) {
 	nodes, err := e.candidates(ctx, args)
 	if err != nil {
@@ -45,7 +45,7 @@ func (e extender) filter(ctx context.Context, args extenderv1.ExtenderArgs) (*ex
 	return result, nil
 }
 
-// prioritize gives 0 to a node whose label is missing, no number or out of range.
+// prioritize returns each node's score; 0 if the label is missing, not a number or out of range.
 func (e extender) prioritize(ctx context.Context, args extenderv1.ExtenderArgs) (extenderv1.HostPriorityList, error) {
 	nodes, err := e.candidates(ctx, args)
 	if err != nil {
@@ -74,7 +74,7 @@ func (e extender) bind(ctx context.Context, args extenderv1.ExtenderBindingArgs)
 	return result, nil
 }
 
-// preempt keeps the candidates that fit, with all their victims.
+// preempt returns the candidates that fit, with all their victims.
 func (e extender) preempt(ctx context.Context, args extenderv1.ExtenderPreemptionArgs) (*extenderv1.ExtenderPreemptionResult, error) {
 	victims := args.NodeNameToMetaVictims
 	if victims == nil {
@@ -93,7 +93,7 @@ func (e extender) preempt(ctx context.Context, args extenderv1.ExtenderPreemptio
 	return &extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: kept}, nil
 }
 
-// candidates returns the nodes that the arguments hold or name, names that are gone left out.
+// candidates returns the nodes of the arguments; it skips names without a node.
 func (e extender) candidates(ctx context.Context, args extenderv1.ExtenderArgs) ([]v1.Node, error) {
 	if args.NodeNames == nil {
 		if args.Nodes == nil {

@@ -1,12 +1,12 @@
-// Command kube-controller-manager turns Deployments into Pods and finishes deletions.
+// Command kube-controller-manager runs the controllers that tests need, such as those of Deployments and volumes.
 package main
 
 import (
 	"os"
-	_ "time/tzdata" // CronJobs name time zones that a bare machine may not know
+	_ "time/tzdata" // CronJobs can name time zones that a minimal system lacks
 
 	"k8s.io/component-base/cli"
-	_ "k8s.io/component-base/metrics/prometheus/clientgo" // its client's request metrics
+	_ "k8s.io/component-base/metrics/prometheus/clientgo" // adds the request metrics of its client
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
 )
 

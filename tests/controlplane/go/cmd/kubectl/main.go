@@ -1,4 +1,4 @@
-// Command kubectl is the user's own client, of the API server's version.
+// Command kubectl is kubectl in the API server's version.
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 )
 
 func main() {
-	// Verbosity has to be known before cobra parses flags: building the command already logs.
+	// Set the verbosity before cobra parses flags, because building the command already logs.
 	_, _ = logs.GlogSetter(cmd.GetLogVerbosity(os.Args))
 	if err := cli.RunNoErrOutput(cmd.NewDefaultKubectlCommand()); err != nil {
 		util.CheckErr(err)

@@ -16,17 +16,17 @@ import (
 	frameworkplugins "k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 )
 
-// cluster is a scheduler that has seen all objects of a case, and the plugins of the pod's profile one by one.
+// cluster is a scheduler with all objects of a case in its cache, and the plugins of the pod's profile.
 type cluster struct {
 	scheduler *scheduler.Scheduler
 	profile   framework.Framework
 	nodes     []fwk.NodeInfo
-	// plugins are instances of our own with the profile's arguments: a framework runs its own only all together.
+	// plugins are separate instances with the profile's arguments, because a framework cannot run one plugin alone.
 	plugins map[string]fwk.Plugin
 	enabled *config.Plugins
 }
 
-// configError is a configuration that kube-scheduler refuses to run with.
+// configError is the error of a configuration that kube-scheduler refuses.
 type configError struct{ error }
 
 func newCluster(ctx context.Context, input *caseInput) (*cluster, error) {

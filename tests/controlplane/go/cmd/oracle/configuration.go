@@ -10,7 +10,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/validation"
 )
 
-// readConfiguration decodes a profile or a whole configuration strictly, sets defaults and validates it.
+// readConfiguration strictly decodes a profile or a whole configuration, sets defaults and validates it.
 func readConfiguration(raw json.RawMessage) (*config.KubeSchedulerConfiguration, error) {
 	body := map[string]any{}
 	if len(raw) > 0 {

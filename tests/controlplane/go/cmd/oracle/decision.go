@@ -12,7 +12,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// decision is what kube-scheduler makes of a case; the vectors' README says what the fields mean.
+// decision is kube-scheduler's decision for a case; tests/parity/vectors/README.md describes the fields.
 type decision struct {
 	ID                   string                        `json:"id"`
 	ConfigError          string                        `json:"configError,omitempty"`
@@ -47,7 +47,7 @@ type status struct {
 }
 
 func newStatus(from *fwk.Status) *status {
-	if from == nil { // that is success
+	if from == nil { // nil is success
 		return &status{Code: fwk.Success.String()}
 	}
 	reasons := slices.Clone(from.Reasons())
@@ -55,8 +55,8 @@ func newStatus(from *fwk.Status) *status {
 	return &status{Code: from.Code().String(), Plugin: from.Plugin(), Reasons: reasons}
 }
 
-// decide runs a case; a configuration that is refused, or a cluster that cannot be built, is its result as well, and
-// so is a panic: kube-scheduler would end there, but the other cases are still to be decided.
+// decide returns the decision for a case. A refused configuration, an error and a panic are decisions too, so that the
+// other cases still run.
 func decide(input *caseInput) (out *decision) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -77,7 +77,7 @@ func decide(input *caseInput) (out *decision) {
 	return run.out
 }
 
-// decider runs the extension points for one pod one after the other.
+// decider runs the extension points for one pod, one after the other.
 type decider struct {
 	*cluster
 	pod      *v1.Pod
@@ -125,7 +125,7 @@ func withNodes(to *status, result *fwk.PreFilterResult) *status {
 	return to
 }
 
-// filter runs all Filter plugins on every node, also on those that the scheduler would not look at any more.
+// filter runs all Filter plugins on every node, even on nodes that the scheduler would skip.
 func (d *decider) filter(ctx context.Context, state fwk.CycleState) {
 	result, found, narrowing := d.profile.RunPreFilterPlugins(ctx, state, d.pod)
 	d.out.PreFilterResult = withNodes(newStatus(found), result)

@@ -19,7 +19,7 @@ import (
 	"k8s.io/component-base/featuregate"
 )
 
-// caseInput is a cluster, one pod and perhaps a configuration.
+// caseInput is a cluster, one pod and an optional configuration.
 type caseInput struct {
 	ID           string          `json:"id"`
 	Tags         []string        `json:"tags"`
@@ -48,7 +48,7 @@ type caseInput struct {
 	ResourceSlices       []*resourcev1.ResourceSlice     `json:"resourceSlices"`
 }
 
-// readCase returns the case's own text and what it says; unknown fields are an error.
+// readCase returns the case's text and the decoded case; unknown fields are an error.
 func readCase(text []byte) (json.RawMessage, *caseInput, error) {
 	var wrapped struct {
 		Case json.RawMessage `json:"case"`
@@ -69,17 +69,17 @@ func readCase(text []byte) (json.RawMessage, *caseInput, error) {
 	if input.Pod == nil {
 		return nil, nil, fmt.Errorf("case %q has no pod", input.ID)
 	}
-	input.settle()
+	input.setDefaults()
 	return raw, input, nil
 }
 
-// settle fills in what the API server would have, as far as cases leave it out, and drops finished pods.
-func (c *caseInput) settle() {
+// setDefaults sets the defaults that the API server would set and that cases may lack, and drops finished pods.
+func (c *caseInput) setDefaults() {
 	c.Pods = slices.DeleteFunc(c.Pods, func(pod *v1.Pod) bool {
 		return pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
 	})
 	for _, pod := range append(slices.Clone(c.Pods), c.Pod) {
-		settleNamespace(pod)
+		setDefaultNamespace(pod)
 		if pod.UID == "" {
 			pod.UID = types.UID(pod.Namespace + "/" + pod.Name)
 		}
@@ -88,11 +88,11 @@ func (c *caseInput) settle() {
 		}
 	}
 	for _, object := range c.namespaced() {
-		settleNamespace(object)
+		setDefaultNamespace(object)
 	}
 }
 
-func settleNamespace(object metav1.Object) {
+func setDefaultNamespace(object metav1.Object) {
 	if object.GetNamespace() == "" {
 		object.SetNamespace(metav1.NamespaceDefault)
 	}
@@ -117,7 +117,7 @@ func appendMeta[T metav1.Object](objects []metav1.Object, more []T) []metav1.Obj
 	return objects
 }
 
-// objects returns all that is in the cluster. A pod that has a node already is decided for without being there.
+// objects returns the objects of the cluster; the case's pod is among them only if it has no node.
 func (c *caseInput) objects() []runtime.Object {
 	var objects []runtime.Object
 	objects = appendObjects(objects, c.Nodes)
@@ -150,7 +150,7 @@ func appendObjects[T runtime.Object](objects []runtime.Object, more []T) []runti
 	return objects
 }
 
-// setGates sets feature gates of the process and returns what sets them back.
+// setGates sets feature gates of the process, and returns a function that resets them.
 func setGates(gates map[string]bool) (func(), error) {
 	mutable := utilfeature.DefaultMutableFeatureGate
 	before := map[string]bool{}

@@ -1,8 +1,8 @@
-// Command oracle decides cases as kube-scheduler does: with its own code, on client-go's fake clientset.
+// Command oracle decides cases with kube-scheduler's own code, on client-go's fake clientset.
 //
-// It reads cases as JSON lines, `{"case": INPUT}` or bare, and writes `{"case": INPUT, "expect": DECISION}` lines in
-// the same order, in the format of the decision vectors. With -validate it drops the cases that hold an object the
-// API server would refuse, and says so on standard error.
+// It reads a case from each line of JSON, `{"case": INPUT}` or INPUT alone. It writes the decisions in the same order, in
+// the format of the vectors: `{"case": INPUT, "expect": DECISION}`. With -validate it drops cases with an object that
+// the API server would refuse, and names them on standard error.
 package main
 
 import (
@@ -19,14 +19,14 @@ import (
 
 const (
 	longestLine = 64 << 20
-	// A case mostly waits for its informers, so many more of them than cores run at a time.
-	atATime = 64
+	// The number of cases that run at a time: many more than cores, because a case mostly waits for its informers.
+	concurrency = 64
 )
 
 func main() {
 	validate := flag.Bool("validate", false, "drop cases with objects that the API server would refuse")
 	flag.Parse()
-	klog.SetLogger(klog.Logger{}) // a case's decision is its result; what the scheduler logs on the way is not
+	klog.SetLogger(klog.Logger{}) // do not log the scheduler's messages
 	if err := run(os.Stdin, os.Stdout, *validate); err != nil {
 		fmt.Fprintln(os.Stderr, "oracle:", err)
 		os.Exit(1)
@@ -75,11 +75,11 @@ func readLines(in io.Reader) ([]*line, error) {
 	return lines, scanner.Err()
 }
 
-// byGates groups lines: feature gates belong to the process, so only cases with the same ones run side by side.
+// byGates groups lines by feature gates, because gates are global to the process.
 func byGates(lines []*line) map[string][]*line {
 	batches := map[string][]*line{}
 	for _, each := range lines {
-		key, _ := json.Marshal(each.input.FeatureGates) // a map's keys are sorted
+		key, _ := json.Marshal(each.input.FeatureGates) // Marshal sorts the keys
 		batches[string(key)] = append(batches[string(key)], each)
 	}
 	return batches
@@ -92,7 +92,7 @@ func decideBatch(batch []*line, validate bool) error {
 	}
 	defer restore()
 	var group sync.WaitGroup
-	slots := make(chan struct{}, atATime)
+	slots := make(chan struct{}, concurrency)
 	for _, each := range batch {
 		slots <- struct{}{}
 		group.Go(func() {

@@ -37,7 +37,7 @@ func notSatisfied(plugins []string) string {
 	return fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", plugins)
 }
 
-// schedule lets the scheduler itself decide, and PostFilter try where nothing fits.
+// schedule runs the whole scheduling cycle, and PostFilter if no node fits.
 func (d *decider) schedule(ctx context.Context) {
 	info, err := framework.NewPodInfo(d.pod)
 	if err != nil {
@@ -79,7 +79,7 @@ func (d *decider) postFilter(ctx context.Context, state fwk.CycleState, unfit *f
 		d.out.Preemption.Skipped = "no PostFilter plugin"
 		return
 	}
-	// The dry run comes first: a real PostFilter ends with the victims' deletion.
+	// The dry run comes first, because a real PostFilter deletes the victims.
 	if plugin, enabled := d.plugins[defaultpreemption.Name].(*defaultpreemption.DefaultPreemption); enabled {
 		d.dryRun(ctx, state, unfit, plugin)
 	}
@@ -94,7 +94,7 @@ func (d *decider) postFilter(ctx context.Context, state fwk.CycleState, unfit *f
 		d.out.Error = fmt.Sprintf("PostFilter nominated %s, not %s", result.NominatedNodeName, d.out.Preemption.NominatedNode)
 	}
 	if !found.IsSuccess() {
-		// A PostFilter that came before, or the pod itself, kept preemption from happening.
+		// An earlier PostFilter plugin, or the pod itself, prevented preemption.
 		d.out.Preemption.Candidates = nil
 		d.out.Preemption.Best = nil
 		d.out.Preemption.NominatedNode = ""
@@ -145,8 +145,8 @@ func (d *decider) choose(victims map[string]*extenderv1.Victims) {
 	}
 }
 
-// criteria rank the nodes as the scheduler does, each the higher the better. Its own code tells the node that it takes,
-// but not those that tie with it; where one is best alone, its choice is held against ours.
+// criteria rank the candidates as the scheduler does; higher is better. The scheduler's own code returns the node that
+// it chooses, but not the nodes that tie with it. If only one node is best, the scheduler must have chosen it.
 var criteria = []func(*extenderv1.Victims) int64{
 	func(each *extenderv1.Victims) int64 { return -each.NumPDBViolations },
 	func(each *extenderv1.Victims) int64 { return -int64(corev1helpers.PodPriority(each.Pods[0])) },

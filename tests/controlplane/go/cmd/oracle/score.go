@@ -13,7 +13,7 @@ type score struct {
 	Weighted   int64 `json:"weighted"`
 }
 
-// score scores the nodes that fit, also where the scheduler takes the only one without a look at its score.
+// score scores the nodes that fit, even a single one, which the scheduler would not score.
 func (d *decider) score(ctx context.Context, state fwk.CycleState) {
 	d.out.NotScored = len(d.feasible) == 1 || !d.profile.HasScorePlugins()
 	if len(d.feasible) > 1 && slices.Contains(d.out.Feasible, d.pod.Status.NominatedNodeName) {
@@ -69,7 +69,7 @@ func (d *decider) runScores(ctx context.Context, state fwk.CycleState) error {
 	return nil
 }
 
-// scoreAlone returns one plugin's raw and normalized scores; the framework tells the weighted ones only.
+// scoreAlone returns one plugin's raw and normalized scores, because the framework returns only weighted ones.
 func (d *decider) scoreAlone(ctx context.Context, state fwk.CycleState, plugin fwk.ScorePlugin) (map[string]score, error) {
 	list := make(fwk.NodeScoreList, len(d.feasible))
 	for index, node := range d.feasible {
@@ -92,7 +92,7 @@ func (d *decider) scoreAlone(ctx context.Context, state fwk.CycleState, plugin f
 	return scores, nil
 }
 
-// best returns the names that tie for the highest value.
+// best returns the names with the highest value.
 func best(names []string, value func(string) int64) []string {
 	var tied []string
 	for _, name := range names {

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	podutil "k8s.io/kubernetes/pkg/api/pod"
-	_ "k8s.io/kubernetes/pkg/apis/apps/install" // the scheme converts what is installed in it
+	_ "k8s.io/kubernetes/pkg/apis/apps/install" // registers the types that the scheme converts
 	"k8s.io/kubernetes/pkg/apis/core"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	corevalidation "k8s.io/kubernetes/pkg/apis/core/validation"
@@ -21,8 +21,8 @@ import (
 
 var internalVersions = runtime.InternalGroupVersioner
 
-// validateCase returns why the API server would refuse to create the case's objects. Comparing tolerations pass also
-// where their gate is off: the API server refuses them then, but a scheduler may meet them after a change of the gate.
+// validateCase returns the reasons why the API server would refuse the case's objects. It accepts tolerations with
+// comparison operators even if their gate is off: a scheduler can meet them after the gate is turned off.
 func validateCase(input *caseInput) []string {
 	var refusals []string
 	for _, object := range append(input.objects(), input.Pod) {
