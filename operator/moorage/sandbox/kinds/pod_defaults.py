@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from moorage.sandbox.api_status import StatusError, forbidden
 from moorage.sandbox.objects import Object, metadata
 
-NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
+_EVICTION_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _EVICTION_SECONDS = 300  # the default of the admission plugin DefaultTolerationSeconds
 _POD_DEFAULTS = {
     "restartPolicy": "Always", "dnsPolicy": "ClusterFirst", "terminationGracePeriodSeconds": 30,
@@ -33,11 +33,11 @@ def all_containers(pod: Object) -> list[Object]:
 def admit_pod(pod: Object, priority_classes: Iterable[Object]) -> None:
     """Set the priority and the default tolerations of a new pod, in place.
 
-    As the admission plugins Priority and DefaultTolerationSeconds do. Raises a 403 for an unknown priority class.
+    Does the work of the admission plugins Priority and DefaultTolerationSeconds. Raises a 403 for an unknown class.
     """
     _admit_priority(pod, list(priority_classes))
     tolerations = list(pod["spec"].get("tolerations") or ())
-    for key in (NOT_READY, UNREACHABLE):
+    for key in _EVICTION_TAINTS:
         if not any(_tolerates_eviction(toleration, key) for toleration in tolerations):
             tolerations.append(
                 {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _EVICTION_SECONDS}
