@@ -1,4 +1,4 @@
-"""Fakes of the runtime's interfaces: the clock, the API server, the observer and the event recorder."""
+"""Fakes at the borders of the runtime: the clock, the API server, and parts that record calls instead of sending."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from typing import Any, Protocol, Self
 import msgspec
 from prometheus_client import CollectorRegistry
 
+from moorage.engine.outcomes import AskAboutVictims, CallExtenders
 from moorage.errors import ApiError, TooManyRequests
+from moorage.framework.profile import Profile
+from moorage.model.pods.pod import Pod
 from moorage.runtime.api_resources import Resource
 from moorage.runtime.client.credentials import Credentials
 from moorage.runtime.client.kube import MERGE_PATCH, KubeClient
@@ -22,8 +25,13 @@ from moorage.runtime.client.rate_limiter import RateLimiter
 from moorage.runtime.client.transport import Answer
 from moorage.runtime.clock import SystemClock
 from moorage.runtime.events.event import Event
+from moorage.runtime.events.event_recorder import EventRecorder
+from moorage.runtime.extenders.extender_dispatcher import ExtenderDispatcher
+from moorage.runtime.latest_objects import LatestObjects
 from moorage.runtime.metrics.client_metrics import ClientMetrics
 from moorage.runtime.metrics.informer_metrics import InformerMetrics
+from moorage.runtime.metrics.process_metrics import ProcessMetrics
+from moorage.runtime.pod_status_writer import PodScheduled, PodStatusWriter
 from moorage.runtime.tls.pem import Pem
 from moorage.runtime.tls.tls_contexts import ClientTls, TlsContexts
 from moorage.sandbox.api_server import SandboxServer
@@ -147,6 +155,11 @@ class FakeApi:
     clock: FakeClock = field(default_factory=lambda: FakeClock(auto=True))
     may_write: Callable[[], bool] = lambda: True
     sent: list[Sent] = field(default_factory=list)
+    released: asyncio.Event = field(default_factory=asyncio.Event)
+    """No request is answered while it is cleared."""
+
+    def __post_init__(self) -> None:
+        self.released.set()
 
     def client(self) -> KubeClient:
         return KubeClient(self, self.clock, RateLimiter(0, 0, self.clock), client_metrics(), self._ask_leader)
@@ -160,6 +173,7 @@ class FakeApi:
         sent = Sent(method, path, msgspec.json.decode(body) if body else None, content_type)
         self.sent.append(sent)
         await asyncio.sleep(0)
+        await self.released.wait()
         try:
             answer = self.answer(sent)
         except ApiError as error:
@@ -194,10 +208,11 @@ class Client:
         await self._open.__aexit__(None, None, None)
 
 
-class FakeRecorder:
-    """A recorder that keeps all events."""
+class FakeRecorder(EventRecorder):
+    """A recorder that keeps all events instead of sending them."""
 
     def __init__(self) -> None:
+        super().__init__(FakeApi(lambda _: {}).client(), "host", FakeClock(), ProcessMetrics("api").recorder)
         self.events: list[Event] = []
 
     def record(self, event: Event) -> None:
@@ -206,6 +221,31 @@ class FakeRecorder:
     @property
     def notes(self) -> list[str]:
         return [event.note for event in self.events]
+
+
+class FakeStatuses(PodStatusWriter):
+    """A writer that keeps all statuses instead of writing them."""
+
+    def __init__(self) -> None:
+        super().__init__(FakeApi(lambda _: {}).client(), LatestObjects({}, {}), FakeClock(), fixed_random())
+        self.submitted: list[tuple[Pod, PodScheduled]] = []
+
+    def submit(self, pod: Pod, wanted: PodScheduled) -> None:
+        self.submitted.append((pod, wanted))
+
+
+class FakeDispatcher(ExtenderDispatcher):
+    """A dispatcher that keeps the outcomes that need extenders; no extender binds."""
+
+    def __init__(self) -> None:
+        self.submitted: list[CallExtenders | AskAboutVictims] = []
+
+    def submit(self, outcome: CallExtenders | AskAboutVictims) -> None:
+        self.submitted.append(outcome)
+
+    async def bind(self, profile: Profile, pod: Pod, node_name: str) -> bool:
+        del profile, pod, node_name
+        return False
 
 
 def fixed_random() -> Random:

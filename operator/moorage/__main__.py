@@ -1,4 +1,4 @@
-"""Makes `python -m moorage` the `moorage` command."""
+"""Runs the `moorage` command as `python -m moorage`."""
 
 from moorage.cli import main
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from moorage.app import load_configuration, load_process_configuration
+from moorage.app import discover_plugins, load_configuration, load_process_configuration
 from moorage.errors import ConfigurationError
 from moorage.settings import Settings
 
@@ -50,7 +50,7 @@ extenders:
   tlsConfig: {caData: bm90IGEgY2VydGlmaWNhdGU=}
 """
     with pytest.raises(ConfigurationError) as caught:
-        load_configuration(file_of(tmp_path, text), allow_default_scheduler=False)
+        load_configuration(file_of(tmp_path, text), discover_plugins(), allow_default_scheduler=False)
     found = {fault.path: fault.line for fault in caught.value.faults}
     assert found == {
         "parallelism": 3,

@@ -28,10 +28,12 @@ import asyncio, sys
 from pathlib import Path
 from moorage.app.operator import Operator
 from moorage.configuration.process_configuration import ProcessConfiguration
+from moorage.framework.registry import Registry
 from moorage.settings import Settings
 
 settings = Settings(kubeconfig=Path(sys.argv[1]), port=int(sys.argv[2]), policy_resync_seconds=1)
-sys.exit(asyncio.run(Operator(ProcessConfiguration(settings=settings)).run()))
+configuration = ProcessConfiguration(settings=settings, registry=Registry.discover())
+sys.exit(asyncio.run(Operator(configuration).run()))
 """
 """The program of an operator with a short resync interval, which has no flag."""
 

@@ -1,4 +1,4 @@
-"""Shared by tests of extenders: a caller with all its dependencies, and objects that keep their full JSON."""
+"""Calls extenders in tests: a profile's extenders with a fake clock, and pods and nodes with their whole objects."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from builders import DECODER, node_object, pod_object
-from fakes import FakeClock, FakeObserver
+from fakes import FakeClock
 from moorage.api.extender import Extender
 from moorage.errors import NotFound
 from moorage.model.node import Node
 from moorage.model.pods.pod import Pod
 from moorage.runtime.extenders.extender_context import ExtenderContext, ExtenderLimits, open_extender_session
 from moorage.runtime.extenders.profile_extenders import ProfileExtenders
+from moorage.runtime.metrics.process_metrics import ProcessMetrics
 
 
 @dataclass
-class Caller:
-    """The extenders of a profile, with the dependencies that a test can change."""
+class FakeCluster:
+    """The cluster as extenders' context sees it."""
 
-    clock: FakeClock
-    observer: FakeObserver
     objects: dict[str, bytes] = field(default_factory=dict)
+    """Pods' objects by uid."""
     leads: bool = True
-    ports: ExtenderContext = field(init=False)
-    extenders: ProfileExtenders = field(init=False)
+
+    def may_write(self) -> bool:
+        return self.leads
 
     async def read_pod(self, pod: Pod) -> bytes:
         if pod.uid not in self.objects:
@@ -35,30 +36,41 @@ class Caller:
         return self.objects[pod.uid]
 
 
+@dataclass
+class Caller:
+    """A profile's extenders, and what they were built from."""
+
+    extenders: ProfileExtenders
+    context: ExtenderContext
+    clock: FakeClock
+    metrics: ProcessMetrics
+    cluster: FakeCluster
+
+
 @asynccontextmanager
 async def calling(*configurations: Mapping[str, Any], **limits: Any) -> AsyncIterator[Caller]:
-    """Yield a caller of extenders; `configurations` are dicts as in a policy."""
-    caller = Caller(FakeClock(), FakeObserver())
+    """Build a profile's extenders from dicts as in a policy."""
+    clock, metrics, cluster = FakeClock(), ProcessMetrics("api"), FakeCluster()
     async with open_extender_session() as session:
-        caller.ports = ExtenderContext(
+        context = ExtenderContext(
             session=session,
-            clock=caller.clock,
-            observer=caller.observer,
-            may_write=lambda: caller.leads,
-            read_pod=caller.read_pod,
+            clock=clock,
+            metrics=metrics.extenders,
+            may_write=cluster.may_write,
+            read_pod=cluster.read_pod,
         )
-        extenders = [Extender.model_validate(configuration) for configuration in configurations]
-        caller.extenders = ProfileExtenders(extenders, caller.ports, ExtenderLimits(**limits))
-        yield caller
+        configured = [Extender.model_validate(configuration) for configuration in configurations]
+        extenders = ProfileExtenders(configured, context, ExtenderLimits(**limits))
+        yield Caller(extenders, context, clock, metrics, cluster)
 
 
 def whole_pod(name: str = "p", **fields: Any) -> Pod:
-    """Return a waiting pod that keeps its full JSON; for `fields` see `pod_object`."""
+    """Make a pending pod with its whole object."""
     return DECODER.decode_pod(json.dumps(pod_object(name, **fields)).encode(), keep_raw=True)
 
 
 def whole_nodes(*names: str, **fields: Any) -> dict[str, Node]:
-    """Return nodes that keep their full JSON; for `fields` see `node_object`."""
+    """Make nodes with their whole objects; `fields` as for `node_object`."""
     return {
         name: DECODER.decode_node(json.dumps(node_object(name, **fields)).encode(), keep_raw=True) for name in names
     }

@@ -52,7 +52,7 @@ async def listed_pods(control_plane: ControlPlane) -> dict[str, Pod]:
 async def test_the_go_extender_filters_scores_and_binds(empty_control_plane: ControlPlane, caller: Caller) -> None:
     picky = (await listed_pods(empty_control_plane))["picky"]
 
-    answer = await caller.extenders.ask(picky, await listed_nodes(empty_control_plane))
+    answer = await caller.extenders.filter_and_prioritize(picky, await listed_nodes(empty_control_plane))
     is_bound = await caller.extenders.bind(picky, "best")
 
     assert answer.error is None
@@ -66,7 +66,7 @@ async def test_the_go_extender_filters_scores_and_binds(empty_control_plane: Con
 async def test_the_go_extender_removes_preemption_candidates(empty_control_plane: ControlPlane, caller: Caller) -> None:
     await create_objects(empty_control_plane, PODS, [pause_pod(f"on-{n}", nodeName=n) for n in ("unfit", "good")])
     objects, pods = await listed(empty_control_plane, PODS), await listed_pods(empty_control_plane)
-    caller.objects = {pod.uid: objects[name] for name, pod in pods.items()}
+    caller.cluster.objects = {pod.uid: objects[name] for name, pod in pods.items()}
     candidates = [Candidate(name, (pods[f"on-{name}"],), 1) for name in ("unfit", "good")]
 
     left = await caller.extenders.preempt(pods["picky"], candidates, lambda node: [pods[f"on-{node}"]])

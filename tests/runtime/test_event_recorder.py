@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from builders import pod
-from fakes import FakeApi, FakeClock, FakeObserver, Sent, running, settle
+from fakes import FakeApi, FakeClock, Sent, running, settle
 from moorage.errors import ApiUnreachable, Forbidden, NotFound
 from moorage.runtime.events import event_recorder
 from moorage.runtime.events.event import (
@@ -18,14 +18,24 @@ from moorage.runtime.events.event import (
     scheduled,
 )
 from moorage.runtime.events.event_recorder import EventRecorder
+from moorage.runtime.metrics.process_metrics import ProcessMetrics
+from scrape import sample
 
 
 class Recording:
     def __init__(self, answer: Any = None, *, auto: bool = False) -> None:
         self.clock = FakeClock(auto=auto)
         self.api = FakeApi(answer or (lambda _: {}), self.clock)
-        self.observer = FakeObserver()
-        self.recorder = EventRecorder(self.api.client(), "host", self.clock, self.observer)
+        self.metrics = ProcessMetrics("api")
+        self.recorder = EventRecorder(self.api.client(), "host", self.clock, self.metrics.recorder)
+
+    async def send(self, *events: Event) -> None:
+        """Record events, and send all that is queued."""
+        for event in events:
+            self.recorder.record(event)
+        async with running(self.recorder):
+            while len(self.recorder):
+                await settle()
 
     @property
     def created(self) -> list[Sent]:
@@ -35,9 +45,8 @@ class Recording:
     def patched(self) -> list[Sent]:
         return [sent for sent in self.api.sent if sent.method == "PATCH"]
 
-    @property
-    def results(self) -> list[str]:
-        return [result for (result,) in self.observer.named("event")]
+    def count(self, result: str) -> float:
+        return sample(self.metrics, "moorage_events_total", result=result)
 
 
 def policy_event(note: str = "note") -> Event:
@@ -45,7 +54,7 @@ def policy_event(note: str = "note") -> Event:
     return Event(regarding=policy, reason="Accepted", action="Compile", note=note, reporter="gold")
 
 
-async def test_a_bound_pods_event_has_kube_schedulers_fields() -> None:
+async def test_the_event_of_a_bound_pod_has_kube_scheduler_s_fields() -> None:
     recording = Recording()
     recording.recorder.record(scheduled(pod("p"), "n1", "gold"))
     async with running(recording.recorder):
@@ -69,33 +78,31 @@ async def test_a_bound_pods_event_has_kube_schedulers_fields() -> None:
     }
 
 
-async def test_a_victims_event_names_the_preemptor() -> None:
+async def test_the_event_of_a_victim_names_the_preemptor() -> None:
     recording = Recording()
-    recording.recorder.record(preempted(pod("victim", node="n1"), pod("vip"), "gold"))
-    await recording.recorder.flush()
+    await recording.send(preempted(pod("victim", node="n1"), pod("vip"), "gold"))
     body = recording.created[0].body
     assert (body["reason"], body["action"], body["type"]) == ("Preempted", "Preempting", "Normal")
     assert body["related"]["name"] == "vip"
 
 
-async def test_events_about_objects_of_the_cluster_live_in_default_with_an_empty_namespace_inside() -> None:
+async def test_an_event_about_a_cluster_scoped_object_is_in_the_namespace_default_and_names_none() -> None:
     recording = Recording()
-    recording.recorder.record(policy_event())
-    await recording.recorder.flush()
+    await recording.send(policy_event())
     (sent,) = recording.created
     assert sent.path == "/apis/events.k8s.io/v1/namespaces/default/events"
     assert "namespace" not in sent.body["regarding"]
 
 
 @pytest.mark.parametrize("note", ["x" * 5000, "ü" * 600, "a" + "ü" * 600])
-def test_long_notes_are_cut_to_what_the_api_takes_at_a_characters_end(note: str) -> None:
+def test_a_long_note_is_cut_at_a_character_boundary_to_the_length_that_the_api_accepts(note: str) -> None:
     cut = cut_note(note)
     assert NOTE_BYTES - 4 <= len(cut.encode()) <= NOTE_BYTES
     assert cut.endswith(" ...")
     assert note.startswith(cut.removesuffix(" ..."))
 
 
-def test_a_note_that_just_fits_is_left_alone() -> None:
+def test_a_note_of_the_longest_length_is_not_cut() -> None:
     assert cut_note("x" * NOTE_BYTES) == "x" * NOTE_BYTES
 
 
@@ -110,10 +117,10 @@ async def test_repeated_events_become_a_series_with_the_first_note() -> None:
     (sent,) = recording.patched
     assert sent.path.endswith(f"/events/{recording.created[0].body['metadata']['name']}")
     assert sent.body["series"] == {"count": 2, "lastObservedTime": "1970-01-12T13:46:41.000000Z"}
-    assert recording.results.count("folded") == 3
+    assert recording.count("folded") == 3
 
 
-async def test_the_count_of_a_long_series_is_written_about_once_a_minute() -> None:
+async def test_the_count_of_a_running_series_is_written_about_once_a_minute() -> None:
     recording = Recording()
     async with running(recording.recorder):
         for _ in range(30):
@@ -125,7 +132,7 @@ async def test_the_count_of_a_long_series_is_written_about_once_a_minute() -> No
     assert counts[-1] >= 24
 
 
-async def test_a_series_ends_after_six_minutes_of_silence() -> None:
+async def test_a_series_ends_after_six_minutes_without_an_event() -> None:
     recording = Recording()
     async with running(recording.recorder):
         recording.recorder.record(policy_event())
@@ -143,12 +150,11 @@ async def test_different_pods_and_reasons_are_different_series() -> None:
         failed_scheduling(pod("p"), "m", "silver"),
         policy_event(),
     ):
-        recording.recorder.record(event)
-    await recording.recorder.flush()
+        await recording.send(event)
     assert len(recording.created) == 4
 
 
-async def test_a_series_whose_event_has_expired_begins_anew() -> None:
+async def test_an_event_is_created_again_after_its_object_expired() -> None:
     def answer(sent: Sent) -> Any:
         if sent.method == "PATCH":
             raise NotFound(404, "NotFound", "gone")
@@ -162,48 +168,43 @@ async def test_a_series_whose_event_has_expired_begins_anew() -> None:
     assert len(recording.created) == 2
 
 
-async def test_a_full_queue_drops_the_oldest_and_counts_it(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_queue_drops_and_counts_its_oldest_event(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_recorder, "QUEUE_LENGTH", 3)
     recording = Recording()
-    for number in range(5):
-        recording.recorder.record(scheduled(pod(f"p{number}"), "n", "gold"))
-    await recording.recorder.flush()
+    await recording.send(*(scheduled(pod(f"p{number}"), "n", "gold") for number in range(5)))
     assert [sent.body["regarding"]["name"] for sent in recording.created] == ["p2", "p3", "p4"]
-    assert recording.results.count("dropped") == 2
+    assert recording.count("dropped") == 2
 
 
-async def test_an_unreachable_api_server_is_tried_a_few_times_and_then_the_event_is_dropped() -> None:
+async def test_an_event_is_dropped_after_a_few_tries_to_reach_the_api_server() -> None:
     def answer(_: Sent) -> Any:
         raise ApiUnreachable("down")
 
     recording = Recording(answer, auto=True)
-    recording.recorder.record(policy_event())
-    await recording.recorder.flush()
+    await recording.send(policy_event())
     assert len(recording.created) == event_recorder.TRIES
-    assert recording.results == ["dropped"]
+    assert recording.count("dropped") == 1
 
 
-async def test_refused_events_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_only_the_first_refused_event_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     def answer(_: Sent) -> Any:
         raise Forbidden(403, "Forbidden", "namespace is being terminated")
 
     recording = Recording(answer)
     for name in ("p", "q"):
-        recording.recorder.record(scheduled(pod(name), "n", "gold"))
-    await recording.recorder.flush()
-    assert recording.results == ["refused", "refused"]
+        await recording.send(scheduled(pod(name), "n", "gold"))
+    assert recording.count("refused") == 2
     assert len(caplog.records) == 1
 
 
-async def test_nothing_is_sent_while_another_replica_leads() -> None:
+async def test_a_replica_that_does_not_lead_sends_no_event() -> None:
     recording = Recording()
     recording.api.may_write = lambda: False
-    recording.recorder.record(policy_event())
-    await recording.recorder.flush()
+    await recording.send(policy_event())
     assert not recording.api.sent
 
 
-def test_a_reference_leaves_out_what_is_empty() -> None:
+def test_a_reference_omits_empty_fields() -> None:
     assert b"resourceVersion" not in msgspec.json.encode(pod_reference(pod("p")))
 
 

@@ -91,7 +91,7 @@ def test_unresolvable_wins_over_failed_and_kept_over_both() -> None:
 
 @pytest.mark.parametrize("score", ["5.0", '"5"', "true", "9223372036854775808", "[]"])
 def test_only_whole_numbers_are_scores(score: str) -> None:
-    with pytest.raises(ValueError, match="of node 'n1' is no whole number"):
+    with pytest.raises(ValueError, match="of node 'n1' is not a whole number"):
         read_scores(b'[{"Host": "n1", "Score": %s}]' % score.encode(), 1)
 
 
@@ -118,7 +118,7 @@ def test_a_binding_s_error_is_read() -> None:
     assert read_binding(b'{"Error": ""}') == ""
     assert read_binding(b"{}") == ""
     assert read_binding(b'{"error": "full"}') == "full"
-    with pytest.raises(ValueError, match="the answer cannot be read"):
+    with pytest.raises(ValueError, match="the answer cannot be decoded"):
         read_binding(b"null")
 
 

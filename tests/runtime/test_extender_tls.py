@@ -48,7 +48,7 @@ def over_tls(extender: FakeExtender, **tls: Any) -> dict[str, Any]:
 
 
 async def error_of(caller: Caller) -> str:
-    return (await caller.extenders.ask(whole_pod(), whole_nodes("n1"))).error or ""
+    return (await caller.extenders.filter_and_prioritize(whole_pod(), whole_nodes("n1"))).error or ""
 
 
 async def test_only_the_named_authority_is_trusted() -> None:

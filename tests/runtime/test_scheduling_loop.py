@@ -1,29 +1,31 @@
 import asyncio
 import logging
 from collections import deque
-from typing import Any
 
 import pytest
 
-from builders import node
-from fakes import FakeClock, FakeObserver, running, settle
+from builders import node, pod
+from fakes import FakeClock, running, settle
 from moorage.engine.messages import Message
-from moorage.engine.outcomes import Outcome
+from moorage.engine.outcomes import Outcome, Skipped
+from moorage.engine.scheduler import Scheduler
 from moorage.framework.cluster_events import added
 from moorage.runtime.inbox import Inbox
 from moorage.runtime.scheduling_loop import IDLE_SECONDS, SLICE_SECONDS, SchedulingLoop
+from runtime_parts import GOLD, RuntimeParts
+from scrape import sample
 
 
-class FakeEngine:
-    """Decides what it is told to; each decision takes some time of the clock."""
+class FakeScheduler(Scheduler):
+    """Returns the outcomes that the test gives it; each takes `decision_seconds` of the clock."""
 
     def __init__(self, clock: FakeClock) -> None:
+        super().__init__(seed=1)
         self.clock = clock
         self.applied: list[Message] = []
-        self.due: deque[Any] = deque()
+        self.due: deque[Outcome] = deque()
         self.decision_seconds = 0.0
         self.wakeup: float | None = None
-        self.ticks = 0
         self.fault: Exception | None = None
 
     def apply(self, message: Message, now: float) -> None:
@@ -38,33 +40,27 @@ class FakeEngine:
         self.clock.now += self.decision_seconds
         return self.due.popleft() if self.due else None
 
-    def tick(self, now: float) -> None:
-        del now
-        self.ticks += 1
-
     def next_wakeup(self, now: float) -> float | None:
         del now
         return self.wakeup
 
 
-class FakeExecutor:
+class Bench(RuntimeParts):
+    """A loop around a fake scheduler. Outcomes that were carried out show up as notes of the recorder."""
+
     def __init__(self) -> None:
-        self.is_ready = True
-        self.carried_out: list[Any] = []
-
-    def carry_out(self, outcome: Outcome, started_at: float) -> None:
-        del started_at
-        self.carried_out.append(outcome)
-
-
-class Bench:
-    def __init__(self) -> None:
-        self.clock = FakeClock()
-        self.engine = FakeEngine(self.clock)
+        super().__init__()
+        self.scheduler = FakeScheduler(self.clock)
         self.inbox: Inbox[Message] = Inbox()
-        self.executor = FakeExecutor()
-        self.observer = FakeObserver()
-        self.loop = SchedulingLoop(self.engine, self.inbox, self.executor, self.clock, self.observer)
+        self.loop = SchedulingLoop(self.scheduler, self.inbox, self.router, self.clock, self.metrics.scheduling)
+
+    @property
+    def carried_out(self) -> list[str]:
+        return self.recorder.notes
+
+
+def outcome(name: str) -> Outcome:
+    return Skipped(pod=pod("p"), profile=GOLD, message=name)
 
 
 def event(name: str) -> Message:
@@ -75,26 +71,26 @@ async def test_messages_are_applied_in_order_before_the_next_decision() -> None:
     bench = Bench()
     first, second = event("a"), event("b")
     bench.inbox.post(first, second)
-    bench.engine.due.append("decision")
+    bench.scheduler.due.append(outcome("decision"))
     async with running(bench.loop):
         await settle()
-    assert bench.engine.applied == [first, second]
-    assert bench.executor.carried_out == ["decision"]
+    assert bench.scheduler.applied == [first, second]
+    assert bench.carried_out == ["decision"]
 
 
-async def test_the_event_loop_gets_its_turn_after_each_slice() -> None:
+async def test_other_tasks_run_after_each_slice() -> None:
     bench = Bench()
-    bench.engine.decision_seconds = 0.3 * SLICE_SECONDS
-    bench.engine.due.extend(range(40))
+    bench.scheduler.decision_seconds = 0.3 * SLICE_SECONDS
+    bench.scheduler.due.extend(outcome(f"{number}") for number in range(40))
     seen: list[int] = []
 
-    async def somebody_else() -> None:
-        while len(bench.executor.carried_out) < 40:
-            seen.append(len(bench.executor.carried_out))
+    async def other_task() -> None:
+        while len(bench.carried_out) < 40:
+            seen.append(len(bench.carried_out))
             await asyncio.sleep(0)
 
     async with running(bench.loop):
-        await somebody_else()
+        await other_task()
     assert seen == list(range(0, 40, 4))
 
 
@@ -102,48 +98,48 @@ async def test_a_message_wakes_an_idle_loop() -> None:
     bench = Bench()
     async with running(bench.loop):
         await settle()
-        bench.engine.due.append("late")
+        bench.scheduler.due.append(outcome("late"))
         bench.inbox.post(event("a"))
         await settle()
-    assert bench.executor.carried_out == ["late"]
+    assert bench.carried_out == ["late"]
 
 
-async def test_nothing_is_decided_while_the_executor_is_not_ready_but_messages_are_applied() -> None:
+async def test_a_standby_applies_messages_and_decides_nothing() -> None:
     bench = Bench()
-    bench.executor.is_ready = False
-    bench.engine.due.append("decision")
+    bench.leads = False
+    bench.scheduler.due.append(outcome("decision"))
     bench.inbox.post(event("a"))
     async with running(bench.loop):
         await settle()
-        assert len(bench.engine.applied) == 1
-        assert not bench.executor.carried_out
-        bench.executor.is_ready = True
+        assert len(bench.scheduler.applied) == 1
+        assert not bench.carried_out
+        bench.leads = True
         bench.inbox.wake()
         await settle()
-    assert bench.executor.carried_out == ["decision"]
+    assert bench.carried_out == ["decision"]
 
 
 @pytest.mark.parametrize(("wakeup", "pause"), [(None, IDLE_SECONDS), (0.25, 0.25), (-1.0, 0.0), (3600.0, IDLE_SECONDS)])
-def test_the_loop_sleeps_until_the_engine_has_something_to_do(wakeup: float | None, pause: float) -> None:
+def test_the_loop_sleeps_until_the_scheduler_has_work(wakeup: float | None, pause: float) -> None:
     bench = Bench()
-    bench.engine.wakeup = None if wakeup is None else bench.clock.now + wakeup
+    bench.scheduler.wakeup = None if wakeup is None else bench.clock.now + wakeup
     assert bench.loop._pause_seconds() == pytest.approx(pause)
 
 
-async def test_a_fault_costs_one_message_and_not_the_loop(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_bug_loses_one_message_and_does_not_stop_the_loop(caplog: pytest.LogCaptureFixture) -> None:
     bench = Bench()
-    bench.engine.fault = KeyError("oops")
+    bench.scheduler.fault = KeyError("oops")
     bad, good = event("bad"), event("good")
     bench.inbox.post(bad, good)
     with caplog.at_level(logging.ERROR):
         async with running(bench.loop):
             await settle()
-    assert bench.engine.applied == [good]
-    assert bench.observer.named("fault") == [()]
+    assert bench.scheduler.applied == [good]
+    assert sample(bench.metrics, "moorage_loop_faults_total") == 1
     assert "goes on" in caplog.text
 
 
-async def test_the_liveness_probe_sees_when_the_loop_last_came_round() -> None:
+async def test_the_liveness_probe_sees_when_the_last_turn_began() -> None:
     bench = Bench()
     async with running(bench.loop):
         bench.clock.now += 5

@@ -1,6 +1,5 @@
-"""Claims whose selected node is gone."""
+"""Claims whose selected node no longer exists."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -8,13 +7,11 @@ from typing import Any
 import pytest
 
 from builders import make, node, pod
-from fakes import FakeApi, FakeRecorder, Sent, settle
+from fakes import Sent, running, settle
 from moorage.errors import ApiError, Conflict, NotFound
 from moorage.model.pods.pod import Pod
 from moorage.model.volumes.storage_objects import PersistentVolumeClaim
-from moorage.runtime.volumes.selected_node_repair import SelectedNodeRepair
-from moorage.runtime.volumes.volume_stores import VolumeStores
-from moorage.runtime.volumes.volume_writer import VolumeWriter
+from runtime_parts import RuntimeParts
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 
@@ -38,12 +35,14 @@ def claim(name: str, node_name: str, volume_name: str = "") -> PersistentVolumeC
     return made
 
 
-class Scene:
+class Scene(RuntimeParts):
+    """A repair of claims that runs, in a cluster with the node n1."""
+
     def __init__(self, *claims: PersistentVolumeClaim) -> None:
+        super().__init__(self._answer)
         self.refusals: list[ApiError] = []
-        self.api, self.recorder = FakeApi(self._answer), FakeRecorder()
-        stores = VolumeStores(pods={}, nodes={"n1": node("n1")}, claims={one.key: one for one in claims}, volumes={})
-        self.repair = SelectedNodeRepair(VolumeWriter(self.api.client(), stores), stores, self.recorder)
+        self.nodes["n1"] = node("n1")
+        self.claims.update({one.key: one for one in claims})
 
     def _answer(self, _: Sent) -> Any:
         if self.refusals:
@@ -54,16 +53,14 @@ class Scene:
 @asynccontextmanager
 async def scene(*claims: PersistentVolumeClaim) -> AsyncIterator[Scene]:
     made = Scene(*claims)
-    running = asyncio.create_task(made.repair.run())
-    yield made
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
+    async with running(made.claim_repair):
+        yield made
 
 
-async def test_a_claim_is_freed_of_a_node_that_is_gone_and_told_of() -> None:
+async def test_a_selected_node_that_does_not_exist_is_cleared_and_an_event_recorded() -> None:
     async with scene(claim("data", "gone"), claim("web-tmp", "n1")) as at:
-        at.repair.submit(web())
-        at.repair.submit(web())
+        at.claim_repair.submit(web())
+        at.claim_repair.submit(web())
         await settle()
 
     (sent,) = at.api.sent
@@ -73,23 +70,25 @@ async def test_a_claim_is_freed_of_a_node_that_is_gone_and_told_of() -> None:
     assert (event.regarding.kind, event.regarding.name) == ("PersistentVolumeClaim", "data")
     assert (event.reason, event.reporter, event.warning) == ("SelectedNodeGone", "gpu", True)
     assert event.note == (
-        "Node gone, which was selected for the claim's volume, is gone; "
-        "the selection is cleared, and pod default/web is scheduled anew"
+        "The claim's selected node gone does not exist any more; "
+        "the selection is cleared, and pod default/web is scheduled again"
     )
 
 
-async def test_the_claim_of_an_ephemeral_volume_is_freed_too() -> None:
+async def test_the_claim_of_an_ephemeral_volume_is_repaired_too() -> None:
     async with scene(claim("web-tmp", "gone")) as at:
-        at.repair.submit(web())
+        at.claim_repair.submit(web())
         await settle()
 
     assert at.api.sent[0].path.endswith("/web-tmp")
 
 
-@pytest.mark.parametrize("fine", [claim("data", "n1"), claim("data", ""), claim("data", "gone", volume_name="pv")])
-async def test_claims_that_are_fine_are_left_alone(fine: PersistentVolumeClaim) -> None:
-    async with scene(fine) as at:
-        at.repair.submit(web())
+@pytest.mark.parametrize(
+    "claim_in_order", [claim("data", "n1"), claim("data", ""), claim("data", "gone", volume_name="pv")]
+)
+async def test_claims_in_order_are_not_changed(claim_in_order: PersistentVolumeClaim) -> None:
+    async with scene(claim_in_order) as at:
+        at.claim_repair.submit(web())
         await settle()
 
     assert at.api.sent == []
@@ -103,13 +102,13 @@ async def test_claims_that_are_fine_are_left_alone(fine: PersistentVolumeClaim) 
         ApiError.of(500, "InternalError", "slow"),
     ],
 )
-async def test_what_cannot_be_repaired_now_is_tried_at_the_pod_s_next_attempt(refusal: ApiError) -> None:
+async def test_a_failed_repair_is_retried_at_the_pod_s_next_attempt(refusal: ApiError) -> None:
     async with scene(claim("data", "gone")) as at:
         at.refusals = [refusal]
-        at.repair.submit(web())
+        at.claim_repair.submit(web())
         await settle()
         assert at.recorder.events == []
 
-        at.repair.submit(web())
+        at.claim_repair.submit(web())
         await settle()
         assert len(at.recorder.events) == 1

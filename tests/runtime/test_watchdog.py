@@ -1,4 +1,4 @@
-"""A pod that is ready and that nobody tries does not go unseen."""
+"""Pods that are ready and are not tried."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ def scheduler_with_a_pod(clock: FakeClock) -> Scheduler:
     return scheduler
 
 
-def test_a_pod_that_nobody_tries_is_counted_and_named(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_pod_that_is_not_tried_is_counted_and_logged(caplog: pytest.LogCaptureFixture) -> None:
     clock = FakeClock()
     watchdog = Watchdog(scheduler_with_a_pod(clock), lambda: True, clock)
-    watchdog.look()
+    watchdog.check()
     assert watchdog.stuck_pods == 0
     clock.now += STUCK_SECONDS + 1
     with caplog.at_level(logging.WARNING):
-        watchdog.look()
+        watchdog.check()
     assert watchdog.stuck_pods == 1
     assert "default/forgotten is ready and was not tried for 121 s" in caplog.text
 
 
-def test_a_standbys_pods_are_not_stuck() -> None:
+def test_a_standby_has_no_stuck_pods() -> None:
     clock = FakeClock()
     watchdog = Watchdog(scheduler_with_a_pod(clock), lambda: False, clock)
     clock.now += STUCK_SECONDS + 1
-    watchdog.look()
+    watchdog.check()
     assert watchdog.stuck_pods == 0
 
 
-def test_gauges_are_read_when_somebody_scrapes() -> None:
+def test_gauges_are_read_at_each_scrape() -> None:
     clock = FakeClock()
     scheduler, metrics = scheduler_with_a_pod(clock), ProcessMetrics("host")
     register_gauges(metrics, scheduler, (), Watchdog(scheduler, lambda: True, clock), clock)

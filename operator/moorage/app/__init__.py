@@ -1,4 +1,7 @@
-"""The composition root: builds everything, orders start and stop, and carries values between layers' neighbours."""
+"""The composition root: builds the process, and starts and stops it.
+
+Only this package may import all layers. Everything else receives its parts from here.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,7 @@ from moorage.configuration.configuration_view import view_of
 from moorage.configuration.loading import LoadedConfiguration, load
 from moorage.configuration.process_configuration import ProcessConfiguration, check_profile, configure
 from moorage.errors import ConfigurationError, Fault
-from moorage.framework import plugin_rows
-from moorage.framework.plugin_rows import PluginRow
+from moorage.framework.plugin_rows import PluginRow, list_plugins
 from moorage.framework.registry import Registry
 from moorage.settings import Settings
 
@@ -22,26 +24,33 @@ if TYPE_CHECKING:
 __all__ = [
     "PluginRow",
     "configuration_in_force",
+    "discover_plugins",
     "list_plugins",
     "load_configuration",
     "load_process_configuration",
     "run_operator",
 ]
 
+discover_plugins = Registry.discover
+"""Import all plugins; the result goes to `load_configuration` and `configuration_in_force`."""
+
 
 def load_process_configuration(flags: Settings, file: Path | None) -> ProcessConfiguration:
-    """Read the configuration file, if there is one; ConfigurationError names all its faults, OSError the file."""
-    loaded = load_configuration(file, allow_default_scheduler=flags.allow_default_scheduler) if file else None
-    return configure(flags, loaded, Registry.discover())
+    """Merge the flags with the configuration file, if there is one.
+
+    Raises ConfigurationError with all faults of the file, OSError if the file cannot be read.
+    """
+    registry = discover_plugins()
+    loaded = load_configuration(file, registry, allow_default_scheduler=flags.allow_default_scheduler) if file else None
+    return configure(flags, loaded, registry)
 
 
-def load_configuration(file: Path, *, allow_default_scheduler: bool) -> LoadedConfiguration:
-    """Read a configuration file and check it with all plugins; raises as `load_process_configuration`."""
+def load_configuration(file: Path, registry: Registry, *, allow_default_scheduler: bool) -> LoadedConfiguration:
+    """Load a configuration file and validate its plugins. Raises as `load_process_configuration`."""
     from moorage.controller.policy_profiles import check_extender
 
-    registry = Registry.discover()
     return load(
-        _text_of(file),
+        _read_text(file),
         known_plugins=registry.classes,
         check_profile=partial(check_profile, registry),
         check_extender=check_extender,
@@ -49,7 +58,7 @@ def load_configuration(file: Path, *, allow_default_scheduler: bool) -> LoadedCo
     )
 
 
-def _text_of(file: Path) -> str:
+def _read_text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -57,31 +66,25 @@ def _text_of(file: Path) -> str:
         raise ConfigurationError([Fault((), line, f"{file} is not UTF-8: {error.reason}")]) from error
 
 
-def configuration_in_force(loaded: LoadedConfiguration) -> dict[str, Any]:
-    """Return a file's configuration with each profile's plugins as they run."""
-    registry = Registry.discover()
+def configuration_in_force(loaded: LoadedConfiguration, registry: Registry) -> dict[str, Any]:
+    """Return a file's configuration with the plugins and weights that each profile runs."""
     return view_of(loaded.configuration, configure(Settings(), loaded, registry).profiles, registry)
 
 
-def list_plugins() -> list[PluginRow]:
-    """Return a row for each plugin, sorted by name."""
-    return plugin_rows.list_plugins(Registry.discover())
-
-
 def run_operator(configuration: ProcessConfiguration, log_level: str, log_format: str) -> int:
-    """Run the operator until a signal ends it; return the process's exit status."""
+    """Run the operator until a signal stops it; return the exit status of the process."""
     import asyncio
 
     from moorage.app.logs import configure_logging
     from moorage.app.operator import Operator
 
     configure_logging(log_level, log_format)
-    with asyncio.Runner(loop_factory=_event_loop) as runner:
+    with asyncio.Runner(loop_factory=_new_event_loop) as runner:
         return runner.run(Operator(configuration).run())
 
 
-def _event_loop() -> AbstractEventLoop:
-    """Make uvloop's event loop where it is installed (the extra `fast`): TLS and sockets cost less with it."""
+def _new_event_loop() -> AbstractEventLoop:
+    """Return uvloop's event loop if it is installed (the extra `fast`); it needs less CPU for TLS and sockets."""
     try:
         module = import_module("uvloop")
     except ImportError:

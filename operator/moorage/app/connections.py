@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
 from ssl import SSLContext
 from typing import Any
 
@@ -18,14 +17,15 @@ from moorage.runtime.client.reachability import ObservedTransport, Reachability
 from moorage.runtime.client.session_transport import open_session
 from moorage.runtime.client.transport import Transport
 from moorage.runtime.clock import Clock, SystemClock
-from moorage.runtime.extenders.extender_context import ExtenderContext, ExtenderObserver, open_extender_session
+from moorage.runtime.extenders.extender_context import ExtenderContext, open_extender_session
 from moorage.runtime.metrics.client_metrics import ClientMetrics
+from moorage.runtime.metrics.extender_metrics import ExtenderMetrics
 from moorage.runtime.tls.tls_contexts import TlsContexts
 from moorage.settings import Settings
 
-WATCHES = 20
+WATCH_CONNECTIONS = 20
 SPARE_CONNECTIONS = 16
-"""Connections beyond those of watches and bindings: for events, statuses and lists."""
+"""Connections for events, statuses and lists, besides those for watches and bindings."""
 UNFENCED_CONNECTIONS = 2
 KOPF_CONNECTIONS = 4
 
@@ -36,52 +36,56 @@ async def find_credentials(settings: Settings, clock: Clock) -> Credentials:
     return await load_credentials(kubeconfig, clock, context=settings.context)
 
 
-@dataclass(slots=True)
 class Connections:
-    """Opens clients, which are closed with `stack`."""
+    """Opens clients of one API server; `stack` closes them."""
 
-    settings: Settings
-    credentials: Credentials
-    clock: Clock
-    metrics: ClientMetrics
-    stack: AsyncExitStack
-    _reachability: Reachability = field(init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        credentials: Credentials,
+        clock: Clock,
+        metrics: ClientMetrics,
+        stack: AsyncExitStack,
+    ) -> None:
         """Share one `Reachability`: all clients use one server, so its outages are logged once."""
-        self._reachability = Reachability(self.credentials.server)
+        self.stack = stack
+        self._settings = settings
+        self._credentials = credentials
+        self._clock = clock
+        self._metrics = metrics
+        self._reachability = Reachability(credentials.server)
 
-    async def main_client(self, may_write: Callable[[], bool]) -> KubeClient:
+    async def open_client(self, may_write: Callable[[], bool]) -> KubeClient:
         """Open the client for everything but the lease: rate-limited, and fenced by `may_write`."""
-        settings = self.settings
-        limiter = RateLimiter(settings.qps, settings.burst, self.clock)
-        transport = await self._transport(WATCHES + settings.parallelism + SPARE_CONNECTIONS)
-        return KubeClient(transport, self.clock, limiter, self.metrics, may_write)
+        settings = self._settings
+        limiter = RateLimiter(settings.qps, settings.burst, self._clock)
+        transport = await self._open_transport(WATCH_CONNECTIONS + settings.parallelism + SPARE_CONNECTIONS)
+        return KubeClient(transport, self._clock, limiter, self._metrics, may_write)
 
-    async def unfenced_client(self) -> KubeClient:
+    async def open_unfenced_client(self) -> KubeClient:
         """Open a client without limits, for a standby too: for the lease, and for reviews of the endpoints' callers."""
-        transport = await self._transport(UNFENCED_CONNECTIONS)
-        return KubeClient(transport, self.clock, RateLimiter(0, 0, self.clock), self.metrics)
+        transport = await self._open_transport(UNFENCED_CONNECTIONS)
+        return KubeClient(transport, self._clock, RateLimiter(0, 0, self._clock), self._metrics)
 
-    async def extender_context(
-        self, client: KubeClient, observer: ExtenderObserver, may_write: Callable[[], bool]
+    async def open_extender_context(
+        self, client: KubeClient, metrics: ExtenderMetrics, may_write: Callable[[], bool]
     ) -> ExtenderContext:
         """Open the session for extenders, which never get the credentials for the API server."""
         return ExtenderContext(
             session=await self.stack.enter_async_context(open_extender_session()),
-            clock=self.clock,
-            observer=observer,
+            clock=self._clock,
+            metrics=metrics,
             may_write=may_write,
             read_pod=lambda pod: client.get(POD.path(pod.name, pod.namespace)),
         )
 
-    async def _transport(self, connection_limit: int) -> Transport:
-        tls = tls_of(self.settings, self.credentials, self.clock)
-        transport = await self.stack.enter_async_context(open_transport(self.credentials, connection_limit, tls))
+    async def _open_transport(self, connection_limit: int) -> Transport:
+        tls = _tls_contexts(self._settings, self._credentials, self._clock)
+        transport = await self.stack.enter_async_context(open_transport(self._credentials, connection_limit, tls))
         return ObservedTransport(transport, self._reachability)
 
 
-def tls_of(settings: Settings, credentials: Credentials, clock: Clock) -> TlsContexts | None:
+def _tls_contexts(settings: Settings, credentials: Credentials, clock: Clock) -> TlsContexts | None:
     """Return the TLS contexts for an API server, None for plain HTTP; raise CredentialsError if none can be built."""
     if credentials.tls is None:
         return None
@@ -94,13 +98,13 @@ def tls_of(settings: Settings, credentials: Credentials, clock: Clock) -> TlsCon
 def kopf_session(settings: Settings) -> Callable[[], Awaitable[tuple[Any, str]]]:
     """Return a function that opens kopf's session, in kopf's event loop, with credentials of its own."""
 
-    async def open_it() -> tuple[Any, str]:
+    async def open_kopf_session() -> tuple[Any, str]:
         clock = SystemClock()
         credentials = await find_credentials(settings, clock)
-        tls = tls_of(settings, credentials, clock)
+        tls = _tls_contexts(settings, credentials, clock)
         return open_session(credentials, KOPF_CONNECTIONS, tls.current() if tls else None), credentials.server
 
-    return open_it
+    return open_kopf_session
 
 
 def serving_tls(settings: Settings) -> SSLContext:

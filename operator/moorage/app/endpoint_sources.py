@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from typing import Any
 
+from moorage.app.process import Process
 from moorage.engine.scheduler import Scheduler
-from moorage.runtime.clock import Clock
 from moorage.runtime.informers.informer import Informer
-from moorage.runtime.metrics.process_metrics import ProcessMetrics
-from moorage.runtime.scheduling_loop import SchedulingLoop
 from moorage.runtime.serving.health_server import EndpointSources
 from moorage.settings import Settings
 
@@ -18,45 +16,30 @@ STUCK_SECONDS = 60.0
 """A scheduling loop without a turn for this long is stuck."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EndpointParts:
-    """The parts of the process that the endpoints report on."""
-
-    settings: Settings
-    scheduler: Scheduler
-    loop: SchedulingLoop
-    informers: Sequence[Informer]
-    policies_known: Callable[[], bool]
-    lease_fault: Callable[[], str]
-    """Returns why leader election is unhealthy; empty if it is healthy."""
-    metrics: ProcessMetrics
-    clock: Clock
-
-
-def endpoint_sources(parts: EndpointParts) -> EndpointSources:
-    """Return the sources of all endpoints."""
+def endpoint_sources(process: Process, settings: Settings, election_fault: Callable[[], str]) -> EndpointSources:
+    """Return the sources of all endpoints; `election_fault` returns why leader election is unhealthy, if it is."""
     return EndpointSources(
         livez={
             "ping": lambda: "",
-            "scheduling-loop": lambda: _loop_fault(parts),
-            "leader-election": parts.lease_fault,
+            "scheduling-loop": lambda: _loop_fault(process),
+            "leader-election": election_fault,
         },
         readyz={
-            "informers": lambda: _informers_fault(parts.informers),
-            "policies": lambda: "" if parts.policies_known() else "SchedulingPolicies are not listed yet",
+            "informers": lambda: _informers_fault(process.informers.values()),
+            "policies": lambda: "" if process.keeper.has_synced else "SchedulingPolicies are not listed yet",
         },
-        metrics=parts.metrics.render,
-        configz=lambda: {"settings": asdict(parts.settings), "profiles": _profiles(parts.scheduler)},
-        debug_cache=lambda: _cache(parts),
+        metrics=process.environment.metrics.render,
+        configz=lambda: {"settings": asdict(settings), "profiles": _profiles(process.scheduler)},
+        debug_cache=lambda: _cache(process),
     )
 
 
-def _loop_fault(parts: EndpointParts) -> str:
-    silent = parts.clock.monotonic() - parts.loop.last_turn
+def _loop_fault(process: Process) -> str:
+    silent = process.environment.clock.monotonic() - process.loop.last_turn
     return f"no turn for {silent:.0f} s" if silent > STUCK_SECONDS else ""
 
 
-def _informers_fault(informers: Sequence[Informer]) -> str:
+def _informers_fault(informers: Iterable[Informer]) -> str:
     waiting = [informer.kind for informer in informers if not informer.has_synced]
     return f"not synced: {', '.join(waiting)}" if waiting else ""
 
@@ -74,12 +57,13 @@ def _profiles(scheduler: Scheduler) -> dict[str, Any]:
     }
 
 
-def _cache(parts: EndpointParts) -> dict[str, Any]:
+def _cache(process: Process) -> dict[str, Any]:
     """Return the number of known objects by kind, the age of the watches, and where pods wait."""
-    now = parts.clock.monotonic()
+    now = process.environment.clock.monotonic()
+    informers = process.informers.values()
     return {
-        "objects": {informer.kind: len(informer.objects) for informer in parts.informers},
-        "secondsSinceHeard": {informer.kind: round(now - informer.last_heard, 3) for informer in parts.informers},
-        "pendingPods": dict(parts.scheduler.statistics.pending_pods()),
-        "profiles": sorted(parts.scheduler.profiles),
+        "objects": {informer.kind: len(informer.objects) for informer in informers},
+        "secondsSinceHeard": {informer.kind: round(now - informer.last_heard, 3) for informer in informers},
+        "pendingPods": dict(process.scheduler.statistics.pending_pods()),
+        "profiles": sorted(process.scheduler.profiles),
     }

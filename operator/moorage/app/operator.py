@@ -1,9 +1,9 @@
-"""The operator's life: everything started in order, and stopped in the reverse one.
+"""Runs the operator: starts all parts in order, and stops them in reverse order.
 
     credentials -> serving -> informers, lease -> policies -> (synced, leading) -> scheduling
 
-A pod is only tried once every informer and the policies have synced and this replica leads. On SIGTERM nothing new is
-decided, what is being bound is finished and told, and the lease is released last.
+Scheduling starts once all informers and the policies have synced and this replica leads. On SIGTERM it stops, the
+bindings in progress end and are reported, and the lease is released last.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ import msgspec
 from moorage import __version__
 from moorage.app.connections import Connections, find_credentials, kopf_session, serving_tls
 from moorage.app.election import Election
-from moorage.app.endpoint_sources import EndpointParts, endpoint_sources
-from moorage.app.process import Parts, World
+from moorage.app.endpoint_sources import endpoint_sources
+from moorage.app.process import Environment, Process, build_process
 from moorage.configuration.process_configuration import ProcessConfiguration
 from moorage.controller.policy_keeper import receiver_in
 from moorage.controller.policy_watch import PolicyWatch
@@ -44,9 +44,9 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 DRAIN_SECONDS = 10.0
-"""How long bindings under way may take at the end."""
-TELL_SECONDS = 1.0
-"""How long events about them may take then: the next leader waits."""
+"""How long bindings in progress may take at the end."""
+REPORT_SECONDS = 1.0
+"""How long their events and statuses may take afterwards: the next leader waits for the lease."""
 DRAIN_POLL_SECONDS = 0.05
 
 
@@ -54,7 +54,7 @@ class Operator:
     """One process of moorage."""
 
     def __init__(self, configuration: ProcessConfiguration) -> None:
-        """Nothing happens before `run`."""
+        """Prepare the operator; `run` starts it."""
         self._configuration = configuration
         self._settings = configuration.settings
         self._clock = SystemClock()
@@ -62,7 +62,7 @@ class Operator:
         self._stopping = asyncio.Event()
 
     async def run(self) -> int:
-        """Run until SIGTERM or SIGINT; return the exit status. A part that fails ends it with status 1."""
+        """Run until SIGTERM or SIGINT; return the exit status, which is 1 if a part fails."""
         for fault in self._configuration.warnings:
             logger.warning("configuration: %s", fault)
         if names := ", ".join(profile.name for profile in self._configuration.profiles):
@@ -75,114 +75,111 @@ class Operator:
                 await self._run(stack)
         except* MoorageError as errors:
             for error in errors.exceptions:
-                logger.error("%s", error)  # noqa: TRY400 - a sentence for users, no traceback
+                logger.error("%s", error)  # noqa: TRY400 - a sentence for users, without a traceback
             status = 1
         return status
 
     async def _run(self, stack: AsyncExitStack) -> None:
-        credentials = await _unless(self._stopping, find_credentials(self._settings, self._clock))
+        credentials = await _run_unless(self._stopping, find_credentials(self._settings, self._clock))
         if credentials is None:
-            logger.info("stopping: nothing was begun")
+            logger.info("stopping before the start")
             return
         metrics = ProcessMetrics(credentials.server.partition("://")[2])
         connections = Connections(self._settings, credentials, self._clock, metrics.client, stack)
-        election = await self._election(connections, metrics)
+        election = await self._build_election(connections, metrics)
         may_write = election.elector.may_write if election else _always
-        client = await connections.main_client(may_write)
-        world = World(
+        client = await connections.open_client(may_write)
+        environment = Environment(
             client=client,
-            extender_ports=await connections.extender_context(client, metrics.extenders, may_write),
+            extender_context=await connections.open_extender_context(client, metrics.extenders, may_write),
             clock=self._clock,
             random=self._random,
             metrics=metrics,
             may_write=may_write,
         )
-        parts = Parts(self._configuration, world)
-        await self._serve(parts, election, connections)
+        process = build_process(self._configuration, environment)
+        await self._serve(process, election, connections)
         async with asyncio.TaskGroup() as tasks:
-            await self._live(parts, election, tasks)
+            await self._run_process(process, election, tasks)
 
-    async def _election(self, connections: Connections, metrics: ProcessMetrics) -> Election | None:
+    async def _build_election(self, connections: Connections, metrics: ProcessMetrics) -> Election | None:
         settings = self._settings.leader_election
         if not settings.enabled:
             return None
         hostname = socket.gethostname()
         identity = f"{os.environ.get('POD_NAME') or hostname}_{uuid4()}"
-        client = await connections.unfenced_client()
+        client = await connections.open_unfenced_client()
         elector = LeaderElector(client, identity, settings, self._clock, self._random)
         election = Election(settings, elector, EventRecorder(client, hostname, self._clock, metrics.recorder))
-        words = "Whether the reporting system is master of the lease, 0 indicates backup, 1 indicates master."
-        metrics.read_at_scrape("leader_election_master_status", words, ("name",), election.master_status)
+        description = "Whether the reporting system is master of the lease, 0 indicates backup, 1 indicates master."
+        metrics.read_at_scrape("leader_election_master_status", description, ("name",), election.master_status)
         return election
 
-    async def _serve(self, parts: Parts, election: Election | None, connections: Connections) -> None:
-        vitals = EndpointParts(
-            settings=self._settings,
-            scheduler=parts.scheduler,
-            loop=parts.loop,
-            informers=tuple(parts.informers.values()),
-            policies_known=lambda: parts.keeper.has_synced,
-            lease_fault=election.fault if election else str,
-            metrics=parts.world.metrics,
-            clock=self._clock,
-        )
+    async def _serve(self, process: Process, election: Election | None, connections: Connections) -> None:
+        """Start the HTTP endpoints; `connections.stack` stops them."""
+        sources = endpoint_sources(process, self._settings, election.fault if election else str)
         address = self._settings.bind_address
         is_plain = self._settings.serve_plain_http or is_loopback(address)
-        server = HealthServer(endpoint_sources(vitals), None if is_plain else await self._security(connections))
+        server = HealthServer(sources, None if is_plain else await self._build_security(connections))
         port = await server.start(address, self._settings.port)
         connections.stack.push_async_callback(server.stop)
         scheme = "http" if is_plain else "https"
         logger.info("moorage %s, serving on %s://%s:%d", __version__, scheme, in_url(address), port)
 
-    async def _security(self, connections: Connections) -> ServingSecurity:
-        auth = DelegatedAuth(await connections.unfenced_client(), self._clock, OPEN_PATHS)
+    async def _build_security(self, connections: Connections) -> ServingSecurity:
+        auth = DelegatedAuth(await connections.open_unfenced_client(), self._clock, OPEN_PATHS)
         return ServingSecurity(context=serving_tls(self._settings), middleware=auth.middleware)
 
-    async def _live(self, parts: Parts, election: Election | None, tasks: asyncio.TaskGroup) -> None:
-        """Start, wait for the signal, and stop. The lease ends last: until then nobody else may bind."""
-        lease = [tasks.create_task(election.run(parts.inbox.wake), name="leader-election")] if election else []
-        background = [tasks.create_task(run(), name=name) for name, run in parts.background().items()]
-        receive = receiver_in(asyncio.get_running_loop(), parts.keeper)
+    async def _run_process(self, process: Process, election: Election | None, tasks: asyncio.TaskGroup) -> None:
+        """Start all tasks, wait for the signal, and stop them. No other replica binds before the lease is released."""
+        lease = [tasks.create_task(election.run(process.inbox.wake), name="leader-election")] if election else []
+        background = [tasks.create_task(run(), name=name) for name, run in process.background.items()]
+        receive = receiver_in(asyncio.get_running_loop(), process.keeper)
         watch = PolicyWatch(receive, kopf_session(self._settings))
-        listing = parts.keeper.keep_listing(lambda: _policies(parts), watch.start, self._settings.policy_resync_seconds)
+        listing = process.keeper.keep_listing(
+            lambda: _list_policies(process.environment), watch.start, self._settings.policy_resync_seconds
+        )
         background.append(tasks.create_task(listing, name="policy-lists"))
-        scheduling = tasks.create_task(parts.loop.run(), name="scheduling-loop")
+        scheduling = tasks.create_task(process.loop.run(), name="scheduling-loop")
         try:
             await self._stopping.wait()
-            logger.info("stopping: what is being bound is finished first")
+            logger.info("stopping: bindings in progress are finished first")
             scheduling.cancel()
-            await _drain(parts)
+            await _drain(process)
         finally:
             for task in (scheduling, *background, *lease):
                 task.cancel()
-            await asyncio.to_thread(watch.stop)  # takes its time, while the lease is released already
+            await asyncio.to_thread(watch.stop)  # slow, but by now the lease is released
 
 
-async def _policies(parts: Parts) -> list[dict[str, Any]]:
-    source = ListWatch(parts.world.client, SCHEDULING_POLICY, parts.world.random)
+async def _list_policies(environment: Environment) -> list[dict[str, Any]]:
+    source = ListWatch(environment.client, SCHEDULING_POLICY, environment.random)
     return [msgspec.json.decode(raw) async for page in source.pages() for raw in page]
 
 
-async def _drain(parts: Parts) -> None:
-    """Wait until nothing is being bound, and a little for all of it to be told."""
-    parts.stop_deciding()
+async def _drain(process: Process) -> None:
+    """Wait until the bindings in progress have ended, and at most REPORT_SECONDS for their reports.
+
+    The next leader takes over queued decisions and pods that wait for volumes.
+    """
+    process.binder.drop_queued()
     with suppress(TimeoutError):
         async with asyncio.timeout(DRAIN_SECONDS):
-            while parts.unfinished:  # noqa: ASYNC110 - many owners, once in a life
+            while len(process.binder):  # noqa: ASYNC110 - runs once, at the end
                 await asyncio.sleep(DRAIN_POLL_SECONDS)
-        async with asyncio.timeout(TELL_SECONDS):
-            parts.status_reporter.report(parts.facts())
-            await parts.policy_statuses.flush()
-            while parts.untold:  # noqa: ASYNC110 - the same
+        async with asyncio.timeout(REPORT_SECONDS):
+            process.status_reporter.report(process.facts())
+            await process.policy_statuses.flush()
+            while process.unsent_reports:  # noqa: ASYNC110 - runs once, at the end
                 await asyncio.sleep(DRAIN_POLL_SECONDS)
 
 
-async def _unless(stopping: asyncio.Event, beginning: Coroutine[Any, Any, T]) -> T | None:
-    """Return what `beginning` comes to; where `stopping` is set first, cancel it and return None."""
-    tasks = beginning_task, _ = asyncio.create_task(beginning), asyncio.create_task(stopping.wait())
+async def _run_unless(stopping: asyncio.Event, work: Coroutine[Any, Any, T]) -> T | None:
+    """Return the result of `work`; if `stopping` is set first, cancel it and return None."""
+    tasks = work_task, _ = asyncio.create_task(work), asyncio.create_task(stopping.wait())
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        return await beginning_task if beginning_task.done() else None
+        return await work_task if work_task.done() else None
     finally:
         for task in tasks:
             task.cancel()
@@ -190,5 +187,5 @@ async def _unless(stopping: asyncio.Event, beginning: Coroutine[Any, Any, T]) ->
 
 
 def _always() -> bool:
-    """Answer for a process that is alone."""
+    """Return True: without leader election this process may always write."""
     return True

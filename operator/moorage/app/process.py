@@ -1,11 +1,15 @@
-"""Everything that runs in the process, built and wired, but not yet started."""
+"""Builds the parts of the process and connects them; `moorage.app.operator` starts and stops them.
+
+Each build function receives the parts that it uses, so the order of the calls in `build_process` is the order of the
+dependencies. Nothing runs before the operator starts the tasks in `Process.background` and the scheduling loop.
+"""
 
 from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from random import Random, SystemRandom
 from typing import Any
@@ -19,9 +23,8 @@ from moorage.controller.policy_keeper import PolicyKeeper
 from moorage.controller.policy_profiles import build_profile
 from moorage.controller.status_reporter import StatusReporter
 from moorage.controller.status_writer import PolicyStatusWriter
-from moorage.engine.messages import Message, TryAgain
+from moorage.engine.messages import Message
 from moorage.engine.scheduler import Scheduler
-from moorage.framework.registry import Registry
 from moorage.model.decode import Decoder
 from moorage.model.pods.pod import Pod
 from moorage.runtime.api_resources import INFORMED
@@ -31,20 +34,22 @@ from moorage.runtime.client.kube import REQUEST_SECONDS, KubeClient
 from moorage.runtime.clock import Clock
 from moorage.runtime.events.event_recorder import EventRecorder
 from moorage.runtime.extenders.extender_context import ExtenderContext, ExtenderLimits
-from moorage.runtime.extenders.extender_dispatcher import ClusterView, ExtendedWriter, ExtenderDispatcher
+from moorage.runtime.extenders.extender_dispatcher import ExtenderDispatcher
 from moorage.runtime.inbox import Inbox
 from moorage.runtime.informers.informer import Informer
 from moorage.runtime.informers.list_watch import ListWatch
 from moorage.runtime.latest_objects import LatestObjects
 from moorage.runtime.metrics.process_metrics import ProcessMetrics
-from moorage.runtime.outcome_router import Carriers, OutcomeRouter
+from moorage.runtime.outcome_router import OutcomeRouter
 from moorage.runtime.pod_status_writer import PodStatusWriter
+from moorage.runtime.preemption.evicted_pods import EvictedPods
 from moorage.runtime.preemption.evictor import Evictor
+from moorage.runtime.preemption.victim_writer import VictimWriter
 from moorage.runtime.reporter import Reporter
 from moorage.runtime.scheduling_loop import SchedulingLoop
 from moorage.runtime.tally import Tally
 from moorage.runtime.volumes.selected_node_repair import SelectedNodeRepair
-from moorage.runtime.volumes.volume_binder import Handover, VolumeBinder
+from moorage.runtime.volumes.volume_binder import VolumeBinder
 from moorage.runtime.volumes.volume_stores import VolumeStores
 from moorage.runtime.volumes.volume_writer import VolumeWriter
 from moorage.runtime.watchdog import Watchdog
@@ -53,211 +58,145 @@ from moorage.settings import Settings
 logger = logging.getLogger(__name__)
 
 SEED_BITS = 32
-KEPT_RAW = frozenset({"Pod", "Node"})
-"""Kinds whose bytes extenders may ask for."""
 
 
-@dataclass(slots=True, kw_only=True)
-class World:
-    """What the parts share: the way to the API server, time, chance, numbers, and whether this replica leads."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """The parts that connect the process with the outside, and that tests replace."""
 
     client: KubeClient
-    extender_ports: ExtenderContext
+    extender_context: ExtenderContext
     clock: Clock
     random: Random
     metrics: ProcessMetrics
     may_write: Callable[[], bool]
+    """Whether this replica leads."""
 
 
-@dataclass(slots=True)
-class Parts:
-    """The parts of one process."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    """The parts that the operator starts, checks and stops."""
 
-    configuration: ProcessConfiguration
-    world: World
-    inbox: Inbox[Message] = field(init=False)
-    scheduler: Scheduler = field(init=False)
-    informers: dict[str, Informer] = field(init=False)
-    recorder: EventRecorder = field(init=False)
-    pod_statuses: PodStatusWriter = field(init=False)
-    policy_statuses: PolicyStatusWriter = field(init=False)
-    extenders: ExtenderDispatcher = field(init=False)
-    binder: Binder = field(init=False)
-    volume_binder: VolumeBinder = field(init=False)
-    claim_repair: SelectedNodeRepair = field(init=False)
-    evictor: Evictor = field(init=False)
-    keeper: PolicyKeeper = field(init=False)
-    status_reporter: StatusReporter = field(init=False)
-    facts: Callable[[], PolicyFacts] = field(init=False)
-    loop: SchedulingLoop = field(init=False)
-    watchdog: Watchdog = field(init=False)
-    _last_look: LatestObjects = field(init=False)
-    _tally: Tally = field(init=False)
-    _reporter: Reporter = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Build, from those who are told to those who tell: every step needs those before it."""
-        self._build_engine()
-        self._build_reporters()
-        self.extenders = self._extender_desk()
-        self._build_binders()
-        self.evictor = self._evictor()
-        self._build_policies()
-        self.facts = partial(PolicyFacts, self.scheduler, self._tally, self.extenders.degradations)
-        self.loop = self._loop()
-        self.watchdog = Watchdog(self.scheduler, self.may_schedule, self.world.clock)
-        self._register_gauges()
-
-    def may_schedule(self) -> bool:
-        """Whether a pod may be tried: this replica leads, and all that decisions need is known."""
-        return self.keeper.has_synced and self.world.may_write() and self.informers_have_synced
+    environment: Environment
+    inbox: Inbox[Message]
+    scheduler: Scheduler
+    informers: Mapping[str, Informer]
+    """By kind."""
+    recorder: EventRecorder
+    pod_statuses: PodStatusWriter
+    keeper: PolicyKeeper
+    policy_statuses: PolicyStatusWriter
+    status_reporter: StatusReporter
+    binder: Binder
+    loop: SchedulingLoop
+    facts: Callable[[], PolicyFacts]
+    """Return what the policies' statuses show of the engine now."""
+    background: Mapping[str, Callable[[], Coroutine[Any, Any, None]]]
+    """The tasks besides the scheduling loop, by name; each runs until cancelled."""
 
     @property
-    def informers_have_synced(self) -> bool:
-        """Whether every informer has told all there is."""
-        return all(informer.has_synced for informer in self.informers.values())
-
-    def stop_deciding(self) -> None:
-        """Leave what was decided, but not begun, to the next leader; volumes that are waited for are, too."""
-        self.binder.drop_queued()
-
-    @property
-    def unfinished(self) -> int:
-        """How many pods are being bound."""
-        return len(self.binder)
-
-    @property
-    def untold(self) -> int:
-        """How much of what was done is still to be told."""
+    def unsent_reports(self) -> int:
+        """How many events and pod statuses are not written yet."""
         return len(self.pod_statuses) + len(self.recorder)
 
-    def background(self) -> Mapping[str, Callable[[], Any]]:
-        """Return what runs until it is cancelled, by name."""
-        informers = {f"informer-{kind}": informer.run for kind, informer in self.informers.items()}
-        return {
-            **informers,
-            "event-recorder": self.recorder.run,
-            "pod-statuses": self.pod_statuses.run,
-            "policy-statuses": self.policy_statuses.run,
-            "policy-reports": partial(self.status_reporter.keep_reporting, self.facts),
-            "watchdog": self.watchdog.run,
-            "preemption": self.evictor.run,
-            "extenders": self.extenders.run,
-            "claim-repair": self.claim_repair.run,
-            "volume-binder": self.volume_binder.run,
-            "binder": self.binder.run,
-        }
 
-    def _build_engine(self) -> None:
-        """Build the engine, and what it hears of the cluster."""
-        self.inbox = Inbox()
-        self.scheduler = Scheduler(self._seed(), self.configuration.profiles)
-        self.informers = self._informers()
-        self._last_look = LatestObjects(self.informers["Pod"].objects, self.informers["Node"].objects)
+def build_process(configuration: ProcessConfiguration, environment: Environment) -> Process:
+    """Build all parts of the process."""
+    settings = configuration.settings
+    engine = _build_engine(configuration, environment)
+    reporting = _build_reporting(engine, environment)
+    extenders = _build_extenders(settings, engine, environment)
+    binding = _build_binding(settings, engine, reporting, extenders, environment)
+    evictor = _build_evictor(engine, reporting, environment)
+    policies = _build_policies(configuration, engine, reporting, environment)
+    may_schedule = partial(_may_schedule, policies.keeper, engine.informers.values(), environment.may_write)
+    router = OutcomeRouter(
+        may_schedule=may_schedule,
+        volume_binder=binding.volume_binder,
+        reporter=reporting.reporter,
+        evictor=evictor,
+        extenders=extenders,
+        claim_repair=binding.claim_repair,
+    )
+    loop = SchedulingLoop(engine.scheduler, engine.inbox, router, environment.clock, environment.metrics.scheduling)
+    facts = partial(PolicyFacts, engine.scheduler, reporting.tally, extenders.degradations)
+    watchdog = Watchdog(engine.scheduler, may_schedule, environment.clock)
+    register_gauges(environment.metrics, engine.scheduler, engine.informers.values(), watchdog, environment.clock)
+    return Process(
+        environment=environment,
+        inbox=engine.inbox,
+        scheduler=engine.scheduler,
+        informers=engine.informers,
+        recorder=reporting.recorder,
+        pod_statuses=reporting.pod_statuses,
+        keeper=policies.keeper,
+        policy_statuses=policies.statuses,
+        status_reporter=policies.status_reporter,
+        binder=binding.binder,
+        loop=loop,
+        facts=facts,
+        background={
+            **{f"informer-{kind}": informer.run for kind, informer in engine.informers.items()},
+            "event-recorder": reporting.recorder.run,
+            "pod-statuses": reporting.pod_statuses.run,
+            "policy-statuses": policies.statuses.run,
+            "policy-reports": partial(policies.status_reporter.keep_reporting, facts),
+            "watchdog": watchdog.run,
+            "preemption": evictor.run,
+            "evicted-pods": evictor.evicted.run,
+            "extenders": extenders.run,
+            "claim-repair": binding.claim_repair.run,
+            "volume-binder": binding.volume_binder.run,
+            "binder": binding.binder.run,
+        },
+    )
 
-    def _seed(self) -> int:
-        seed = self.configuration.settings.seed
-        if seed is None:
-            seed = SystemRandom().getrandbits(SEED_BITS)
-            logger.info("the choice among equally good nodes is seeded with %d (--seed repeats it)", seed)
-        return seed
 
-    def _informers(self) -> dict[str, Informer]:
-        decoder, world = Decoder(), self.world
-        return {
-            resource.kind: Informer(
-                ListWatch(world.client, resource, world.random),
-                _digest(decoder, resource.kind),
-                self.inbox.post_all,
-                world.metrics.informers,
-                world.clock,
-            )
-            for resource in INFORMED
-        }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _EngineParts:
+    inbox: Inbox[Message]
+    scheduler: Scheduler
+    informers: Mapping[str, Informer]
+    latest: LatestObjects
 
-    def _build_reporters(self) -> None:
-        """Build what tells people and programs."""
-        world = self.world
-        self.recorder = EventRecorder(world.client, socket.gethostname(), world.clock, world.metrics.recorder)
-        self.pod_statuses = PodStatusWriter(world.client, self._last_look, world.clock, world.random)
-        self.policy_statuses = PolicyStatusWriter(world.client, world.clock)
-        self._tally = Tally()
-        self._reporter = Reporter(self.recorder, self.pod_statuses, world.metrics.scheduling, self._tally, world.clock)
 
-    def _extender_desk(self) -> ExtenderDispatcher:
-        limits = ExtenderLimits(parallelism=self.configuration.settings.parallelism)
-        cluster = ClusterView(self.informers["Node"].objects, self._pods_on)
-        return ExtenderDispatcher(self.world.extender_ports, limits, cluster, self.inbox.post)
+def _build_engine(configuration: ProcessConfiguration, environment: Environment) -> _EngineParts:
+    """Build the scheduler, its inbox, and the informers that post to the inbox."""
+    inbox: Inbox[Message] = Inbox()
+    informers = _build_informers(inbox, environment)
+    return _EngineParts(
+        inbox=inbox,
+        scheduler=Scheduler(_seed(configuration.settings), configuration.profiles),
+        informers=informers,
+        latest=LatestObjects(informers["Pod"].objects, informers["Node"].objects),
+    )
 
-    def _pods_on(self, node_name: str) -> Iterable[Pod]:
-        snapshot = self.scheduler.snapshot
-        position = snapshot.position(node_name)
-        return () if position is None else tuple(snapshot.pods_on(position))
 
-    def _build_binders(self) -> None:
-        """Build what binds volumes first and then pods, and what frees claims whose node is gone."""
-        self.binder = self._binder()
-        stores = self._volume_stores()
-        writer = VolumeWriter(self.world.client, stores)
-        handover = Handover(self.binder, self._reporter, self.inbox.post)
-        self.volume_binder = VolumeBinder(writer, stores, self.world.clock, handover)
-        self.claim_repair = SelectedNodeRepair(writer, stores, self.recorder)
+def _seed(settings: Settings) -> int:
+    if settings.seed is not None:
+        return settings.seed
+    seed = SystemRandom().getrandbits(SEED_BITS)
+    logger.info("the choice among equally good nodes uses the seed %d; --seed repeats it", seed)
+    return seed
 
-    def _binder(self) -> Binder:
-        world, settings = self.world, self.configuration.settings
-        bindings = BindingWriter(world.client, world.clock, world.random, _bind_seconds(settings))
-        writer = ExtendedWriter(bindings, self.extenders, lambda: self.scheduler.profiles)
-        return Binder(writer, self._last_look, self._reporter, self.inbox.post, settings.parallelism)
 
-    def _volume_stores(self) -> VolumeStores:
-        return VolumeStores(
-            pods=self.informers["Pod"].objects,
-            nodes=self.informers["Node"].objects,
-            claims=self.informers["PersistentVolumeClaim"].objects,
-            volumes=self.informers["PersistentVolume"].objects,
+def _build_informers(inbox: Inbox[Message], environment: Environment) -> Mapping[str, Informer]:
+    """Build an informer for each kind in INFORMED."""
+    decoder = Decoder()
+    return {
+        resource.kind: Informer(
+            ListWatch(environment.client, resource, environment.random),
+            _decode_function(decoder, resource.kind),
+            inbox.post_all,
+            environment.metrics.informers,
+            environment.clock,
         )
-
-    def _evictor(self) -> Evictor:
-        world = self.world
-        surroundings = VictimWatch(self._last_look.exists, self.inbox.post)
-        return Evictor(world.client, self.recorder, world.metrics.scheduling, world.clock, surroundings)
-
-    def _build_policies(self) -> None:
-        """Build the policy store, and the parts that pass its changes on."""
-        store = PolicyStore(
-            build=partial(build_profile, Registry.discover(), self.configuration.defaults),
-            reserved={profile.name for profile in self.configuration.profiles},
-        )
-        announcer = PolicyAnnouncer(self.recorder.record)
-        self.keeper = PolicyKeeper(store, self.inbox.post, announcer, self.world.clock)
-        self.status_reporter = StatusReporter(store, self.policy_statuses, self.world.clock)
-
-    def _loop(self) -> SchedulingLoop:
-        carriers = Carriers(
-            binder=self.volume_binder,
-            reporter=self._reporter,
-            evictor=self.evictor,
-            extenders=self.extenders,
-            claim_repair=self.claim_repair,
-        )
-        router = OutcomeRouter(carriers, self.may_schedule)
-        world = self.world
-        return SchedulingLoop(self.scheduler, self.inbox, router, world.clock, world.metrics.scheduling)
-
-    def _register_gauges(self) -> None:
-        world = self.world
-        register_gauges(world.metrics, self.scheduler, self.informers.values(), self.watchdog, world.clock)
+        for resource in INFORMED
+    }
 
 
-def _bind_seconds(settings: Settings) -> float:
-    """Return how long a bind may take: one that was sent just before the fence is over before another can lead."""
-    election = settings.leader_election
-    if not election.enabled:
-        return REQUEST_SECONDS
-    return election.lease_duration_seconds - election.renew_deadline_seconds
-
-
-def _digest(decoder: Decoder, kind: str) -> Callable[[bytes], Any]:
+def _decode_function(decoder: Decoder, kind: str) -> Callable[[bytes], Any]:
+    """Return the function that decodes a kind. Pods and nodes keep their JSON, because extenders receive it."""
     if kind == "Pod":
         return partial(decoder.decode_pod, keep_raw=True)
     if kind == "Node":
@@ -265,13 +204,123 @@ def _digest(decoder: Decoder, kind: str) -> Callable[[bytes], Any]:
     return partial(decoder.decode, kind)
 
 
-@dataclass(frozen=True, slots=True)
-class VictimWatch:
-    """What preemption knows of other pods, and whom it tells that it came to nothing."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ReportingParts:
+    recorder: EventRecorder
+    pod_statuses: PodStatusWriter
+    tally: Tally
+    reporter: Reporter
 
-    is_there: Callable[[Pod], bool]
-    post: Callable[[Message], None]
 
-    def retry(self, preemptor: Pod, void_nomination: str = "") -> None:
-        """Have a waiting pod tried again; its nomination to the node, if one is named, is void."""
-        self.post(TryAgain(preemptor.uid, void_nomination))
+def _build_reporting(engine: _EngineParts, environment: Environment) -> _ReportingParts:
+    """Build the reporter of attempts, with the parts that write events and pod statuses."""
+    client, clock, metrics = environment.client, environment.clock, environment.metrics
+    recorder = EventRecorder(client, socket.gethostname(), clock, metrics.recorder)
+    pod_statuses = PodStatusWriter(client, engine.latest, clock, environment.random)
+    tally = Tally()
+    reporter = Reporter(recorder, pod_statuses, metrics.scheduling, tally, clock)
+    return _ReportingParts(recorder=recorder, pod_statuses=pod_statuses, tally=tally, reporter=reporter)
+
+
+def _build_extenders(settings: Settings, engine: _EngineParts, environment: Environment) -> ExtenderDispatcher:
+    """Build the dispatcher that calls extenders."""
+    return ExtenderDispatcher(
+        environment.extender_context,
+        ExtenderLimits(parallelism=settings.parallelism),
+        engine.informers["Node"].objects,
+        partial(_pods_on, engine.scheduler),
+        engine.inbox.post,
+    )
+
+
+def _pods_on(scheduler: Scheduler, node_name: str) -> Iterable[Pod]:
+    snapshot = scheduler.snapshot
+    position = snapshot.position(node_name)
+    return () if position is None else tuple(snapshot.pods_on(position))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _BindingParts:
+    binder: Binder
+    volume_binder: VolumeBinder
+    claim_repair: SelectedNodeRepair
+
+
+def _build_binding(
+    settings: Settings,
+    engine: _EngineParts,
+    reporting: _ReportingParts,
+    extenders: ExtenderDispatcher,
+    environment: Environment,
+) -> _BindingParts:
+    """Build the binder of pods, the binder of volumes before it, and the repair of claims."""
+    client, clock = environment.client, environment.clock
+    binder = Binder(
+        writer=BindingWriter(client, clock, environment.random, _binding_timeout_seconds(settings)),
+        extenders=extenders,
+        latest=engine.latest,
+        reporter=reporting.reporter,
+        post=engine.inbox.post,
+        parallelism=settings.parallelism,
+    )
+    stores = VolumeStores(
+        pods=engine.informers["Pod"].objects,
+        nodes=engine.informers["Node"].objects,
+        claims=engine.informers["PersistentVolumeClaim"].objects,
+        volumes=engine.informers["PersistentVolume"].objects,
+    )
+    writer = VolumeWriter(client, stores)
+    return _BindingParts(
+        binder=binder,
+        volume_binder=VolumeBinder(writer, stores, clock, binder),
+        claim_repair=SelectedNodeRepair(writer, stores, reporting.recorder),
+    )
+
+
+def _binding_timeout_seconds(settings: Settings) -> float:
+    """Return the timeout of a binding: one sent just before this replica stops leading ends before another leads."""
+    election = settings.leader_election
+    if not election.enabled:
+        return REQUEST_SECONDS
+    return election.lease_duration_seconds - election.renew_deadline_seconds
+
+
+def _build_evictor(engine: _EngineParts, reporting: _ReportingParts, environment: Environment) -> Evictor:
+    """Build the evictor of victims, with the watch on those that do not terminate."""
+    clock, recorder, post = environment.clock, reporting.recorder, engine.inbox.post
+    return Evictor(
+        writer=VictimWriter(environment.client, clock),
+        evicted=EvictedPods(engine.latest, recorder, post, clock),
+        recorder=recorder,
+        metrics=environment.metrics.scheduling,
+        clock=clock,
+        post=post,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PolicyParts:
+    keeper: PolicyKeeper
+    statuses: PolicyStatusWriter
+    status_reporter: StatusReporter
+
+
+def _build_policies(
+    configuration: ProcessConfiguration, engine: _EngineParts, reporting: _ReportingParts, environment: Environment
+) -> _PolicyParts:
+    """Build the parts that turn SchedulingPolicy objects into profiles and write their statuses."""
+    store = PolicyStore(
+        build=partial(build_profile, configuration.registry, configuration.defaults),
+        reserved={profile.name for profile in configuration.profiles},
+    )
+    statuses = PolicyStatusWriter(environment.client, environment.clock)
+    return _PolicyParts(
+        keeper=PolicyKeeper(store, engine.inbox.post, PolicyAnnouncer(reporting.recorder.record), environment.clock),
+        statuses=statuses,
+        status_reporter=StatusReporter(store, statuses, environment.clock),
+    )
+
+
+def _may_schedule(keeper: PolicyKeeper, informers: Iterable[Informer], may_write: Callable[[], bool]) -> bool:
+    """Return whether this replica leads, and the policies and all informers have synced."""
+    return keeper.has_synced and may_write() and all(informer.has_synced for informer in informers)

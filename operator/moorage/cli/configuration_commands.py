@@ -30,14 +30,15 @@ def view_configuration(
     An invalid file ends the command with a list of all its errors. The output has each profile's plugins with their
     weights, and no unused fields.
     """
-    from moorage.app import configuration_in_force, load_configuration
+    from moorage.app import configuration_in_force, discover_plugins, load_configuration
 
     if (file is None) is (config is None):
         raise typer.BadParameter("pass exactly one configuration file: moorage config view FILE")
-    loaded = load_configuration(file or config or Path(), allow_default_scheduler=allow_default_scheduler)
+    registry = discover_plugins()
+    loaded = load_configuration(file or config or Path(), registry, allow_default_scheduler=allow_default_scheduler)
     for warning in loaded.warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    _print_documents([configuration_in_force(loaded)], output)
+    _print_documents([configuration_in_force(loaded, registry)], output)
 
 
 def import_configuration(
@@ -51,10 +52,10 @@ def import_configuration(
 
     Each profile becomes a policy. --values prints the other settings, as values of the Helm chart.
     """
-    from moorage.app import load_configuration
+    from moorage.app import discover_plugins, load_configuration
     from moorage.configuration.policy_import import chart_values_of, names_default_scheduler, policies_of
 
-    loaded = load_configuration(file, allow_default_scheduler=True)
+    loaded = load_configuration(file, discover_plugins(), allow_default_scheduler=True)
     for warning in loaded.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     if values:

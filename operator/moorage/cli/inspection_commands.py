@@ -30,9 +30,9 @@ def crd(
 
 def plugins(*, output: OutputOption = Output.TABLE) -> None:
     """List the plugins, their extension points and default weights."""
-    from moorage.app import list_plugins
+    from moorage.app import discover_plugins, list_plugins
 
-    rows = list_plugins()
+    rows = list_plugins(discover_plugins())
     if output is Output.JSON:
         print(json.dumps([row.as_json() for row in rows], indent=2))
         return

@@ -24,6 +24,8 @@ class ProcessConfiguration:
     """Everything that the process knows before it reads the first policy."""
 
     settings: Settings
+    registry: Registry
+    """The plugins; policies are compiled with them too."""
     defaults: ProfileSettings = field(default_factory=ProfileSettings)
     """Settings of a policy that does not set them itself."""
     profiles: tuple[Profile, ...] = ()
@@ -34,7 +36,7 @@ class ProcessConfiguration:
 def configure(flags: Settings, loaded: LoadedConfiguration | None, registry: Registry) -> ProcessConfiguration:
     """Merge the flags over the loaded file, and build the file's profiles."""
     if loaded is None:
-        return ProcessConfiguration(settings=flags)
+        return ProcessConfiguration(settings=flags, registry=registry)
     configuration = loaded.configuration
     defaults = ProfileSettings(
         percentage_of_nodes_to_score=configuration.percentage_of_nodes_to_score,
@@ -44,6 +46,7 @@ def configure(flags: Settings, loaded: LoadedConfiguration | None, registry: Reg
     )
     return ProcessConfiguration(
         settings=_settings(flags, configuration),
+        registry=registry,
         defaults=defaults,
         profiles=_build(configuration, defaults, registry),
         warnings=loaded.warnings,

@@ -1,24 +1,24 @@
-"""Where the kinds that moorage reads and writes live in the API."""
+"""The API paths of the kinds that moorage reads and writes."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """One resource of one API version."""
+    """A resource in one API version."""
 
     kind: str
     api_version: str
     plural: str
     namespaced: bool = True
     field_selector: str = ""
-    """Restricts lists and watches."""
+    """The field selector of lists and watches."""
     optional: bool = False
-    """Whether scheduling goes on where the API server does not serve it, or does not let us read it."""
+    """Whether scheduling works without it, when the API server does not serve it or forbids reading it."""
 
     @property
     def collection(self) -> str:
-        """The path of all objects of the cluster."""
+        """The path of all objects in the cluster."""
         return f"{self._root}/{self.plural}"
 
     def path(self, name: str, namespace: str = "") -> str:
@@ -26,12 +26,12 @@ class Resource:
         return f"{self.within(namespace)}/{name}"
 
     def within(self, namespace: str) -> str:
-        """Return the path of the objects of a namespace; of all where the kind has none."""
+        """Return the path of the objects in a namespace, or of all objects of a cluster-scoped kind."""
         return f"{self._root}/namespaces/{namespace}/{self.plural}" if self.namespaced else self.collection
 
     @property
     def permission(self) -> str:
-        """The resource as an RBAC rule names it, such as `storage.k8s.io/csinodes`."""
+        """The resource with its API group, as in RBAC rules: `storage.k8s.io/csinodes`."""
         group = self.api_version.rpartition("/")[0]
         return f"{group}/{self.plural}" if group else self.plural
 
@@ -68,4 +68,4 @@ INFORMED = (
     PERSISTENT_VOLUME_CLAIM, PERSISTENT_VOLUME, STORAGE_CLASS, CSI_NODE, CSI_DRIVER, CSI_STORAGE_CAPACITY,
     VOLUME_ATTACHMENT,
 )  # fmt: skip
-"""What the engine is kept informed of."""
+"""The kinds that the informers list and watch for the engine."""

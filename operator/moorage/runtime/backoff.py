@@ -1,16 +1,16 @@
-"""How long to wait before the next try: doubling, capped, with jitter, for ever."""
+"""Delays between retries: exponential, capped, with jitter, without a limit of tries."""
 
 from random import Random
 
 
 class ExponentialBackoff:
-    """Delays of one thing that is retried.
+    """The delays of one operation that is retried.
 
-    Each delay lies between half and the whole of the nominal one, so that many replicas do not come back together.
+    Each delay is between half of the nominal delay and all of it, so that many replicas do not retry at the same time.
     """
 
     def __init__(self, initial_seconds: float, max_seconds: float, random: Random) -> None:
-        """Start with `initial_seconds`, double up to `max_seconds`."""
+        """Start with `initial_seconds` and double up to `max_seconds`."""
         self._initial_seconds = initial_seconds
         self._max_seconds = max_seconds
         self._random = random
@@ -19,13 +19,13 @@ class ExponentialBackoff:
         """Failures in a row; 0 after a success."""
 
     def next_seconds(self) -> float:
-        """Count a failure and return how long to wait."""
+        """Count a failure and return the delay before the next try."""
         self.failures += 1
         nominal = self._nominal_seconds
         self._nominal_seconds = min(nominal * 2, self._max_seconds)
         return nominal * self._random.uniform(0.5, 1)
 
     def reset(self) -> None:
-        """Forget the failures: it worked."""
+        """Start again from the initial delay, after a success."""
         self.failures = 0
         self._nominal_seconds = self._initial_seconds

@@ -1,9 +1,9 @@
-"""The write that binds a pod to a node, and what is to be believed when its answer is lost.
+"""Writes the binding of a pod to a node, and finds out whether a binding without a clear answer took effect.
 
 POST binding (uid as precondition) -> 2xx with a Status: bound
-   |-> 409, 5xx, no answer, or a 2xx that is no Status but, say, a proxy's page
+   |-> 409, 5xx, no answer, or a 2xx without a Status, such as a proxy's page
    |     -> GET the pod -> it is on our node: bound
-   |                    -> anything else: not bound by us
+   |                    -> otherwise: not bound by us
    '-> other refusals: not bound
 """
 
@@ -27,24 +27,26 @@ if TYPE_CHECKING:
 
 READ_BACK_SECONDS = 0.2
 MAX_READ_BACK_SECONDS = 10.0
-"""First and longest wait between two tries to read a pod back; they go on until there is an answer."""
+"""First and longest wait between two reads of the pod; reading goes on until the API server answers."""
 SERVER_ERROR = 500
 
 
-class _Metadata(msgspec.Struct):
+class _BindingMetadata(msgspec.Struct):
     name: str
     namespace: str
     uid: str
 
 
-class _Target(msgspec.Struct):
+class _BindingTarget(msgspec.Struct):
     kind: str
     name: str
 
 
-class _Binding(msgspec.Struct, rename="camel"):
-    metadata: _Metadata
-    target: _Target
+class _BindingBody(msgspec.Struct, rename="camel"):
+    """The object `v1.Binding`."""
+
+    metadata: _BindingMetadata
+    target: _BindingTarget
     api_version: str = "v1"
     kind: str = "Binding"
 
@@ -58,14 +60,14 @@ class _BoundSpec(msgspec.Struct, rename="camel"):
 
 
 class _BoundPod(msgspec.Struct):
-    """A pod, read only to see where it is bound."""
+    """The fields of a pod that tell where it is bound."""
 
     metadata: _BoundMetadata
     spec: _BoundSpec
 
 
-class _Answer(msgspec.Struct):
-    """What the API server answers to a binding, as opposed to whoever stands before it."""
+class _BindingStatus(msgspec.Struct):
+    """The API server's answer to a binding; a proxy in between would answer something else."""
 
     kind: Literal["Status"]
 
@@ -76,19 +78,23 @@ class BindingWriter:
     def __init__(
         self, client: KubeClient, clock: Clock, random: Random, timeout_seconds: float = REQUEST_SECONDS
     ) -> None:
-        """Give up waiting for an answer after `timeout_seconds`, and read the pod back then."""
+        """Wait `timeout_seconds` for an answer before reading the pod back."""
         self._client = client
         self._clock = clock
         self._random = random
         self._timeout_seconds = timeout_seconds
         self._encoder = msgspec.json.Encoder()
-        self._decoder = msgspec.json.Decoder(_BoundPod)
-        self._answers = msgspec.json.Decoder(_Answer)
+        self._pods = msgspec.json.Decoder(_BoundPod)
+        self._statuses = msgspec.json.Decoder(_BindingStatus)
 
     async def bind(self, pod: Pod, node_name: str) -> None:
-        """Bind the pod. Raises ApiError, ApiUnreachable or NotLeader when it is certain that this did not bind it."""
+        """Bind the pod.
+
+        Raises ApiError, ApiUnreachable or NotLeader only when this call certainly did not bind the pod.
+        """
         path = POD.path(pod.name, pod.namespace)
-        body = self._encoder.encode(_Binding(_Metadata(pod.name, pod.namespace, pod.uid), _Target("Node", node_name)))
+        metadata = _BindingMetadata(pod.name, pod.namespace, pod.uid)
+        body = self._encoder.encode(_BindingBody(metadata, _BindingTarget("Node", node_name)))
         try:
             answer = await self._client.create(f"{path}/binding", body, timeout_seconds=self._timeout_seconds)
             self._check(answer, path)
@@ -98,15 +104,16 @@ class BindingWriter:
 
     def _check(self, answer: bytes, path: str) -> None:
         try:
-            self._answers.decode(answer)
+            self._statuses.decode(answer)
         except msgspec.DecodeError as error:
             raise ApiUnreachable(f"POST {path}/binding: not an answer of an API server: {error}") from error
 
     async def _is_bound(self, path: str, uid: str, node_name: str) -> bool:
+        """Return whether the pod with this uid is on the node; read the pod until the API server answers."""
         backoff = ExponentialBackoff(READ_BACK_SECONDS, MAX_READ_BACK_SECONDS, self._random)
         while True:
             try:
-                pod = self._decoder.decode(await self._client.get(path))
+                pod = self._pods.decode(await self._client.get(path))
             except NotFound:
                 return False
             except (ApiError, ApiUnreachable, msgspec.DecodeError):
@@ -116,6 +123,7 @@ class BindingWriter:
 
 
 def _is_ambiguous(error: ApiError | ApiUnreachable) -> bool:
+    """Return whether the API server may have bound the pod in spite of this error."""
     if isinstance(error, ApiUnreachable):
         return True
     return isinstance(error, Conflict) or error.status >= SERVER_ERROR

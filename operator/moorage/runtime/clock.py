@@ -1,4 +1,4 @@
-"""Time as an argument: the one place that reads the process's clocks, and the port that tests replace."""
+"""The process's clocks behind one interface. No other module reads the time, so that tests can set it."""
 
 import asyncio
 import time
@@ -6,29 +6,29 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Two clocks and a way to wait."""
+    """Two clocks and a sleep."""
 
     def time(self) -> float:
-        """Seconds since the epoch, for what people read."""
+        """Return seconds since the epoch, for timestamps that people read."""
 
     def monotonic(self) -> float:
-        """Seconds that never jump, for deadlines."""
+        """Return seconds that never go back, for deadlines."""
 
     async def sleep(self, seconds: float) -> None:
-        """Wait that long."""
+        """Sleep for `seconds`."""
 
 
 class SystemClock:
-    """The clocks of the machine."""
+    """The machine's clocks."""
 
     def time(self) -> float:
-        """Seconds since the epoch."""
+        """Return seconds since the epoch."""
         return time.time()
 
     def monotonic(self) -> float:
-        """Seconds that never jump."""
+        """Return seconds that never go back."""
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait that long."""
+        """Sleep for `seconds`."""
         await asyncio.sleep(seconds)

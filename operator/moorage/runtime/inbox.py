@@ -1,4 +1,4 @@
-"""Where everybody leaves what happened, and from where only the scheduling loop takes it."""
+"""The inbox of the scheduling loop: other tasks post messages, and only the loop takes them out."""
 
 import asyncio
 from collections.abc import Iterable
@@ -8,38 +8,41 @@ E = TypeVar("E")
 
 
 class Inbox(Generic[E]):
-    """Events in the order of their arrival. To be used in one event loop; other threads go through it."""
+    """Messages in the order in which they arrived.
+
+    Use it only in the event loop of the scheduling loop; other threads use `call_soon_threadsafe`.
+    """
 
     def __init__(self) -> None:
         """Start empty."""
-        self._events: list[E] = []
+        self._messages: list[E] = []
         self._arrived = asyncio.Event()
 
     def __len__(self) -> int:
-        """How many events wait."""
-        return len(self._events)
+        """Return how many messages wait."""
+        return len(self._messages)
 
-    def post(self, *events: E) -> None:
-        """Leave events."""
-        self.post_all(events)
+    def post(self, *messages: E) -> None:
+        """Add messages."""
+        self.post_all(messages)
 
-    def post_all(self, events: Iterable[E]) -> None:
-        """Leave events that belong together; the loop sees them in one go."""
-        self._events.extend(events)
+    def post_all(self, messages: Iterable[E]) -> None:
+        """Add messages that belong together; one `drain` returns them all."""
+        self._messages.extend(messages)
         self._arrived.set()
 
     def drain(self) -> list[E]:
-        """Take all that is there."""
-        taken, self._events = self._events, []
+        """Remove and return all messages."""
+        messages, self._messages = self._messages, []
         self._arrived.clear()
-        return taken
+        return messages
 
     def wake(self) -> None:
-        """End a wait although nothing was posted."""
+        """End the current `wait` without a message."""
         self._arrived.set()
 
     async def wait(self, timeout_seconds: float | None) -> None:
-        """Return when there is something, when `wake` is called, or after the timeout."""
+        """Wait for a message, for `wake`, or for the timeout."""
         try:
             async with asyncio.timeout(timeout_seconds):
                 await self._arrived.wait()

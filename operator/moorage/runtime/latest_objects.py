@@ -1,4 +1,8 @@
-"""A last look before a pod is bound: what the informers know may be newer than what the decision was made with."""
+"""Checks a decision against the informers' newest objects.
+
+The engine decides with a snapshot, and the informers may have received changes since. This module decides nothing; it
+only tells the writers whether a pod or a node is still as the decision needs it.
+"""
 
 from __future__ import annotations
 
@@ -14,26 +18,26 @@ if TYPE_CHECKING:
     from moorage.model.pods.pod import Pod
 
 UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "NoSchedule")
-"""What a cordoned node counts as having."""
+"""The taint that a cordoned node is treated as having."""
 
 
 class LatestObjects:
-    """Looks into the informers' stores."""
+    """The pods and nodes in the informers' stores."""
 
     def __init__(self, pods: Mapping[str, Pod], nodes: Mapping[str, Node]) -> None:
         """Look up pods by `namespace/name` and nodes by name."""
         self._pods = pods
         self._nodes = nodes
 
-    def objection(self, pod: Pod, node_name: str) -> str:
-        """Say why the pod should not be bound to the node any more; empty if nothing speaks against it."""
-        seen = self._pods.get(pod.key)
-        if seen is None or seen.uid != pod.uid:
+    def why_not_bind(self, pod: Pod, node_name: str) -> str:
+        """Return the reason not to bind the pod to the node any more; empty for none."""
+        latest = self._pods.get(pod.key)
+        if latest is None or latest.uid != pod.uid:
             return f"pod {pod.key} was deleted"
-        if seen.terminating:
+        if latest.terminating:
             return f"pod {pod.key} is being deleted"
-        if seen.node_name:
-            return f"pod {pod.key} is already assigned to node {seen.node_name}"
+        if latest.node_name:
+            return f"pod {pod.key} is already assigned to node {latest.node_name}"
         node = self._nodes.get(node_name)
         if node is None:
             return f"node {node_name} was deleted"
@@ -41,11 +45,11 @@ class LatestObjects:
             return f"node {node_name} was cordoned"
         return ""
 
-    def waits(self, pod: Pod) -> bool:
-        """Whether the pod is still there, not bound, and the same one."""
+    def is_pending(self, pod: Pod) -> bool:
+        """Return whether the pod, with the same uid, exists and is not bound."""
         return self.exists(pod) and not self._pods[pod.key].node_name
 
     def exists(self, pod: Pod) -> bool:
-        """Whether the pod is still there, and the same one."""
-        seen = self._pods.get(pod.key)
-        return seen is not None and seen.uid == pod.uid
+        """Return whether the pod exists with the same uid."""
+        latest = self._pods.get(pod.key)
+        return latest is not None and latest.uid == pod.uid

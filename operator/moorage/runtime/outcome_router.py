@@ -1,9 +1,12 @@
-"""Hands each outcome of the engine to whoever carries it out."""
+"""Passes each outcome of the engine to the part that carries it out.
+
+No call waits: every part queues its work. The scheduling loop asks `is_ready` before it tries another pod.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from moorage.engine.outcomes import (
     AskAboutVictims,
@@ -19,84 +22,47 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from moorage.engine.outcomes import Outcome
-    from moorage.model.pods.pod import Pod
+    from moorage.runtime.extenders.extender_dispatcher import ExtenderDispatcher
+    from moorage.runtime.preemption.evictor import Evictor
     from moorage.runtime.reporter import Reporter
-
-
-class BindQueue(Protocol):
-    """Binds pods."""
-
-    @property
-    def is_full(self) -> bool:
-        """Whether no more decisions should be made for now."""
-
-    def submit(self, bind: Bind, started_at: float) -> None:
-        """Queue a decision."""
-
-
-class VictimEvictor(Protocol):
-    """Makes room for pods."""
-
-    def submit(self, outcome: Unschedulable) -> None:
-        """Evict the outcome's victims."""
-
-
-class ProfileExtenders(Protocol):
-    """Asks extenders."""
-
-    def submit(self, outcome: CallExtenders | AskAboutVictims) -> None:
-        """Ask the profile's extenders, and post their answer."""
-
-
-class ClaimRepair(Protocol):
-    """Frees claims that keep pods on nodes that are gone."""
-
-    def submit(self, pod: Pod) -> None:
-        """Look at the claims of a pod that fits nowhere."""
+    from moorage.runtime.volumes.selected_node_repair import SelectedNodeRepair
+    from moorage.runtime.volumes.volume_binder import VolumeBinder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Carriers:
-    """Who carries outcomes out."""
-
-    binder: BindQueue
-    reporter: Reporter
-    evictor: VictimEvictor
-    extenders: ProfileExtenders
-    claim_repair: ClaimRepair
-
-
 class OutcomeRouter:
-    """The executor of the scheduling loop."""
+    """The parts that carry outcomes out."""
 
-    def __init__(self, carriers: Carriers, may_schedule: Callable[[], bool]) -> None:
-        """Schedule only while `may_schedule`: this replica leads, and all that decisions need is known."""
-        self._carriers = carriers
-        self._may_schedule = may_schedule
+    may_schedule: Callable[[], bool]
+    """Whether this replica leads and has all the objects that decisions need."""
+    volume_binder: VolumeBinder
+    reporter: Reporter
+    evictor: Evictor
+    extenders: ExtenderDispatcher
+    claim_repair: SelectedNodeRepair
 
     @property
     def is_ready(self) -> bool:
-        """Whether another pod may be tried."""
-        return not self._carriers.binder.is_full and self._may_schedule()
+        """Whether the loop may try another pod."""
+        return not self.volume_binder.is_full and self.may_schedule()
 
     def carry_out(self, outcome: Outcome, started_at: float) -> None:
-        """Do what the outcome asks for."""
-        carriers = self._carriers
+        """Start what the outcome asks for; `started_at` is when the attempt began, on the monotonic clock."""
         match outcome:
             case Bind():
-                carriers.binder.submit(outcome, started_at)
+                self.volume_binder.submit(outcome, started_at)
             case Unschedulable():
-                carriers.reporter.unschedulable(outcome, started_at)
-                carriers.claim_repair.submit(outcome.pod)
+                self.reporter.report_unschedulable(outcome, started_at)
+                self.claim_repair.submit(outcome.pod)
                 if outcome.victims:
-                    carriers.evictor.submit(outcome)
+                    self.evictor.submit(outcome)
             case SchedulingFailed():
-                carriers.reporter.failed(outcome, started_at)
+                self.reporter.report_failed(outcome, started_at)
             case CallExtenders() | AskAboutVictims():
-                carriers.extenders.submit(outcome)
+                self.extenders.submit(outcome)
             case Held():
-                carriers.reporter.waiting(outcome)
+                self.reporter.report_held(outcome)
             case Skipped():
-                carriers.reporter.skipped(outcome)
+                self.reporter.report_skipped(outcome)
             case _:
                 assert_never(outcome)

@@ -1,7 +1,7 @@
-"""Writes what keeps a pod waiting into its status: the PodScheduled condition and `nominatedNodeName`.
+"""Writes why a pod is not scheduled into its status: the PodScheduled condition and `nominatedNodeName`.
 
-cluster-autoscaler and Karpenter act on this condition, so its words are kube-scheduler's. It is written only when it
-changes; of several changes that wait for one pod only the last is written.
+cluster-autoscaler and Karpenter act on this condition, so reason and message are kube-scheduler's. The condition is
+written only when it changes. If several changes wait for one pod, only the last is written.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -26,41 +26,35 @@ if TYPE_CHECKING:
     from moorage.model.pods.pod import Pod
     from moorage.runtime.client.kube import KubeClient
     from moorage.runtime.clock import Clock
+    from moorage.runtime.latest_objects import LatestObjects
 
 logger = logging.getLogger(__name__)
 
 UNSCHEDULABLE = "Unschedulable"
 SCHEDULER_ERROR = "SchedulerError"
 FALSE = "False"
-WRITERS = 8
+PARALLEL_WRITES = 8
 RETRY_SECONDS = 1.0
 MAX_RETRY_SECONDS = 30.0
 
 
-class WaitingPods(Protocol):
-    """Knows which pods still wait."""
-
-    def waits(self, pod: Pod) -> bool:
-        """Whether the pod is still there, not bound, and the same one."""
-
-
 @dataclass(frozen=True, slots=True)
 class PodScheduled:
-    """Why a pod is not scheduled, and where it may be soon."""
+    """The reason why a pod is not scheduled, and the node that it is nominated to."""
 
     reason: str
     message: str
     nominated_node_name: str | None = None
-    """Empty clears `status.nominatedNodeName`, None leaves it."""
+    """Empty clears `status.nominatedNodeName`, None leaves it as it is."""
 
-    def is_news(self, pod: Pod) -> bool:
-        """Whether the pod's status, as it was last seen, says something else."""
+    def differs_from(self, pod: Pod) -> bool:
+        """Return whether the pod's status, as last seen, differs from this."""
         if pod.scheduled_condition != (FALSE, self.reason, self.message):
             return True
         return self.nominated_node_name is not None and self.nominated_node_name != pod.nominated_node_name
 
     def patch(self, pod: Pod, now: float) -> bytes:
-        """Return a strategic merge patch; the uid guards against another pod of the same name."""
+        """Return a strategic merge patch; its uid keeps it from changing another pod of the same name."""
         condition: dict[str, Any] = {
             "type": "PodScheduled",
             "status": FALSE,
@@ -78,33 +72,33 @@ class PodScheduled:
 
 
 class PodStatusWriter:
-    """Writes pods' statuses, each pod's in order."""
+    """Writes the statuses of pods; the changes of one pod are written in order."""
 
-    def __init__(self, client: KubeClient, waiting: WaitingPods, clock: Clock, random: Random) -> None:
-        """Write only to pods that still wait by then."""
+    def __init__(self, client: KubeClient, latest: LatestObjects, clock: Clock, random: Random) -> None:
+        """Write through `client`, and only to pods that are pending according to `latest`."""
         self._client = client
-        self._waiting = waiting
+        self._latest = latest
         self._clock = clock
         self._random = random
         self._wanted: dict[str, tuple[Pod, PodScheduled]] = {}
         self._queue: asyncio.Queue[str] = asyncio.Queue()
 
     def __len__(self) -> int:
-        """How many pods' statuses wait to be written."""
+        """Return how many pods have a status that is not written yet."""
         return len(self._wanted)
 
     def submit(self, pod: Pod, wanted: PodScheduled) -> None:
-        """Have it written, unless the pod says it already."""
+        """Queue a status, unless the pod already has it."""
         if pod.uid in self._wanted:
             self._wanted[pod.uid] = (pod, wanted)
-        elif wanted.is_news(pod):
+        elif wanted.differs_from(pod):
             self._wanted[pod.uid] = (pod, wanted)
             self._queue.put_nowait(pod.uid)
 
     async def run(self) -> None:
         """Write until cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            for _ in range(WRITERS):
+            for _ in range(PARALLEL_WRITES):
                 tasks.create_task(self._work())
 
     async def _work(self) -> None:
@@ -118,17 +112,18 @@ class PodStatusWriter:
                     break
 
     async def _write(self, pod: Pod, wanted: PodScheduled) -> None:
+        """Write the status; retry until it is written, replaced by a newer one, or the pod is no longer pending."""
         backoff = ExponentialBackoff(RETRY_SECONDS, MAX_RETRY_SECONDS, self._random)
         path = f"{POD.path(pod.name, pod.namespace)}/status"
-        while self._waiting.waits(pod) and self._wanted[pod.uid][1] is wanted:
+        while self._latest.is_pending(pod) and self._wanted[pod.uid][1] is wanted:
             try:
                 await self._client.patch(path, wanted.patch(pod, self._clock.time()), STRATEGIC_MERGE_PATCH)
             except (NotFound, Conflict, NotLeader):
-                return  # another pod by now, or another leader's business
+                return  # the pod was deleted or created again, or the next leader writes its status
             except (ApiError, ApiUnreachable) as error:
                 if backoff.failures == 0:
-                    words = "The status of pod %s cannot be written, trying again: %s"
-                    logger.log(level_of(error), words, pod.key, error)
+                    message = "The status of pod %s cannot be written, trying again: %s"
+                    logger.log(level_of(error), message, pod.key, error)
                 await self._clock.sleep(backoff.next_seconds())
             else:
                 return

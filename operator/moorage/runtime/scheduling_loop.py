@@ -1,83 +1,50 @@
-"""The scheduling loop: the only one who touches scheduling state.
+"""The scheduling loop: the only code that changes scheduling state.
 
-It drains the inbox, lets the engine decide while there is work, and hands outcomes to those who carry them out. It
-yields to the event loop after each slice of time, so that watches, binds and probes go on while pods are scheduled.
+The loop drains the inbox, lets the engine try pods while it has any, and passes outcomes to the router. After each
+slice of time it yields to the event loop, so that watches, bindings and probes go on while pods are scheduled.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from moorage.engine.messages import Message
-    from moorage.engine.outcomes import Outcome
+    from moorage.engine.scheduler import Scheduler
     from moorage.runtime.clock import Clock
     from moorage.runtime.inbox import Inbox
+    from moorage.runtime.metrics.scheduling_metrics import SchedulingMetrics
+    from moorage.runtime.outcome_router import OutcomeRouter
 
 logger = logging.getLogger(__name__)
 
 SLICE_SECONDS = 0.005
-"""How long the loop may keep the event loop: about what a bind's answer may wait unnoticed."""
+"""How long the loop may occupy the event loop. Answers to bindings wait at most this long."""
 IDLE_SECONDS = 1.0
-"""The longest wait without work: backoffs end on whole seconds, and leadership may come."""
-
-
-class Engine(Protocol):
-    """`moorage.engine.scheduler.Scheduler`, as far as the loop drives it."""
-
-    def apply(self, message: Message, now: float) -> None:
-        """Take in one thing that happened."""
-
-    def schedule_one(self, now: float) -> Outcome | None:
-        """Try the pod that is due."""
-
-    def tick(self, now: float) -> None:
-        """Let time pass."""
-
-    def next_wakeup(self, now: float) -> float | None:
-        """Say when `tick` next has something to do."""
-
-
-class Executor(Protocol):
-    """Carries outcomes out, without ever waiting."""
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether another pod may be tried: we lead, everything is known, and there is room for another bind."""
-
-    def carry_out(self, outcome: Outcome, started_at: float) -> None:
-        """Do what the outcome asks for; the attempt began at `started_at`, on the monotonic clock."""
-
-
-class LoopObserver(Protocol):
-    """Is told what the loop does, for metrics."""
-
-    def observe_message(self, message: Message, seconds: float) -> None:
-        """Count a message that was applied."""
-
-    def observe_decision(self, seconds: float) -> None:
-        """Count what the engine took for one pod."""
-
-    def observe_fault(self) -> None:
-        """Count an error that should not have happened."""
+"""The longest wait without work: backoffs end on whole seconds, and the replica may become the leader."""
 
 
 class SchedulingLoop:
     """Drives the engine."""
 
     def __init__(
-        self, engine: Engine, inbox: Inbox[Message], executor: Executor, clock: Clock, observer: LoopObserver
+        self,
+        scheduler: Scheduler,
+        inbox: Inbox[Message],
+        router: OutcomeRouter,
+        clock: Clock,
+        metrics: SchedulingMetrics,
     ) -> None:
-        """Nothing happens before `run`."""
-        self._engine = engine
+        """Prepare the loop; `run` starts it."""
+        self._scheduler = scheduler
         self._inbox = inbox
-        self._executor = executor
+        self._router = router
         self._clock = clock
-        self._observer = observer
+        self._metrics = metrics
         self.last_turn = clock.monotonic()
-        """When the loop last came round, on the monotonic clock; the liveness probe looks at it."""
+        """When the last turn began, on the monotonic clock; the liveness probe reads it."""
 
     async def run(self) -> None:
         """Schedule until cancelled."""
@@ -85,9 +52,9 @@ class SchedulingLoop:
             self.last_turn = self._clock.monotonic()
             try:
                 is_busy = self._turn()
-            except Exception:  # the border of the loop: one bad object must not stop the scheduling of all others
-                logger.exception("The scheduling loop met an unforeseen fault and goes on")
-                self._observer.observe_fault()
+            except Exception:  # the border of the loop: one bad object must not stop all scheduling
+                logger.exception("The scheduling loop goes on after a bug; please report it")
+                self._metrics.observe_fault()
                 is_busy = False
             if is_busy:
                 await asyncio.sleep(0)
@@ -97,22 +64,23 @@ class SchedulingLoop:
     def _turn(self) -> bool:
         """Work for one slice of time; return whether there is more to do."""
         until = self._clock.monotonic() + SLICE_SECONDS
-        self._take_in()
-        self._engine.tick(self._clock.monotonic())
-        while self._executor.is_ready:
+        self._apply_messages()
+        self._scheduler.tick(self._clock.monotonic())
+        while self._router.is_ready:
             started = self._clock.monotonic()
             if started >= until:
                 return True
-            outcome = self._engine.schedule_one(started)
+            outcome = self._scheduler.schedule_one(started)
             if outcome is None:
                 return len(self._inbox) > 0
-            self._observer.observe_decision(self._clock.monotonic() - started)
-            self._executor.carry_out(outcome, started)
+            self._metrics.observe_decision(self._clock.monotonic() - started)
+            self._router.carry_out(outcome, started)
             if len(self._inbox):
-                self._take_in()
+                self._apply_messages()
         return len(self._inbox) > 0
 
-    def _take_in(self) -> None:
+    def _apply_messages(self) -> None:
+        """Apply all messages of the inbox; a message that raises does not take the later ones with it."""
         messages = self._inbox.drain()
         for index, message in enumerate(messages):
             try:
@@ -123,12 +91,12 @@ class SchedulingLoop:
 
     def _apply(self, message: Message) -> None:
         started = self._clock.monotonic()
-        self._engine.apply(message, started)
-        self._observer.observe_message(message, self._clock.monotonic() - started)
+        self._scheduler.apply(message, started)
+        self._metrics.observe_message(message, self._clock.monotonic() - started)
 
     def _pause_seconds(self) -> float:
         now = self._clock.monotonic()
-        wakeup = self._engine.next_wakeup(now)
-        if wakeup is None or not self._executor.is_ready:
+        wakeup = self._scheduler.next_wakeup(now)
+        if wakeup is None or not self._router.is_ready:
             return IDLE_SECONDS
         return min(max(wakeup - now, 0.0), IDLE_SECONDS)

@@ -1,4 +1,7 @@
-"""What happened to each profile's pods since its present generation went live: the numbers of a policy's status."""
+"""Counts bindings and failures for each profile; the numbers are shown in the policy's status.
+
+The numbers of a profile start at 0 when a new generation of its policy goes live.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,33 +11,34 @@ from moorage.framework.profile import Profile
 
 @dataclass(slots=True)
 class ProfileTally:
-    """One profile's numbers."""
+    """The numbers of one profile."""
 
     generation: int = 0
-    """Of the policy; a new one begins at 0."""
+    """The generation of the policy that the numbers belong to."""
     bound: int = 0
+    """Pods that were bound."""
     failed: int = 0
-    """Binds that failed."""
+    """Bindings that failed."""
     failures_in_a_row: int = 0
-    """Binds that failed since the last one that did not."""
+    """Bindings that failed since the last success."""
     errors_in_a_row: int = 0
-    """Attempts that ended in errors since the last one that ended otherwise."""
+    """Attempts that ended in an error since the last attempt without one."""
     last_error: str = ""
     last_bound_time: float | None = None
-    """Seconds since the epoch."""
+    """In seconds since the epoch."""
     rejections: Mapping[str, int] = field(default_factory=dict)
-    """How many nodes gave each reason, when a pod last fitted nowhere."""
+    """Number of nodes by reason, from the last pod that no node fitted."""
 
 
 class Tally:
-    """The numbers of all profiles; a policy that was deleted and made anew is another one."""
+    """The numbers of all profiles. A policy that was deleted and created again is a new policy, by its uid."""
 
     def __init__(self) -> None:
-        """Start with nothing counted."""
+        """Start with no counts."""
         self._by_profile: dict[tuple[str, str], ProfileTally] = {}
 
     def of(self, profile: Profile) -> ProfileTally:
-        """Return the numbers of the profile's present generation."""
+        """Return the numbers of the profile's newest generation."""
         policy = profile.policy
         key, generation = (profile.name, policy.uid if policy else ""), policy.generation if policy else 0
         tally = self._by_profile.get(key)

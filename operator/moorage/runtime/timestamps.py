@@ -1,4 +1,4 @@
-"""Times as the API writes them."""
+"""Formats times as the Kubernetes API does."""
 
 from datetime import UTC, datetime
 
@@ -6,14 +6,14 @@ import msgspec
 
 
 def micro_time(seconds: float) -> str:
-    """Return a `metav1.MicroTime`: UTC with six digits, as events and leases have it."""
+    """Return a `metav1.MicroTime`, as in events and leases: UTC with six decimals. `seconds` are since the epoch."""
     moment = datetime.fromtimestamp(seconds, UTC)
     if not moment.microsecond:
         return moment.strftime("%Y-%m-%dT%H:%M:%S.000000Z")
-    written: str = msgspec.to_builtins(moment)  # many times as fast as strftime, but it leaves out zeros
+    written: str = msgspec.to_builtins(moment)  # many times faster than strftime, but it omits zero microseconds
     return written
 
 
 def whole_time(seconds: float) -> str:
-    """Return a `metav1.Time`: UTC in whole seconds, as conditions have it."""
+    """Return a `metav1.Time`, as in conditions: UTC in whole seconds. `seconds` are since the epoch."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

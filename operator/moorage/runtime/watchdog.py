@@ -1,4 +1,7 @@
-"""Notices pods that are ready and that nobody tries, and names them: a fault of the queue must not go unseen."""
+"""Finds pods that are ready and are not tried, and logs their names.
+
+Such a pod shows a bug in the queue, which would otherwise stay hidden.
+"""
 
 from __future__ import annotations
 
@@ -10,35 +13,35 @@ from moorage.runtime.clock import Clock
 
 logger = logging.getLogger(__name__)
 
-LOOK_SECONDS = 30.0
+CHECK_SECONDS = 30.0
 STUCK_SECONDS = 120.0
-"""Longer than any burst takes in which the pod's turn simply has not come."""
-NAMED = 10
-"""How many pods the log names at most, each time."""
+"""Longer than a pod waits for its turn in any burst of pods."""
+MAX_NAMES = 10
+"""How many pods each check names in the log."""
 
 
 class Watchdog:
-    """Looks at the queue now and then."""
+    """Checks the queue every CHECK_SECONDS."""
 
     def __init__(self, scheduler: Scheduler, may_schedule: Callable[[], bool], clock: Clock) -> None:
-        """Nothing is stuck while this replica must not schedule."""
+        """Count no pod as stuck while `may_schedule` is false, as on a standby."""
         self.stuck_pods = 0
         self._scheduler = scheduler
         self._may_schedule = may_schedule
         self._clock = clock
 
     async def run(self) -> None:
-        """Look until cancelled."""
+        """Check until cancelled."""
         while True:
-            await self._clock.sleep(LOOK_SECONDS)
-            self.look()
+            await self._clock.sleep(CHECK_SECONDS)
+            self.check()
 
-    def look(self) -> None:
-        """Count the stuck pods, and name them in the log."""
+    def check(self) -> None:
+        """Count the stuck pods and log their names."""
         now = self._clock.monotonic()
         stuck = self._scheduler.statistics.stuck_pods(now, STUCK_SECONDS) if self._may_schedule() else {}
         self.stuck_pods = len(stuck)
-        for key, seconds in list(stuck.items())[:NAMED]:
+        for key, seconds in list(stuck.items())[:MAX_NAMES]:
             logger.warning("Pod %s is ready and was not tried for %.0f s; /debug/cache shows the queues", key, seconds)
-        if len(stuck) > NAMED:
-            logger.warning("%d more pods were not tried either", len(stuck) - NAMED)
+        if len(stuck) > MAX_NAMES:
+            logger.warning("%d more pods are ready and were not tried", len(stuck) - MAX_NAMES)

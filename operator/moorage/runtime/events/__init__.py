@@ -1,1 +1,1 @@
-"""What people are told: events.k8s.io/v1 objects, folded into series."""
+"""Events that users read with kubectl: what they say, how they repeat, and how they reach the API server."""

@@ -1,4 +1,4 @@
-"""An event as it is recorded, and the events.k8s.io/v1 object that it becomes."""
+"""Defines the recorded event and its events.k8s.io/v1 object, and builds the events about pods."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ NOTE_BYTES = 1024
 CUT = " ..."
 INSTANCE_CHARACTERS = 128
 NAME_CHARACTERS = 253 - 17
-"""What is left of an object's name for the regarding one's, after a dot and 16 hexadecimal digits."""
+"""How much of the regarding object's name fits into the event's, before a dot and 16 hexadecimal digits."""
 CLUSTER_NAMESPACE = "default"
-"""Where events about objects without a namespace live; kubectl looks for them there."""
+"""The namespace of events about cluster-scoped objects; kubectl searches it for them."""
 
 
 class ObjectReference(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """What an event is about (`v1.ObjectReference`); `namespace` is empty for objects of the cluster."""
+    """The object that an event is about (`v1.ObjectReference`); `namespace` is empty for cluster-scoped objects."""
 
     api_version: str
     kind: str
@@ -36,7 +36,7 @@ class ObjectReference(msgspec.Struct, frozen=True, omit_defaults=True, rename="c
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """Something to tell. `reporter` is the schedulerName of the profile; `warning` tells trouble from routine."""
+    """An event. `reporter` is the schedulerName of the profile; `warning` selects the type Warning or Normal."""
 
     regarding: ObjectReference
     reason: str
@@ -46,27 +46,27 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     warning: bool = False
     related: ObjectReference | None = None
     repeats: bool = True
-    """False for what happens once in an object's life: no series is kept."""
+    """False for an event that happens once in the life of an object; it gets no series."""
 
     @property
     def key(self) -> Hashable:
-        """What makes two events one series (client-go `getKey`: all but note and time)."""
+        """Equal for events of one series: all fields but note and time (client-go `getKey`)."""
         related = self.related and self.related.uid
         about = self.regarding
         return (about.kind, about.uid, about.name, related, self.reason, self.action, self.reporter, self.warning)
 
     @property
     def namespace(self) -> str:
-        """Where the Event object lives."""
+        """The namespace of the Event object."""
         return self.regarding.namespace or CLUSTER_NAMESPACE
 
     def body(self, name: str, hostname: str, seconds: float) -> bytes:
-        """Return the Event object, seen at `seconds` since the epoch."""
+        """Return the Event object as JSON; `seconds` is when it happened, since the epoch."""
         return msgspec.json.encode(
-            _Body(
+            _EventBody(
                 api_version=EVENT.api_version,
                 kind=EVENT.kind,
-                metadata=_Metadata(name, self.namespace),
+                metadata=_EventMetadata(name, self.namespace),
                 event_time=micro_time(seconds),
                 reporting_controller=self.reporter,
                 reporting_instance=f"{self.reporter}-{hostname}"[:INSTANCE_CHARACTERS],
@@ -80,17 +80,17 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class _Metadata(msgspec.Struct):
+class _EventMetadata(msgspec.Struct):
     name: str
     namespace: str
 
 
-class _Body(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
-    """The object that is written; a struct, as one is made for every pod that is bound."""
+class _EventBody(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
+    """The Event object; a struct, because one is encoded for each bound pod."""
 
     api_version: str
     kind: str
-    metadata: _Metadata
+    metadata: _EventMetadata
     event_time: str
     reporting_controller: str
     reporting_instance: str
@@ -103,12 +103,12 @@ class _Body(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
 
 
 def event_name(event: Event, serial: int) -> str:
-    """Return a name for the Event object, unique for the `serial`."""
+    """Return a name for the Event object; each `serial` gives another name."""
     return f"{event.regarding.name[:NAME_CHARACTERS]}.{serial:016x}"
 
 
 def cut_note(note: str) -> str:
-    """Shorten a note to what the API takes, at a character's boundary, and show that it was."""
+    """Cut a note to the length that the API accepts, at a character boundary, and append CUT."""
     encoded = note.encode()
     if len(encoded) <= NOTE_BYTES:
         return note
@@ -116,12 +116,12 @@ def cut_note(note: str) -> str:
 
 
 def pod_reference(pod: Pod) -> ObjectReference:
-    """Refer to a pod."""
+    """Return a reference to a pod."""
     return ObjectReference("v1", "Pod", pod.name, pod.uid, pod.namespace, pod.resource_version)
 
 
 def scheduled(pod: Pod, node_name: str, reporter: str) -> Event:
-    """Say that a pod was bound, in kube-scheduler's words."""
+    """Return the event of a bound pod; the note is kube-scheduler's."""
     note = f"Successfully assigned {pod.key} to {node_name}"
     return Event(
         regarding=pod_reference(pod), reason="Scheduled", action="Binding", note=note, reporter=reporter, repeats=False
@@ -129,7 +129,7 @@ def scheduled(pod: Pod, node_name: str, reporter: str) -> Event:
 
 
 def failed_scheduling(pod: Pod, message: str, reporter: str) -> Event:
-    """Say why a pod was not scheduled."""
+    """Return the event of a pod that was not scheduled."""
     return Event(
         regarding=pod_reference(pod),
         reason="FailedScheduling",
@@ -141,7 +141,7 @@ def failed_scheduling(pod: Pod, message: str, reporter: str) -> Event:
 
 
 def preempted(victim: Pod, preemptor: Pod, reporter: str) -> Event:
-    """Say that a pod had to give way."""
+    """Return the event of an evicted victim; the note is kube-scheduler's."""
     note = f"Preempted by pod {preemptor.uid} on node {victim.node_name}"
     return Event(
         regarding=pod_reference(victim),
@@ -151,4 +151,16 @@ def preempted(victim: Pod, preemptor: Pod, reporter: str) -> Event:
         note=note,
         reporter=reporter,
         repeats=False,
+    )
+
+
+def preemption_failed(preemptor: Pod, note: str, reporter: str) -> Event:
+    """Return the event of a preemptor whose victim stays."""
+    return Event(
+        regarding=pod_reference(preemptor),
+        reason="PreemptionFailed",
+        action="Preempting",
+        note=note,
+        reporter=reporter,
+        warning=True,
     )

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,7 +19,7 @@ from moorage.errors import ApiError, ApiUnreachable, NotFound, NotLeader
 from moorage.runtime.api_resources import EVENT
 from moorage.runtime.client.kube import MERGE_PATCH
 from moorage.runtime.events.event import Event, event_name
-from moorage.runtime.events.event_series import REFRESH_SECONDS, Series, SeriesCache
+from moorage.runtime.events.event_series import REFRESH_SECONDS, EventSeries, SeriesCache
 from moorage.runtime.timestamps import micro_time
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from moorage.runtime.client.kube import KubeClient
     from moorage.runtime.clock import Clock
+    from moorage.runtime.metrics.recorder_metrics import RecorderMetrics
 
 logger = logging.getLogger(__name__)
 
@@ -35,87 +36,75 @@ QUEUE_LENGTH = 10_000
 SENDERS = 8
 TRIES = 3
 PAUSE_SECONDS = 1.0
-"""Between the tries, doubled each time: an event is not worth more."""
+"""The first pause between tries; it doubles. An event is not worth more tries."""
 NANOSECONDS = 1_000_000_000
 
 
-class RecorderObserver(Protocol):
-    """Is told what became of events, for metrics."""
-
-    def observe_event(self, result: str) -> None:
-        """Count an event: `sent`, `folded`, `dropped` or `refused`."""
-
-
 @dataclass(frozen=True, slots=True)
-class _New:
-    """An event to be created."""
+class _NewEvent:
+    """An event to create."""
 
     event: Event
     name: str
     seconds: float
-    series: Series | None
+    series: EventSeries | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Repeated:
+class _RepeatedEvent:
     """A series whose count is to be written."""
 
     key: Hashable
-    series: Series
+    series: EventSeries
 
 
 class EventRecorder:
     """Queues events and sends them."""
 
-    def __init__(self, client: KubeClient, hostname: str, clock: Clock, observer: RecorderObserver) -> None:
-        """Report as `<reporter>-<hostname>`."""
+    def __init__(self, client: KubeClient, hostname: str, clock: Clock, metrics: RecorderMetrics) -> None:
+        """Send events through `client`, reported by `<reporter>-<hostname>`."""
         self._client = client
         self._hostname = hostname
         self._clock = clock
-        self._observer = observer
-        self._queue: deque[_New | _Repeated] = deque()
+        self._metrics = metrics
+        self._queue: deque[_NewEvent | _RepeatedEvent] = deque()
         self._queued = asyncio.Semaphore(0)
         self._in_flight = 0
         self._series = SeriesCache()
         self._serial = int(clock.time() * NANOSECONDS)
-        self._told = False
+        self._has_logged_refusal = False
 
     def __len__(self) -> int:
-        """How many events wait to be sent, or are being sent."""
+        """Return how many events wait to be sent or are being sent."""
         return len(self._queue) + self._in_flight
 
     def record(self, event: Event) -> None:
-        """Queue an event; one of a running series is only counted, and written from time to time."""
+        """Queue an event. An event of a known series is counted, and its count is written once a minute."""
         now = self._clock.time()
-        series = self._series.see(event.key, now) if event.repeats else None
+        series = self._series.count(event.key, now) if event.repeats else None
         if series is None:
-            self._enqueue(self._new(event, now))
+            self._enqueue(self._new_event(event, now))
         elif self._series.is_due(series, now):
-            self._series.written(series, now)
-            self._enqueue(_Repeated(event.key, series))
+            self._series.mark_written(series, now)
+            self._enqueue(_RepeatedEvent(event.key, series))
         else:
-            self._observer.observe_event("folded")
+            self._metrics.observe_event("folded")
 
     async def run(self) -> None:
-        """Send what is queued until cancelled."""
+        """Send queued events until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             for _ in range(SENDERS):
                 tasks.create_task(self._send_queued())
             tasks.create_task(self._refresh_series())
 
-    async def flush(self) -> None:
-        """Send what is queued now; for a clean stop."""
-        while self._queue:
-            await self._send(self._queue.popleft())
-
-    def _new(self, event: Event, now: float) -> _New:
+    def _new_event(self, event: Event, now: float) -> _NewEvent:
         self._serial += 1
         name = event_name(event, self._serial)
         path = EVENT.path(name, event.namespace)
-        series = self._series.remember(event.key, path, now) if event.repeats else None
-        return _New(event, name, now, series)
+        series = self._series.add(event.key, path, now) if event.repeats else None
+        return _NewEvent(event, name, now, series)
 
-    def _enqueue(self, item: _New | _Repeated) -> None:
+    def _enqueue(self, item: _NewEvent | _RepeatedEvent) -> None:
         if len(self._queue) >= QUEUE_LENGTH:
             self._drop(self._queue.popleft(), "dropped")
         else:
@@ -125,59 +114,57 @@ class EventRecorder:
     async def _send_queued(self) -> None:
         while True:
             await self._queued.acquire()
-            if self._queue:  # `flush` may have been quicker
+            self._in_flight += 1
+            try:
                 await self._send(self._queue.popleft())
+            finally:
+                self._in_flight -= 1
 
     async def _refresh_series(self) -> None:
         while True:
             await self._clock.sleep(REFRESH_SECONDS)
             now = self._clock.time()
             for key, series in self._series.due(now):
-                self._series.written(series, now)
-                self._enqueue(_Repeated(key, series))
+                self._series.mark_written(series, now)
+                self._enqueue(_RepeatedEvent(key, series))
 
-    async def _send(self, item: _New | _Repeated) -> None:
-        self._in_flight += 1
-        try:
-            await self._try_to_send(item)
-        finally:
-            self._in_flight -= 1
-
-    async def _try_to_send(self, item: _New | _Repeated) -> None:
-        """Send with a few tries; what fails in the end is counted and dropped."""
+    async def _send(self, item: _NewEvent | _RepeatedEvent) -> None:
+        """Send an item; after TRIES failures, drop and count it."""
         for attempt in range(TRIES):
             try:
-                await (self._create(item) if isinstance(item, _New) else self._patch(item))
+                await (self._create(item) if isinstance(item, _NewEvent) else self._patch(item))
             except ApiUnreachable:
                 await self._clock.sleep(PAUSE_SECONDS * 2**attempt)
             except (ApiError, NotLeader) as error:
-                self._refused(item, error)
+                self._drop(item, "refused")
+                self._log_refusal(error)
                 return
             else:
-                self._observer.observe_event("sent")
+                self._metrics.observe_event("sent")
                 return
         self._drop(item, "dropped")
 
-    async def _create(self, item: _New) -> None:
+    async def _create(self, item: _NewEvent) -> None:
         body = item.event.body(item.name, self._hostname, item.seconds)
         await self._client.create(EVENT.within(item.event.namespace), body)
         if item.series:
             item.series.created = True
 
-    async def _patch(self, item: _Repeated) -> None:
+    async def _patch(self, item: _RepeatedEvent) -> None:
         series = {"count": item.series.count, "lastObservedTime": micro_time(item.series.last_observed)}
         await self._client.patch(item.series.path, msgspec.json.encode({"series": series}), MERGE_PATCH)
 
-    def _refused(self, item: _New | _Repeated, error: ApiError | NotLeader) -> None:
-        self._drop(item, "refused")
-        if not self._told and not isinstance(error, (NotFound, NotLeader)):
-            self._told = True
-            logger.warning("An event was refused, as others may be from now on without a word: %s", error)
+    def _log_refusal(self, error: ApiError | NotLeader) -> None:
+        if not self._has_logged_refusal and not isinstance(error, (NotFound, NotLeader)):
+            self._has_logged_refusal = True
+            logger.warning(
+                "The API server refused an event; later refusals are only counted in moorage_events_total: %s", error
+            )
 
-    def _drop(self, item: _New | _Repeated, result: str) -> None:
-        """Count an event that does not arrive; its next sighting is a new event."""
-        self._observer.observe_event(result)
-        if isinstance(item, _Repeated):
+    def _drop(self, item: _NewEvent | _RepeatedEvent, result: str) -> None:
+        """Count an event that was not written; the next event with its key is created as a new one."""
+        self._metrics.observe_event(result)
+        if isinstance(item, _RepeatedEvent):
             self._series.forget(item.key)
         elif item.series:
             self._series.forget(item.event.key)

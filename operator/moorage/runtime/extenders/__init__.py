@@ -1,1 +1,1 @@
-"""Web services with a say in scheduling, by kube-scheduler's protocol, behind circuit breakers."""
+"""Calls extenders: web services that filter, prioritize, bind and preempt by kube-scheduler's extender protocol."""

@@ -1,12 +1,12 @@
-"""A circuit breaker: stops asking a server that does not answer, and finds out when it does again.
+"""A circuit breaker: it stops calls to a server that fails, and lets a trial call through after a pause.
 
-    closed ---- so many failures in a row ---> open
-      ^                                        |  ^
-      |                                        |  '-- the trial fails
-      '--- the trial succeeds --- half-open <--'
-                                         when the pause is over: one call is let through, as a trial
+    closed ---- failures_to_open failures in a row ----> open
+      ^                                                  |  ^
+      |                                                  |  '-- the trial fails
+      '------- the trial succeeds ------- half-open <----'
+                                          after open_seconds: one call is admitted as a trial
 
-While it is open, pods fail at once instead of each waiting for a timeout of its own.
+While it is open, pods fail at once instead of waiting for a timeout each.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class BreakerState(Enum):
-    """Whether calls are let through."""
+    """Whether calls are admitted."""
 
     CLOSED = "closed"
     OPEN = "open"
@@ -29,12 +29,12 @@ class BreakerState(Enum):
 
 
 class CircuitBreaker:
-    """Watches the calls to one server. Each call that was admitted ends in exactly one verdict."""
+    """The breaker of one server. Each admitted call ends in one of `succeeded`, `failed` and `abandoned`."""
 
     def __init__(
         self, clock: Clock, failures_to_open: int, open_seconds: float, changed: Callable[[BreakerState], None]
     ) -> None:
-        """Open after `failures_to_open` failures in a row, try again `open_seconds` later, and tell `changed`."""
+        """Call `changed` with each new state."""
         self._clock = clock
         self._changed = changed
         self._failures_to_open = failures_to_open
@@ -47,14 +47,14 @@ class CircuitBreaker:
 
     @property
     def state(self) -> BreakerState:
-        """The state now."""
+        """The current state."""
         if self._opened_at is None:
             return BreakerState.CLOSED
         is_over = self._clock.monotonic() - self._opened_at >= self._open_seconds
         return BreakerState.HALF_OPEN if is_over else BreakerState.OPEN
 
     def admits(self) -> bool:
-        """Whether a call may be made now; a half-open breaker admits one, and no other before its verdict."""
+        """Return whether a call may be made now; a half-open breaker admits one call until its result is known."""
         match self.state:
             case BreakerState.CLOSED:
                 return True
@@ -68,14 +68,14 @@ class CircuitBreaker:
                 return True
 
     def succeeded(self) -> None:
-        """Take a verdict: there was an answer."""
+        """Record that a call got an answer; close the breaker."""
         was_closed = self._opened_at is None
         self._failures, self._opened_at, self._on_trial, self.error = 0, None, False, ""
         if not was_closed:
             self._changed(BreakerState.CLOSED)
 
     def failed(self, error: str) -> None:
-        """Take a verdict: there was none, or none that makes sense."""
+        """Record that a call got no valid answer; open the breaker after a trial or after too many failures."""
         self._failures += 1
         self.error = error
         if self._on_trial or (self._opened_at is None and self._failures >= self._failures_to_open):
@@ -83,5 +83,5 @@ class CircuitBreaker:
             self._changed(BreakerState.OPEN)
 
     def abandoned(self) -> None:
-        """Take no verdict: the call was given up for a reason that is not the server's."""
+        """Record that a call ended without a result, for a reason that is not the server's."""
         self._on_trial = False

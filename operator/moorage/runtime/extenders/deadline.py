@@ -1,4 +1,4 @@
-"""A time limit by an injected clock."""
+"""A time limit on an injected clock, in place of `asyncio.timeout`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-async def within(seconds: float, clock: Clock, work: Coroutine[Any, Any, T]) -> T:
-    """Return what `work` returns, or cancel it and raise TimeoutError once the time has passed."""
+async def run_within(seconds: float, clock: Clock, work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of `work`, or cancel it after `seconds` and raise TimeoutError."""
     task, timer = asyncio.create_task(work), asyncio.create_task(clock.sleep(seconds))
     try:
         await asyncio.wait((task, timer), return_when=asyncio.FIRST_COMPLETED)

@@ -1,8 +1,8 @@
-"""Calls one extender over HTTP, within its time and past its circuit breaker.
+"""Calls one extender over HTTP, with a timeout and a circuit breaker.
 
-A call has one good end, a 200 whose body can be read. Every other is an ExtenderError that names the address and what
-is wrong, and a mark against the extender. An extender that says in its protocol's words that it has failed has answered
-all the same; that is the caller's to judge.
+A call succeeds only with status 200 and a valid body. Every other result raises an ExtenderError with the address and
+the reason, and counts as a failure of the extender. An answer whose `Error` field is set is a valid body; the caller
+handles it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from aiohttp import (
 from yarl import URL
 
 from moorage.errors import ExtenderError, Fault
-from moorage.runtime.extenders.deadline import within
+from moorage.runtime.extenders.deadline import run_within
 from moorage.runtime.extenders.extender_tls import extender_tls
 from moorage.runtime.tls.pem import UnusableTls
 
@@ -40,161 +40,162 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
-NO_LIMIT = ClientTimeout()
-"""Times are kept by `within`, on the injected clock."""
+NO_TIMEOUT = ClientTimeout()
+"""`run_within` keeps the time, on the injected clock."""
 CHUNK_BYTES = 1 << 16
 SPARE_ANSWER_BYTES = 16 << 20
-"""How much longer than twice the question an answer may be: reasons for some ten thousand nodes."""
+"""How much longer than twice the request an answer may be: enough for the reasons of some ten thousand nodes."""
 SHOWN_CHARACTERS = 200
-"""How much of an answer that is no answer is shown."""
+"""How much of an invalid answer an error shows."""
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A call: `verb` is the protocol's, `path` what the extender calls it."""
+class ExtenderRequest:
+    """A call of an extender."""
 
     verb: str
+    """The protocol's name: filter, prioritize, bind or preempt."""
     path: str
+    """The extender's path for the verb."""
     body: bytes
     until: float = float("inf")
     """When the caller stops waiting, on the monotonic clock."""
     repeatable: bool = True
-    """Whether it may be sent again over a new connection when an idle one turns out to be closed."""
+    """Whether the call may be sent again after an idle connection turns out to be closed."""
 
 
-class _Faulty(Exception):  # noqa: N818 - becomes an ExtenderError at once
-    """What came back is no answer."""
+class _InvalidAnswer(Exception):  # noqa: N818 - becomes an ExtenderError at once
+    """The answer breaks the protocol."""
 
 
 class ExtenderConnection:
-    """The way to one extender."""
+    """A client of one extender."""
 
     def __init__(
-        self, configuration: Extender, ports: ExtenderContext, breaker: CircuitBreaker, most_seconds: float
+        self, configuration: Extender, context: ExtenderContext, breaker: CircuitBreaker, max_seconds: float
     ) -> None:
-        """Wait for answers as long as the extender's httpTimeout, and never longer than `most_seconds`."""
+        """Wait for an answer as long as the extender's httpTimeout, but at most `max_seconds`."""
         self._prefix = configuration.url_prefix.rstrip("/")
-        self._timeout_seconds = min(configuration.http_timeout_seconds, most_seconds)
-        self._session = ports.session
-        self._clock = ports.clock
-        self._observer = ports.observer
+        self._timeout_seconds = min(configuration.http_timeout_seconds, max_seconds)
+        self._session = context.session
+        self._clock = context.clock
+        self._metrics = context.metrics
         self._breaker = breaker
         self.name = without_user(configuration.url_prefix)
-        """The urlPrefix as it may be shown."""
+        """The urlPrefix without user and password, for messages."""
         tls = configuration.tls_config
-        self._tls = extender_tls(tls, self.name, ports.clock) if tls else None
+        self._tls = extender_tls(tls, self.name, context.clock) if tls else None
         self._server_name = tls.server_name if tls else None
 
     def error(self, path: str, message: str) -> ExtenderError:
-        """Make the error for a call."""
+        """Return an ExtenderError with the call's address."""
         return ExtenderError(f"{self.name}/{path}", message)
 
-    async def call(self, question: Question, read: Callable[[bytes], T]) -> T:
-        """Ask, and return what `read` makes of the answer; its ValueErrors say what is wrong with it.
+    async def call(self, request: ExtenderRequest, read: Callable[[bytes], T]) -> T:
+        """Send the request and return the answer as `read` decodes it.
 
-        Raises ExtenderError.
+        `read` raises ValueError for an invalid answer. Raises ExtenderError.
         """
         started = self._clock.monotonic()
-        self._admit(question, started)
+        self._check_admitted(request, started)
         try:
-            answer = read(await within(self._seconds_for(question, started), self._clock, self._ask(question)))
+            seconds = min(self._timeout_seconds, request.until - started)
+            answer = read(await run_within(seconds, self._clock, self._send(request)))
         except TimeoutError as error:
-            raise self._late(question, started) from error
-        except (_Faulty, ValueError, UnusableTls, ClientError, OSError) as error:
-            raise self._failed(question, "error", _words(error), started) from error
+            raise self._record_timeout(request, started) from error
+        except (_InvalidAnswer, ValueError, UnusableTls, ClientError, OSError) as error:
+            raise self._record_failure(request, "error", _describe(error), started) from error
         except BaseException:
             self._breaker.abandoned()
             raise
-        self._succeeded(question, started)
+        self._record_success(request, started)
         return answer
 
-    def _admit(self, question: Question, now: float) -> None:
-        if now >= question.until:
-            raise self.error(question.path, "it was not asked, as other extenders took all of the cycle's time")
+    def _check_admitted(self, request: ExtenderRequest, now: float) -> None:
+        if now >= request.until:
+            raise self.error(request.path, "not called: the other extenders used up the time of the cycle")
         if not self._breaker.admits():
-            self._observe(question, "refused", now)
-            raise self.error(
-                question.path, f"it is not called for a while, as it failed again and again: {self._breaker.error}"
-            )
+            self._observe(request, "refused", now)
+            raise self.error(request.path, f"not called for now, because the last calls failed: {self._breaker.error}")
 
-    def _seconds_for(self, question: Question, now: float) -> float:
-        return min(self._timeout_seconds, question.until - now)
-
-    async def _ask(self, question: Question) -> bytes:
+    async def _send(self, request: ExtenderRequest) -> bytes:
         try:
-            return await self._post(question)
+            return await self._post(request)
         except (ServerDisconnectedError, ClientOSError) as error:
-            # Most likely an idle connection that the extender had just closed, which Go's client repeats as well.
-            if not question.repeatable or isinstance(error, ClientConnectorError):
+            # Usually an idle connection that the extender closed at the same moment. Go's client repeats it too.
+            if not request.repeatable or isinstance(error, ClientConnectorError):
                 raise
-            return await self._post(question)
+            return await self._post(request)
 
-    async def _post(self, question: Question) -> bytes:
+    async def _post(self, request: ExtenderRequest) -> bytes:
         async with self._session.post(
-            URL(f"{self._prefix}/{question.path}"),
-            data=BytesIO(question.body),  # sent piece by piece: whole nodes may be many megabytes
+            URL(f"{self._prefix}/{request.path}"),
+            data=BytesIO(request.body),  # aiohttp sends a file in pieces; whole nodes may be many megabytes
             ssl=self._tls.current() if self._tls else True,
             server_hostname=self._server_name,
             allow_redirects=False,
-            timeout=NO_LIMIT,
+            timeout=NO_TIMEOUT,
         ) as response:
-            answer = await _read_all(response, 2 * len(question.body) + SPARE_ANSWER_BYTES)
+            answer = await _read_all(response, 2 * len(request.body) + SPARE_ANSWER_BYTES)
             if response.status != HTTPStatus.OK:
                 shown = answer[:SHOWN_CHARACTERS].decode("utf-8", "replace").strip()
-                raise _Faulty(f"it answered {response.status} where only 200 counts" + (f": {shown}" if shown else ""))
+                raise _InvalidAnswer(
+                    f"answered with status {response.status} instead of 200" + (f": {shown}" if shown else "")
+                )
             return answer
 
-    def _succeeded(self, question: Question, started: float) -> None:
+    def _record_success(self, request: ExtenderRequest, started: float) -> None:
         if self._breaker.error:
             logger.info("Extender %s answers again", self.name)
         self._breaker.succeeded()
-        self._observe(question, "success", started)
+        self._observe(request, "success", started)
 
-    def _failed(self, question: Question, result: str, message: str, started: float) -> ExtenderError:
+    def _record_failure(self, request: ExtenderRequest, result: str, message: str, started: float) -> ExtenderError:
         if not self._breaker.error:
-            logger.warning("Extender %s failed at %s: %s", self.name, question.verb, message)
+            logger.warning("Extender %s failed at %s, it is called again: %s", self.name, request.verb, message)
         self._breaker.failed(message)
-        self._observe(question, result, started)
-        return self.error(question.path, message)
+        self._observe(request, result, started)
+        return self.error(request.path, message)
 
-    def _late(self, question: Question, started: float) -> ExtenderError:
-        if question.until - started >= self._timeout_seconds:
-            return self._failed(question, "timeout", f"it gave no answer within {self._timeout_seconds:g} s", started)
-        self._breaker.abandoned()  # it did not have all the time that it was promised
-        self._observe(question, "timeout", started)
-        return self.error(question.path, "it gave no answer in what other extenders left of the cycle's time")
+    def _record_timeout(self, request: ExtenderRequest, started: float) -> ExtenderError:
+        if request.until - started >= self._timeout_seconds:
+            message = f"no answer within {self._timeout_seconds:g} s"
+            return self._record_failure(request, "timeout", message, started)
+        self._breaker.abandoned()  # no failure of this extender: it had less than its timeout
+        self._observe(request, "timeout", started)
+        return self.error(request.path, "no answer in the time that the other extenders left of the cycle")
 
-    def _observe(self, question: Question, result: str, started: float) -> None:
-        self._observer.observe_extender_call(self.name, question.verb, result, self._clock.monotonic() - started)
+    def _observe(self, request: ExtenderRequest, result: str, started: float) -> None:
+        self._metrics.observe_extender_call(self.name, request.verb, result, self._clock.monotonic() - started)
 
 
-def _words(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     if isinstance(error, ClientPayloadError):
-        return "its answer broke off"
+        return "the answer ended too early"
     if isinstance(error, ServerDisconnectedError):
-        return "it hung up without an answer"
+        return "closed the connection without an answer"
     return str(error) or type(error).__name__
 
 
-async def _read_all(response: ClientResponse, most_bytes: int) -> bytes:
+async def _read_all(response: ClientResponse, max_bytes: int) -> bytes:
     read = bytearray()
     async for chunk in response.content.iter_chunked(CHUNK_BYTES):
         read += chunk
-        if len(read) > most_bytes:
+        if len(read) > max_bytes:
             response.close()
-            raise _Faulty(f"its answer is longer than {most_bytes} bytes")
+            raise _InvalidAnswer(f"the answer is longer than {max_bytes} bytes")
     return bytes(read)
 
 
 def without_user(url: str) -> str:
-    """Return a URL as it may be shown, without user and password."""
+    """Return a URL without user and password, for messages."""
     return str(URL(url.rstrip("/")).with_user(None)).rstrip("/")
 
 
 def check_url(extender: Extender) -> list[Fault]:
-    """Return why an extender's address cannot be used, though it looks like one."""
+    """Return why no request can be sent to an extender's address, although the address matches the pattern."""
     try:
         URL(extender.url_prefix)
     except ValueError as error:
-        return [Fault(("urlPrefix",), None, f"is no address that can be called: {error}")]
+        return [Fault(("urlPrefix",), None, f"is not a valid address: {error}")]
     return []

@@ -1,10 +1,10 @@
-"""What extenders are called through, and what they may cost."""
+"""Holds what all extenders of the process share: the HTTP session, the clock, callbacks, and limits."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from aiohttp import ClientSession, DummyCookieJar, TCPConnector
 
@@ -13,52 +13,43 @@ import moorage
 if TYPE_CHECKING:
     from moorage.model.pods.pod import Pod
     from moorage.runtime.clock import Clock
+    from moorage.runtime.metrics.extender_metrics import ExtenderMetrics
 
 IDLE_CONNECTION_SECONDS = 30.0
 
 
-class ExtenderObserver(Protocol):
-    """Is told of calls, for metrics and conditions. Extenders are named by their urlPrefix."""
-
-    def observe_extender_call(self, extender: str, verb: str, result: str, seconds: float) -> None:
-        """Count a call; `result` is `success`, `error`, `timeout`, or `refused` by the circuit breaker."""
-
-    def observe_extender_state(self, extender: str, state: str) -> None:
-        """Note that its circuit breaker changed to `closed`, `open` or `half-open`."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtenderContext:
-    """What extenders are called through."""
+    """The parts that every extender uses."""
 
     session: ClientSession
-    """From `open_extender_session`, never the API server's own."""
+    """From `open_extender_session`; never the API server's session."""
     clock: Clock
-    observer: ExtenderObserver
+    metrics: ExtenderMetrics
     may_write: Callable[[], bool]
-    """Whether this replica still leads; asked before an extender is told to bind."""
+    """Whether this replica leads; checked before an extender binds a pod."""
     read_pod: Callable[[Pod], Awaitable[bytes]]
-    """Reads a placed pod's object, for extenders that are sent victims whole; raises NotFound where it is gone."""
+    """Read the object of a victim, for extenders that receive whole victims. Raises NotFound for a deleted pod."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtenderLimits:
-    """What extenders may cost."""
+    """Limits on calls."""
 
     parallelism: int = 16
-    """How many pods one profile's extenders are asked about at once; upstream's default parallelism."""
+    """For how many pods the extenders of a profile are called at the same time; upstream's default parallelism."""
     cycle_seconds: float = 30.0
-    """How long all extenders together may take over one pod: six of upstream's default timeouts."""
+    """How long all extenders together may take for one pod: six times upstream's default timeout."""
     failures_to_open: int = 5
-    """After so many failures in a row an extender is not called for a while."""
+    """After how many failures in a row the circuit breaker opens."""
     open_seconds: float = 10.0
-    """How long that is; as long as a failing pod's longest backoff by default."""
+    """How long the circuit breaker stays open: the default of a failing pod's longest backoff."""
 
 
 def open_extender_session() -> ClientSession:
-    """Open a session for extenders: it never carries the credentials for the API server. Close it when done.
+    """Open a session without the API server's credentials. The caller closes it.
 
-    It has no limit of its own: the connections of one profile's hanging extender must not be wanting to another's.
+    The session has no connection limit: a hanging extender must not use up other profiles' connections.
     """
     return ClientSession(
         connector=TCPConnector(limit=0, keepalive_timeout=IDLE_CONNECTION_SECONDS),

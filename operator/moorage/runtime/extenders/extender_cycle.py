@@ -1,4 +1,4 @@
-"""One pod's way past the extenders: filtering one after the other, then ranking all at once.
+"""Calls a profile's extenders for one pod: filters one after the other, then all prioritize calls at once.
 
 Upstream: findNodesThatPassExtenders and prioritizeNodes in pkg/scheduler/schedule_one.go.
 """
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class ExtenderCycle:
-    """What the extenders have said so far about one pod."""
+    """The answers of the extenders about one pod."""
 
     def __init__(self, pod: Pod, nodes: Mapping[str, Node], until: float) -> None:
-        """Begin with all nodes; `until` is when the time for all calls ends, monotonic."""
+        """Start with all nodes; `until` is when the time for all calls ends, on the monotonic clock."""
         self._pod = pod
         self._nodes = nodes
         self._until = until
@@ -32,7 +32,7 @@ class ExtenderCycle:
         self._scores: Counter[str] = Counter()
 
     async def filter(self, extenders: Sequence[HttpExtender]) -> None:
-        """Ask one after the other, as long as there are nodes left. Raises ExtenderError."""
+        """Call one extender after the other while there are nodes. Raises ExtenderError."""
         for extender in extenders:
             if not self._nodes:
                 return
@@ -47,7 +47,7 @@ class ExtenderCycle:
                 self._unresolvable |= answer.unresolvable
 
     async def prioritize(self, extenders: Sequence[HttpExtender]) -> None:
-        """Ask all at once, where there is anything to choose between; those that fail add nothing."""
+        """Call all extenders at once if there are several nodes. An extender that fails adds no score."""
         if len(self._nodes) > 1:
             await asyncio.gather(*map(self._add_scores, extenders))
 
@@ -55,10 +55,10 @@ class ExtenderCycle:
         try:
             self._scores.update(await extender.prioritize(self._pod, self._nodes, self._until))
         except ExtenderError:
-            return  # the connection has told of it; upstream goes on without the scores, too
+            return  # the connection has logged it; upstream continues without the scores too
 
     def answer(self) -> ExtendersAnswered:
-        """Return it all, for the engine."""
+        """Return all answers as a message for the engine."""
         return ExtendersAnswered(
             pod_uid=self._pod.uid,
             node_names=frozenset(self._nodes),

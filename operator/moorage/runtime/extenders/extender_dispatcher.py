@@ -1,6 +1,6 @@
-"""Where outcomes meet extenders: each live profile's are kept with their health, and asked in the background.
+"""Calls extenders for the engine and the binder, and keeps the extenders of each profile with their health.
 
-One profile's hanging extenders hold up that profile's pods alone: everything here runs in tasks of its own.
+Each call runs in a task of its own, so that hanging extenders delay only the pods of their own profile.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from moorage.api.extender import Extender
-from moorage.engine.messages import CandidatesAnswered, ExtendersAnswered, Message
+from moorage.engine.messages import CandidatesAnswered, ExtendersAnswered
 from moorage.engine.outcomes import AskAboutVictims, CallExtenders
 from moorage.errors import MoorageError
 from moorage.framework.profile import Profile
 from moorage.model.node import Node
 from moorage.model.pods.pod import Pod
-from moorage.runtime.binder import Writer
 from moorage.runtime.degradation import Degradation
 from moorage.runtime.extenders.circuit_breaker import BreakerState
 from moorage.runtime.extenders.extender_connection import without_user
@@ -26,135 +25,120 @@ from moorage.runtime.extenders.profile_extenders import ExtenderHealth, ProfileE
 
 logger = logging.getLogger(__name__)
 
-NEXT_STEP = "mend it, or set `ignorable: true` to do without; pods that need it are tried again until then"
-DONE_WITHOUT = "mend it; pods are scheduled without it until then, as it is ignorable"
-NOT_CALLED_SINCE = "it has not been called again since, so it may be back; the next pod that needs it finds out"
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterView:
-    """What extenders are told of."""
-
-    nodes: Mapping[str, Node]
-    pods_on: Callable[[str], Iterable[Pod]]
-    """The pods that are on a node, by its name."""
+STEP_IF_NEEDED = "fix it, or set `ignorable: true` to schedule without it; pods that need it are retried until then"
+STEP_IF_IGNORABLE = "fix it; it is ignorable, so pods are scheduled without it until then"
+STEP_IF_NOT_CALLED_AGAIN = "it may work again: it has not been called since, and the next pod that needs it calls it"
 
 
 @dataclass(slots=True)
-class _Kept:
-    """The caller of a profile's extenders, as long as the profile has just these."""
+class _KeptExtenders:
+    """The extenders of a profile; kept while the profile's configuration of extenders does not change."""
 
-    extenders: tuple[Extender, ...]
-    caller: ProfileExtenders
+    configurations: tuple[Extender, ...]
+    extenders: ProfileExtenders
     turns: asyncio.Semaphore
-    """So that a question, which names thousands of nodes, is only put together when it is about to be asked."""
+    """Limits the calls that are prepared at once, because a request lists up to thousands of nodes."""
 
 
 class ExtenderDispatcher:
-    """Asks extenders, and knows how they do."""
+    """Calls extenders and posts their answers."""
 
     def __init__(
         self,
-        ports: ExtenderContext,
+        context: ExtenderContext,
         limits: ExtenderLimits,
-        cluster: ClusterView,
-        post: Callable[[Message], None],
+        nodes: Mapping[str, Node],
+        pods_on: Callable[[str], Iterable[Pod]],
+        post: Callable[[ExtendersAnswered | CandidatesAnswered], None],
     ) -> None:
-        """Describe the cluster from `cluster`, and leave answers by `post`."""
-        self._ports = ports
+        """Send extenders the objects in `nodes`, by name; `pods_on` returns the pods on a node."""
+        self._context = context
         self._limits = limits
-        self._nodes = cluster.nodes
-        self._pods_on = cluster.pods_on
+        self._nodes = nodes
+        self._pods_on = pods_on
         self._post = post
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, _KeptExtenders] = {}
         self._queue: asyncio.Queue[CallExtenders | AskAboutVictims] = asyncio.Queue()
 
     def submit(self, outcome: CallExtenders | AskAboutVictims) -> None:
-        """Have a pod's extenders asked."""
+        """Queue a call of the extenders of the outcome's profile."""
         self._queue.put_nowait(outcome)
 
     async def run(self) -> None:
-        """Ask until cancelled."""
+        """Call extenders until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             while True:
                 tasks.create_task(self._work(await self._queue.get()))
 
-    def caller(self, profile: Profile) -> ProfileExtenders:
-        """Return the caller of a profile's extenders; an edit that leaves them alone keeps their health."""
-        return self._keep(profile).caller
+    async def bind(self, profile: Profile, pod: Pod, node_name: str) -> bool:
+        """Let the profile's extender with a bindVerb bind the pod; return whether one did.
+
+        Raises a MoorageError as `ProfileExtenders.bind` does.
+        """
+        if not any(extender.bind_verb for extender in profile.settings.extenders):
+            return False
+        return await self.extenders_of(profile).bind(pod, node_name)
+
+    def extenders_of(self, profile: Profile) -> ProfileExtenders:
+        """Return the profile's extenders; they keep their health until their configuration changes."""
+        return self._keep(profile).extenders
 
     def degradations(self, profile: Profile) -> Sequence[Degradation]:
-        """Say which of a profile's extenders fail."""
+        """Return a degradation for each of the profile's extenders that fails."""
         if not profile.settings.extenders:
             return ()
         return [
-            Degradation("ExtenderFailing", _words(name, health, is_ignorable=_is_ignorable(name, profile)))
-            for name, health in self.caller(profile).health().items()
+            Degradation("ExtenderFailing", _describe(name, health, is_ignorable=_is_ignorable(name, profile)))
+            for name, health in self.extenders_of(profile).health().items()
             if health.error or health.state is not BreakerState.CLOSED
         ]
 
-    def _keep(self, profile: Profile) -> _Kept:
-        extenders = profile.settings.extenders
+    def _keep(self, profile: Profile) -> _KeptExtenders:
+        configurations = profile.settings.extenders
         kept = self._kept.get(profile.name)
-        if kept is None or kept.extenders != extenders:
-            caller = ProfileExtenders(extenders, self._ports, self._limits)
-            kept = self._kept[profile.name] = _Kept(extenders, caller, asyncio.Semaphore(self._limits.parallelism))
+        if kept is None or kept.configurations != configurations:
+            extenders = ProfileExtenders(configurations, self._context, self._limits)
+            turns = asyncio.Semaphore(self._limits.parallelism)
+            kept = self._kept[profile.name] = _KeptExtenders(configurations, extenders, turns)
         return kept
 
     async def _work(self, outcome: CallExtenders | AskAboutVictims) -> None:
         try:
-            answer = await (self._ask(outcome) if isinstance(outcome, CallExtenders) else self._ask_about(outcome))
-        except Exception as fault:  # the border of the task: a fault must not cost the other pods
-            logger.exception("Asking the extenders about pod %s failed in an unforeseen way", outcome.pod.key)
-            answer = _failed(outcome, f"{type(fault).__name__}: {fault}")
+            answer = await (self._call(outcome) if isinstance(outcome, CallExtenders) else self._preempt(outcome))
+        except Exception as error:  # the border of the task: a bug must not stop the other pods
+            logger.exception("Calling the extenders for pod %s failed with a bug; please report it", outcome.pod.key)
+            answer = _failed(outcome, f"{type(error).__name__}: {error}")
         self._post(answer)
 
-    async def _ask(self, outcome: CallExtenders) -> Message:
+    async def _call(self, outcome: CallExtenders) -> ExtendersAnswered:
         kept = self._keep(outcome.profile)
         async with kept.turns:
             nodes = {name: self._nodes[name] for name in outcome.node_names if name in self._nodes}
-            return await kept.caller.ask(outcome.pod, nodes)
+            return await kept.extenders.filter_and_prioritize(outcome.pod, nodes)
 
-    async def _ask_about(self, outcome: AskAboutVictims) -> Message:
-        caller = self.caller(outcome.profile)
+    async def _preempt(self, outcome: AskAboutVictims) -> ExtendersAnswered | CandidatesAnswered:
+        extenders = self.extenders_of(outcome.profile)
         try:
-            left = await caller.preempt(outcome.pod, outcome.candidates, self._pods_on)
+            kept = await extenders.preempt(outcome.pod, outcome.candidates, self._pods_on)
         except MoorageError as error:
             return _failed(outcome, str(error))
-        return CandidatesAnswered(pod_uid=outcome.pod.uid, candidates=tuple(left))
+        return CandidatesAnswered(pod_uid=outcome.pod.uid, candidates=tuple(kept))
 
 
-def _words(name: str, health: ExtenderHealth, *, is_ignorable: bool) -> str:
-    """Say how an extender fails. Nobody calls it to see whether it is back: only a pod that needs it does."""
-    step = DONE_WITHOUT if is_ignorable else NEXT_STEP
+def _describe(name: str, health: ExtenderHealth, *, is_ignorable: bool) -> str:
+    """Return the error and the next step. A half-open breaker waits for a pod that needs the extender."""
+    step = STEP_IF_IGNORABLE if is_ignorable else STEP_IF_NEEDED
     if health.state is BreakerState.HALF_OPEN:
-        step = NOT_CALLED_SINCE
+        step = STEP_IF_NOT_CALLED_AGAIN
     return f"extender {name} fails: {health.error}; {step}"
 
 
 def _is_ignorable(name: str, profile: Profile) -> bool:
-    """Whether pods can do without all that is at an address."""
+    """Return whether all entries with this address are ignorable."""
     extenders = profile.settings.extenders
     return all(extender.ignorable for extender in extenders if without_user(extender.url_prefix) == name)
 
 
-def _failed(outcome: CallExtenders | AskAboutVictims, error: str) -> Message:
+def _failed(outcome: CallExtenders | AskAboutVictims, error: str) -> ExtendersAnswered | CandidatesAnswered:
     answer = ExtendersAnswered if isinstance(outcome, CallExtenders) else CandidatesAnswered
     return answer(pod_uid=outcome.pod.uid, error=error)
-
-
-class ExtendedWriter:
-    """Binds through the extender that binds, where a pod's profile has one that is interested; else as everybody."""
-
-    def __init__(self, writer: Writer, desk: ExtenderDispatcher, profiles: Callable[[], Mapping[str, Profile]]) -> None:
-        """Fall back on `writer`."""
-        self._writer = writer
-        self._desk = desk
-        self._profiles = profiles
-
-    async def bind(self, pod: Pod, node_name: str) -> None:
-        """Bind the pod, or raise a MoorageError when it was certainly not bound."""
-        profile = self._profiles().get(pod.scheduler_name)
-        has_binder = profile and any(extender.bind_verb for extender in profile.settings.extenders)
-        if not (profile and has_binder and await self._desk.caller(profile).bind(pod, node_name)):
-            await self._writer.bind(pod, node_name)

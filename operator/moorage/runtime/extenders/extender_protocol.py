@@ -1,8 +1,8 @@
-"""kube-scheduler's extender protocol as bytes: what is sent, and what is made of the answers.
+"""Encodes and decodes kube-scheduler's extender protocol.
 
 Upstream's structs have no JSON tags, so the keys are Go's field names, with whole Kubernetes objects below them.
-Answers are read as Go reads them: keys in any case, null as nothing, unknown keys left alone. What cannot be read, or
-speaks of what was not asked, is a ValueError whose text says so.
+Answers are decoded as Go does: keys match in any case, null is the zero value, unknown keys are ignored. An answer that
+cannot be decoded, or that names a node or pod outside the request, raises ValueError with the reason.
 Upstream: staging/src/k8s.io/kube-scheduler/extender/v1/types.go.
 """
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 INT64 = range(-(2**63), 2**63)
 ADDABLE = range(-(2**58), 2**58 + 1)
-"""What one extender may add to a node: totals of plugins and of several extenders stay within an int64."""
+"""The scores that an extender may add to a node; totals over plugins and extenders then fit into an int64."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilterAnswer:
-    """What an extender said about nodes."""
+    """The answer to a filter call: kept nodes, and rejected nodes with reasons."""
 
     kept: Sequence[str] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
@@ -41,13 +41,13 @@ class _NodeList(Struct):
     metadata: dict[str, str] = {}
 
 
-class _Arguments(Struct, rename="pascal"):
+class _ExtenderArguments(Struct, rename="pascal"):
     pod: Raw
     nodes: _NodeList | None
     node_names: Sequence[str] | None
 
 
-class _Binding(Struct):
+class _BindingArguments(Struct):
     PodName: str
     PodNamespace: str
     PodUID: str
@@ -68,7 +68,7 @@ class _MetaVictims(Struct):
     NumPDBViolations: int
 
 
-class _Preemption(Struct, rename="pascal"):
+class _PreemptionArguments(Struct, rename="pascal"):
     pod: Raw
     node_name_to_victims: Mapping[str, _Victims] | None
     node_name_to_meta_victims: Mapping[str, _MetaVictims] | None
@@ -89,19 +89,19 @@ class _NamedList(Struct):
 def nodes_arguments(pod: Pod, nodes: Mapping[str, Node], *, names_only: bool) -> bytes:
     """Return the body of a filter or a prioritize call."""
     if names_only:
-        arguments = _Arguments(_whole(pod), None, list(nodes))
+        arguments = _ExtenderArguments(_whole(pod), None, list(nodes))
     else:
-        arguments = _Arguments(_whole(pod), _NodeList([_whole(node) for node in nodes.values()]), None)
+        arguments = _ExtenderArguments(_whole(pod), _NodeList([_whole(node) for node in nodes.values()]), None)
     return msgspec.json.encode(arguments)
 
 
 def binding_arguments(pod: Pod, node_name: str) -> bytes:
     """Return the body of a bind call."""
-    return msgspec.json.encode(_Binding(pod.name, pod.namespace, pod.uid, node_name))
+    return msgspec.json.encode(_BindingArguments(pod.name, pod.namespace, pod.uid, node_name))
 
 
 def preemption_arguments(pod: Pod, candidates: Sequence[Candidate], objects: Mapping[str, bytes] | None) -> bytes:
-    """Return the body of a preempt call: with the victims' `objects` by uid, or with their uids alone."""
+    """Return the body of a preempt call, with the victims' `objects` by uid, or only with their uids for None."""
     whole = meta = None
     if objects is None:
         meta = {
@@ -113,35 +113,35 @@ def preemption_arguments(pod: Pod, candidates: Sequence[Candidate], objects: Map
             candidate.node_name: _Victims([Raw(objects[pod.uid]) for pod in candidate.victims], candidate.violations)
             for candidate in candidates
         }
-    return msgspec.json.encode(_Preemption(_whole(pod), whole, meta))
+    return msgspec.json.encode(_PreemptionArguments(_whole(pod), whole, meta))
 
 
-def read_filter(body: bytes, asked: Mapping[str, Node], *, names_only: bool) -> FilterAnswer:
-    """Read the answer to a filter call; an answer with neither list keeps no node, as upstream has it."""
+def read_filter(body: bytes, requested: Mapping[str, Node], *, names_only: bool) -> FilterAnswer:
+    """Decode the answer to a filter call; an answer without both lists keeps no node, as upstream."""
     fields = _fields(body)
     names = _read(fields, "NodeNames", list[str] | None)
     nodes = _read(fields, "Nodes", _NamedList | None)
     if names and not names_only and nodes is None:
-        raise ValueError("NodeNames came where Nodes was asked for; nodeCacheCapable: true asks for names")
+        raise ValueError("answered with NodeNames instead of Nodes; set nodeCacheCapable: true to get names only")
     if not names_only or names is None:
         names = [node.metadata.name for node in (nodes and nodes.items) or ()]
-    strangers = [name for name in names if name not in asked]
-    if strangers:
-        raise ValueError(f"it keeps node {strangers[0]!r}, which it was not asked about")
+    unknown = [name for name in names if name not in requested]
+    if unknown:
+        raise ValueError(f"keeps node {unknown[0]!r}, which was not in the request")
     kept = dict.fromkeys(names)
-    unresolvable = _rejections(fields, "FailedAndUnresolvableNodes", asked.keys() - kept.keys())
+    unresolvable = _rejections(fields, "FailedAndUnresolvableNodes", requested.keys() - kept.keys())
     return FilterAnswer(
         tuple(kept),
-        _rejections(fields, "FailedNodes", asked.keys() - kept.keys() - unresolvable.keys()),
+        _rejections(fields, "FailedNodes", requested.keys() - kept.keys() - unresolvable.keys()),
         unresolvable,
         _read(fields, "Error", str | None) or "",
     )
 
 
 def read_scores(body: bytes, factor: int) -> Mapping[str, int]:
-    """Read the answer to a prioritize call: whole numbers by node, each times `factor`.
+    """Decode the answer to a prioritize call: whole numbers by node, each multiplied by `factor`.
 
-    Where that is too large to be added up the answer is refused; upstream's totals would wrap around.
+    Raises ValueError for a score that could overflow a node's total; upstream's totals would wrap around.
     """
     scores: dict[str, int] = {}
     for entry in _decode(body, list[dict[str, Raw]] | None, "the answer") or ():
@@ -155,34 +155,35 @@ def read_scores(body: bytes, factor: int) -> Mapping[str, int]:
 
 
 def read_binding(body: bytes) -> str:
-    """Read the answer to a bind call: an error, empty for none."""
+    """Decode the answer to a bind call; return its error, empty for none."""
     return _read(_fields(body), "Error", str | None) or ""
 
 
 def read_preemption(
-    body: bytes, asked: Sequence[Candidate], pods_on: Callable[[str], Iterable[Pod]]
+    body: bytes, requested: Sequence[Candidate], pods_on: Callable[[str], Iterable[Pod]]
 ) -> Sequence[Candidate]:
-    """Read the answer to a preempt call. Victims may be others than proposed, but are on their node."""
+    """Decode the answer to a preempt call. The victims may be any pods on the candidate's node."""
     answered = _read(_fields(body), "NodeNameToMetaVictims", dict[str, dict[str, Raw] | None] | None) or {}
-    strangers = sorted(answered.keys() - {candidate.node_name for candidate in asked})
-    if strangers:
-        raise ValueError(f"it names node {strangers[0]!r}, which was no candidate")
+    unknown = sorted(answered.keys() - {candidate.node_name for candidate in requested})
+    if unknown:
+        raise ValueError(f"names node {unknown[0]!r}, which is not a candidate")
     return [_read_candidate(name, _lowered(entry or {}), pods_on(name)) for name, entry in answered.items()]
 
 
 def _read_candidate(node_name: str, fields: Mapping[str, Raw], pods: Iterable[Pod]) -> Candidate:
     uids = [_read(_lowered(pod), "UID", str) for pod in _read(fields, "Pods", list[dict[str, Raw]] | None) or ()]
     placed = {pod.uid: pod for pod in pods}
-    strangers = [uid for uid in uids if uid not in placed]
-    if strangers:
-        raise ValueError(f"it names a victim with the uid {strangers[0]!r}, which is no pod on node {node_name}")
+    unknown = [uid for uid in uids if uid not in placed]
+    if unknown:
+        raise ValueError(f"names a victim with the uid {unknown[0]!r}, but node {node_name} has no such pod")
     violations = _read(fields, "NumPDBViolations", int | None) or 0
     return Candidate(node_name, tuple(placed[uid] for uid in uids), violations)
 
 
 def _whole(thing: Pod | Node) -> Raw:
+    """Return the object as the API server sent it."""
     if not thing.raw:
-        raise ValueError(f"{type(thing).__name__.lower()} {thing.name} is not known in full")
+        raise ValueError(f"the whole object of {type(thing).__name__.lower()} {thing.name} is not available")
     return Raw(thing.raw)
 
 
@@ -202,18 +203,18 @@ def _read(fields: Mapping[str, Raw], name: str, kind: Any) -> Any:
 def _decode(raw: bytes | Raw, kind: Any, name: str) -> Any:
     try:
         return msgspec.json.decode(raw, type=kind)
-    except (msgspec.DecodeError, RecursionError) as error:  # the latter: nested without end
-        raise ValueError(f"{name} cannot be read: {error}") from error
+    except (msgspec.DecodeError, RecursionError) as error:  # RecursionError: nested too deeply
+        raise ValueError(f"{name} cannot be decoded: {error}") from error
 
 
 def _rejections(fields: Mapping[str, Raw], name: str, about: set[str]) -> Mapping[str, str]:
-    """Read reasons by node; an extender may name more nodes than it was asked about, from a cache of its own."""
+    """Decode the reasons of the nodes in `about`; an extender with a cache of its own may name other nodes too."""
     reasons: Mapping[str, str] = _read(fields, name, dict[str, str] | None) or {}
     return {node: reason for node, reason in reasons.items() if node in about}
 
 
 def _whole_number(raw: bytes | Raw, host: str) -> int:
-    """Read an int64 as Go does, which takes no 5.0 for one."""
+    """Decode an int64 as Go does: 5.0 is not a whole number."""
     text = bytes(raw).strip()
     if text == b"null":
         return 0
@@ -222,5 +223,5 @@ def _whole_number(raw: bytes | Raw, host: str) -> int:
     except ValueError:
         number = INT64.stop
     if number not in INT64:
-        raise ValueError(f"the score {text.decode('utf-8', 'replace')} of node {host!r} is no whole number")
+        raise ValueError(f"the score {text.decode('utf-8', 'replace')} of node {host!r} is not a whole number")
     return number

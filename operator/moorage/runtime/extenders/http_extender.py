@@ -1,10 +1,10 @@
-"""One extender: whom it wants to be asked about, and its verbs. Upstream: HTTPExtender in pkg/scheduler/extender.go."""
+"""One extender: which pods it is called for, and its verbs. Upstream: HTTPExtender in pkg/scheduler/extender.go."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from moorage.runtime.extenders.extender_connection import Question
+from moorage.runtime.extenders.extender_connection import ExtenderRequest
 from moorage.runtime.extenders.extender_protocol import (
     FilterAnswer,
     binding_arguments,
@@ -26,52 +26,55 @@ if TYPE_CHECKING:
     from moorage.runtime.extenders.extender_connection import ExtenderConnection
 
 SCORE_FACTOR = 10
-"""Extenders score 0 to 10, plugins 0 to 100."""
+"""Extenders score from 0 to 10, plugins from 0 to 100."""
 
 
 class HttpExtender:
-    """An extender. Every call raises ExtenderError when it fails, ignorable or not."""
+    """An extender. Every call raises ExtenderError when it fails, even if the extender is ignorable."""
 
     def __init__(self, configuration: Extender, connection: ExtenderConnection) -> None:
-        """Ask as `configuration` says, over `connection`."""
+        """Call the extender as `configuration` says, over `connection`."""
         self._configuration = configuration
         self._connection = connection
         self.is_ignorable = configuration.ignorable
         self.binds = configuration.bind_verb is not None
         self.preempts = configuration.preempt_verb is not None
         self.needs_whole_victims = not configuration.node_cache_capable
-        """Whether a preempt call carries the victims' objects, not just their uids."""
+        """Whether preempt calls contain the victims' objects instead of their uids."""
 
     def is_interested(self, pod: Pod) -> bool:
-        """Return whether the extender is asked about this pod."""
+        """Return whether the extender is called for this pod."""
         return self._configuration.is_interested(pod.shape.limit_names)
 
     async def filter(self, pod: Pod, nodes: Mapping[str, Node], until: float) -> FilterAnswer:
-        """Ask which nodes it keeps; all without a filterVerb. `until`: when the cycle's time ends, monotonic."""
+        """Ask which nodes to keep; without a filterVerb keep all.
+
+        `until` is when the time of the cycle ends, on the monotonic clock.
+        """
         path = self._configuration.filter_verb
         if path is None:
             return FilterAnswer(tuple(nodes))
         names_only = self._configuration.node_cache_capable
-        question = Question("filter", path, self._about(pod, nodes, path), until)
-        answer = await self._connection.call(question, lambda body: read_filter(body, nodes, names_only=names_only))
+        request = ExtenderRequest("filter", path, self._nodes_body(pod, nodes, path), until)
+        answer = await self._connection.call(request, lambda body: read_filter(body, nodes, names_only=names_only))
         self._raise_if(answer.error, path)
         return answer
 
     async def prioritize(self, pod: Pod, nodes: Mapping[str, Node], until: float) -> Mapping[str, int]:
-        """Ask what it adds to the nodes' totals, weight included; nothing without a prioritizeVerb."""
+        """Return what the extender adds to the nodes' totals, weight included; nothing without a prioritizeVerb."""
         path = self._configuration.prioritize_verb
         if path is None:
             return {}
-        question = Question("prioritize", path, self._about(pod, nodes, path), until)
+        request = ExtenderRequest("prioritize", path, self._nodes_body(pod, nodes, path), until)
         factor = self._configuration.weight * SCORE_FACTOR
-        scores = await self._connection.call(question, lambda body: read_scores(body, factor))
+        scores = await self._connection.call(request, lambda body: read_scores(body, factor))
         return {name: score for name, score in scores.items() if name in nodes}
 
     async def bind(self, pod: Pod, node_name: str) -> None:
-        """Have it bind the pod. A failure leaves open whether it did."""
+        """Let the extender bind the pod. After an error the pod may be bound all the same."""
         path = self._configuration.bind_verb or ""
-        question = Question("bind", path, binding_arguments(pod, node_name), repeatable=False)
-        self._raise_if(await self._connection.call(question, read_binding), path)
+        request = ExtenderRequest("bind", path, binding_arguments(pod, node_name), repeatable=False)
+        self._raise_if(await self._connection.call(request, read_binding), path)
 
     async def preempt(
         self,
@@ -80,29 +83,29 @@ class HttpExtender:
         objects: Mapping[str, bytes] | None,
         pods_on: Callable[[str], Iterable[Pod]],
     ) -> Sequence[Candidate]:
-        """Ask which candidates it keeps, with which victims.
+        """Return the candidates that the extender keeps, with the victims that it chooses.
 
-        `objects` are the victims' by uid where it `needs_whole_victims`; `pods_on` gives the pods on a node.
+        `objects` are the victims' objects by uid if it `needs_whole_victims`; `pods_on` returns the pods on a node.
         """
         path = self._configuration.preempt_verb or ""
-        body = self._encoded(path, lambda: preemption_arguments(pod, candidates, objects))
-        question = Question("preempt", path, body)
-        kept = await self._connection.call(question, lambda body: read_preemption(body, candidates, pods_on))
+        body = self._encode(path, lambda: preemption_arguments(pod, candidates, objects))
+        request = ExtenderRequest("preempt", path, body)
+        kept = await self._connection.call(request, lambda body: read_preemption(body, candidates, pods_on))
         empty = [candidate.node_name for candidate in kept if not candidate.victims]
         if empty and not self.is_ignorable:
-            raise self._connection.error(path, f"it keeps node {empty[0]} and names no victim there")
+            raise self._connection.error(path, f"keeps node {empty[0]} without a victim")
         return [candidate for candidate in kept if candidate.victims]
 
-    def _about(self, pod: Pod, nodes: Mapping[str, Node], path: str) -> bytes:
+    def _nodes_body(self, pod: Pod, nodes: Mapping[str, Node], path: str) -> bytes:
         names_only = self._configuration.node_cache_capable
-        return self._encoded(path, lambda: nodes_arguments(pod, nodes, names_only=names_only))
+        return self._encode(path, lambda: nodes_arguments(pod, nodes, names_only=names_only))
 
-    def _encoded(self, path: str, encode: Callable[[], bytes]) -> bytes:
+    def _encode(self, path: str, encode: Callable[[], bytes]) -> bytes:
         try:
             return encode()
         except ValueError as error:
-            raise self._connection.error(path, f"it was not asked: {error}") from error
+            raise self._connection.error(path, f"not called: {error}") from error
 
     def _raise_if(self, error: str, path: str) -> None:
         if error:
-            raise self._connection.error(path, f"it answered with an error: {error}")
+            raise self._connection.error(path, f"answered with an error: {error}")

@@ -1,7 +1,8 @@
-"""Asks a profile's extenders, in upstream's order and by its rules; and beyond them, within a time for all together.
+"""Calls the extenders of one profile, in upstream's order and with a time limit for all of them together.
 
-Those that must not fail come first, then the ignorable ones, both as they were written. Upstream: extendersBinding in
-pkg/scheduler/schedule_one.go, callExtenders in pkg/scheduler/framework/preemption/preemption.go.
+Extenders that are not ignorable are called first, then the ignorable ones, each group in the configured order.
+Upstream: extendersBinding in pkg/scheduler/schedule_one.go, callExtenders in
+pkg/scheduler/framework/preemption/preemption.go. The time limit is moorage's own.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ if TYPE_CHECKING:
     from moorage.model.pods.pod import Pod
     from moorage.runtime.extenders.extender_context import ExtenderContext, ExtenderLimits
 
-VICTIM_READS = 16
-"""How many victims' objects are read at once."""
+PARALLEL_READS = 16
+"""How many victims' objects are read at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExtenderHealth:
-    """How an extender does."""
+    """The state of an extender's circuit breaker, and its last error."""
 
     state: BreakerState
     error: str
@@ -42,23 +43,23 @@ class ExtenderHealth:
 class ProfileExtenders:
     """The extenders of one profile."""
 
-    def __init__(self, extenders: Iterable[Extender], ports: ExtenderContext, limits: ExtenderLimits) -> None:
-        """Call nothing yet."""
-        self._ports = ports
+    def __init__(self, extenders: Iterable[Extender], context: ExtenderContext, limits: ExtenderLimits) -> None:
+        """Build the extenders without calling them."""
+        self._context = context
         self._limits = limits
         self._breakers: dict[str, CircuitBreaker] = {}
         in_order = sorted(extenders, key=lambda extender: extender.ignorable)
-        self._extenders = tuple(self._connected(extender) for extender in in_order)
-        self._asking = asyncio.Semaphore(limits.parallelism)
+        self._extenders = tuple(self._build(extender) for extender in in_order)
+        self._turns = asyncio.Semaphore(limits.parallelism)
 
     def health(self) -> Mapping[str, ExtenderHealth]:
-        """Return the extenders' health by urlPrefix."""
+        """Return the health of each extender, by urlPrefix."""
         return {name: ExtenderHealth(breaker.state, breaker.error) for name, breaker in self._breakers.items()}
 
-    async def ask(self, pod: Pod, nodes: Mapping[str, Node]) -> ExtendersAnswered:
-        """Filter these nodes, and rank what is left. An extender's failure is in the answer; never raises."""
-        async with self._asking:
-            until = self._ports.clock.monotonic() + self._limits.cycle_seconds
+    async def filter_and_prioritize(self, pod: Pod, nodes: Mapping[str, Node]) -> ExtendersAnswered:
+        """Filter the nodes and score the remaining ones. Never raises: an extender's error is in the answer."""
+        async with self._turns:
+            until = self._context.clock.monotonic() + self._limits.cycle_seconds
             cycle = ExtenderCycle(pod, nodes, until)
             interested = [extender for extender in self._extenders if extender.is_interested(pod)]
             try:
@@ -69,14 +70,14 @@ class ProfileExtenders:
             return cycle.answer()
 
     async def bind(self, pod: Pod, node_name: str) -> bool:
-        """Have the extender that binds bind the pod; return whether there is one, and it has bound.
+        """Let the extender with a bindVerb bind the pod; return whether one did.
 
-        Raises ExtenderError when it failed and is not ignorable, NotLeader when this replica may not bind any more.
+        Raises ExtenderError when an extender that is not ignorable fails, NotLeader when this replica does not lead.
         """
         for extender in self._extenders:
             if not extender.binds or not extender.is_interested(pod):
                 continue
-            if not self._ports.may_write():
+            if not self._context.may_write():
                 raise NotLeader(f"pod {pod.key} was not bound: this replica is not the leader any more")
             try:
                 await extender.bind(pod, node_name)
@@ -90,9 +91,9 @@ class ProfileExtenders:
     async def preempt(
         self, pod: Pod, candidates: Sequence[Candidate], pods_on: Callable[[str], Iterable[Pod]]
     ) -> Sequence[Candidate]:
-        """Return what the extenders leave of the candidates for preemption, and the victims that they want.
+        """Return the candidates for preemption that the extenders keep, with the victims that they choose.
 
-        `pods_on` gives the pods that are on a node. Raises ExtenderError when one fails that is not ignorable.
+        `pods_on` returns the pods on a node. Raises ExtenderError when an extender that is not ignorable fails.
         """
         for extender in self._extenders:
             if not extender.preempts or not extender.is_interested(pod):
@@ -115,38 +116,38 @@ class ProfileExtenders:
     ) -> Sequence[Candidate]:
         if not extender.needs_whole_victims:
             return await extender.preempt(pod, candidates, None, pods_on)
-        objects = await self._read(victim for candidate in candidates for victim in candidate.victims)
-        # Where a victim is gone, the node is another by now: its deletion brings the preemptor back.
-        lasting = [one for one in candidates if objects.keys() >= {victim.uid for victim in one.victims}]
-        return await extender.preempt(pod, lasting, objects, pods_on) if lasting else ()
+        objects = await self._read_objects(victim for candidate in candidates for victim in candidate.victims)
+        # Skips candidates with deleted victims: their nodes have changed, and the deletions retry the preemptor.
+        current = [one for one in candidates if objects.keys() >= {victim.uid for victim in one.victims}]
+        return await extender.preempt(pod, current, objects, pods_on) if current else ()
 
-    async def _read(self, pods: Iterable[Pod]) -> Mapping[str, bytes]:
-        """Read the objects of pods, by uid; those that are gone are left out."""
+    async def _read_objects(self, pods: Iterable[Pod]) -> Mapping[str, bytes]:
+        """Read the objects of pods, by uid; deleted pods are left out."""
         objects: dict[str, bytes] = {}
-        free = asyncio.Semaphore(VICTIM_READS)
+        reads = asyncio.Semaphore(PARALLEL_READS)
 
         async def read(pod: Pod) -> None:
-            async with free:
+            async with reads:
                 try:
-                    objects[pod.uid] = await self._ports.read_pod(pod)
+                    objects[pod.uid] = await self._context.read_pod(pod)
                 except NotFound:
                     return
 
         await asyncio.gather(*map(read, pods))
         return objects
 
-    def _connected(self, configuration: Extender) -> HttpExtender:
-        breaker = self._breaker(without_user(configuration.url_prefix))
-        connection = ExtenderConnection(configuration, self._ports, breaker, self._limits.cycle_seconds)
+    def _build(self, configuration: Extender) -> HttpExtender:
+        breaker = self._breaker_of(without_user(configuration.url_prefix))
+        connection = ExtenderConnection(configuration, self._context, breaker, self._limits.cycle_seconds)
         return HttpExtender(configuration, connection)
 
-    def _breaker(self, name: str) -> CircuitBreaker:
-        """Return the breaker of an address: what is down there, is down for all its entries."""
+    def _breaker_of(self, name: str) -> CircuitBreaker:
+        """Return the breaker of an address; several entries with one address share it."""
         if name not in self._breakers:
             self._breakers[name] = CircuitBreaker(
-                self._ports.clock,
+                self._context.clock,
                 self._limits.failures_to_open,
                 self._limits.open_seconds,
-                lambda state: self._ports.observer.observe_extender_state(name, state.value),
+                lambda state: self._context.metrics.observe_extender_state(name, state.value),
             )
         return self._breakers[name]

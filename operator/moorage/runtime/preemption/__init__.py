@@ -1,1 +1,1 @@
-"""Making room: victims are marked, evicted and watched until they are gone."""
+"""Carries preemption out: sets the victims' conditions, evicts them, and finds those that do not terminate."""

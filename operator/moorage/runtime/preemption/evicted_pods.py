@@ -1,26 +1,31 @@
-"""Notices victims that were evicted and stay: held by a finalizer, or on a node whose kubelet does not answer."""
+"""Finds evicted pods that do not terminate, because of a finalizer or a kubelet that does not respond."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from moorage.engine.messages import TryAgain
+from moorage.runtime.events.event import preemption_failed
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from moorage.model.pods.pod import Pod
     from moorage.runtime.clock import Clock
+    from moorage.runtime.events.event_recorder import EventRecorder
+    from moorage.runtime.latest_objects import LatestObjects
 
-LOOK_SECONDS = 5.0
+CHECK_SECONDS = 5.0
 SPARE_SECONDS = 30.0
-"""What a victim may take beyond its grace period: a kubelet may be slow to kill, and to say so."""
-MOST_WATCHED = 4096
-"""Beyond that the longest watched are no longer looked at."""
+"""How long a victim may exceed its grace period: kubelets may be slow to kill a pod and to report it."""
+MAX_WATCHED = 4096
+"""Above this number the oldest entries are dropped."""
 
 
 @dataclass(frozen=True, slots=True)
-class Evicted:
-    """A victim, for whom it had to go, and since when."""
+class _EvictedPod:
+    """An evicted pod and its preemptor. Times are on the monotonic clock."""
 
     victim: Pod
     preemptor: Pod
@@ -30,40 +35,50 @@ class Evicted:
 
 
 class EvictedPods:
-    """Keeps an eye on victims until they are gone or overdue."""
+    """Evicted pods that still exist."""
 
     def __init__(
-        self, clock: Clock, is_there: Callable[[Pod], bool], overdue: Callable[[Evicted, float], None]
+        self, latest: LatestObjects, recorder: EventRecorder, post: Callable[[TryAgain], None], clock: Clock
     ) -> None:
-        """Call `overdue`, once, with each victim that stays and how long it has stayed, in seconds."""
+        """Report overdue pods to `recorder`, and post `TryAgain` for their preemptors."""
+        self._latest = latest
+        self._recorder = recorder
+        self._post = post
         self._clock = clock
-        self._is_there = is_there
-        self._overdue = overdue
-        self._watched: dict[str, Evicted] = {}
+        self._evicted: dict[str, _EvictedPod] = {}
 
     def __len__(self) -> int:
-        """How many victims are watched."""
-        return len(self._watched)
+        """Return how many evicted pods are watched."""
+        return len(self._evicted)
 
     def add(self, victim: Pod, preemptor: Pod, reporter: str, grace_seconds: float) -> None:
-        """Watch a victim that has been evicted just now and has `grace_seconds` to end."""
+        """Watch a pod that was evicted now and has `grace_seconds` to terminate."""
         now = self._clock.monotonic()
         due_at = now + grace_seconds + SPARE_SECONDS
-        self._watched[victim.uid] = Evicted(victim, preemptor, reporter, now, due_at)
-        if len(self._watched) > MOST_WATCHED:
-            del self._watched[next(iter(self._watched))]
+        self._evicted[victim.uid] = _EvictedPod(victim, preemptor, reporter, now, due_at)
+        if len(self._evicted) > MAX_WATCHED:
+            del self._evicted[next(iter(self._evicted))]
 
     async def run(self) -> None:
-        """Look from time to time until cancelled."""
+        """Check every CHECK_SECONDS until cancelled."""
         while True:
-            await self._clock.sleep(LOOK_SECONDS)
-            self._look()
+            await self._clock.sleep(CHECK_SECONDS)
+            self._check()
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         now = self._clock.monotonic()
-        for uid, evicted in list(self._watched.items()):
-            if not self._is_there(evicted.victim):
-                del self._watched[uid]
+        for uid, evicted in list(self._evicted.items()):
+            if not self._latest.exists(evicted.victim):
+                del self._evicted[uid]
             elif now >= evicted.due_at:
-                del self._watched[uid]
-                self._overdue(evicted, now - evicted.evicted_at)
+                del self._evicted[uid]
+                self._report_overdue(evicted, now - evicted.evicted_at)
+
+    def _report_overdue(self, evicted: _EvictedPod, seconds: float) -> None:
+        victim = evicted.victim
+        note = (
+            f"Pod {victim.key} was evicted from node {victim.node_name} {seconds:.0f} s ago and still exists; "
+            "check its finalizers and the node's kubelet"
+        )
+        self._recorder.record(preemption_failed(evicted.preemptor, note, evicted.reporter))
+        self._post(TryAgain(evicted.preemptor.uid))

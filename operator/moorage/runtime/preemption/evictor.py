@@ -1,9 +1,11 @@
-"""Makes room for a pod that was nominated to a node: its victims get the DisruptionTarget condition and are deleted.
+"""Evicts the victims of a pod that was nominated to a node: sets their DisruptionTarget condition and deletes them.
 
-The last victim goes when all others are on their way, so that its end finds the node free; if one cannot go, the others
-stay as far as they still can, and the preemptor is tried again. Where the policy's `pdbPolicy` is Strict, the eviction
-subresource deletes them instead, one after the other, so that budgets hold; if one may not go, the nomination is taken
-back, so that it keeps no room from others. Otherwise `status.nominatedNodeName` is the pod status writer's.
+The last victim is deleted after all others, so that its deletion event finds the node free. If a victim cannot be
+deleted, the last one is kept and the preemptor is tried again.
+
+With `pdbPolicy: Strict` the eviction subresource deletes the victims one after the other, so that budgets hold. If one
+may not be evicted, the nomination is cleared, so that it reserves no room. All other writes to
+`status.nominatedNodeName` are the pod status writer's.
 Upstream: pkg/scheduler/framework/preemption/executor.go.
 """
 
@@ -11,191 +13,144 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from moorage.engine.messages import TryAgain
 from moorage.errors import ApiError, ApiUnreachable, Conflict, Forbidden, MoorageError, NotFound, NotLeader
-from moorage.runtime.events.event import Event, pod_reference, preempted
-from moorage.runtime.preemption.evicted_pods import Evicted, EvictedPods
-from moorage.runtime.preemption.victim_writer import VictimWriter
+from moorage.runtime.events.event import preempted, preemption_failed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from moorage.engine.outcomes import Unschedulable
     from moorage.model.pods.pod import Pod
-    from moorage.runtime.client.kube import KubeClient
     from moorage.runtime.clock import Clock
-    from moorage.runtime.reporter import Recorder
+    from moorage.runtime.events.event_recorder import EventRecorder
+    from moorage.runtime.metrics.scheduling_metrics import SchedulingMetrics
+    from moorage.runtime.preemption.evicted_pods import EvictedPods
+    from moorage.runtime.preemption.victim_writer import VictimWriter
 
 logger = logging.getLogger(__name__)
 
 PARALLEL_WRITES = 16
 TRIES = 5
 PAUSE_SECONDS = 1.0
-"""Between the tries, doubled each time: 15 s in all. A budget that stays used up longer is for another attempt."""
+"""The first pause between tries; it doubles, so that all tries take 15 s. A later attempt may find a budget renewed."""
 
 
-class PreemptionObserver(Protocol):
-    """Is told of preemptions, for metrics."""
+class _EvictionResult(Enum):
+    """The result of one eviction; of several victims the highest value counts."""
 
-    def observe_preemption(self, victims: int) -> None:
-        """Count a preemption of that many victims."""
-
-
-class Surroundings(Protocol):
-    """What preemption has to know of other pods, and whom it tells that it failed."""
-
-    def is_there(self, pod: Pod) -> bool:
-        """Whether the pod still exists, and is the same one."""
-
-    def retry(self, preemptor: Pod, void_nomination: str = "") -> None:
-        """Have a waiting pod tried again, though nothing has happened that it waits for.
-
-        `void_nomination` is the node, if any, where no room could be made for it after all.
-        """
+    EVICTED = 1
+    FAILED = 2
+    NOT_LEADER = 3
+    """The next leader decides."""
 
 
-class _Fate(Enum):
-    """What became of a victim."""
-
-    GOES = 1
-    STAYS = 2
-    NOT_OURS = 3
-    """Another leader decides."""
-
-
+@dataclass(slots=True, kw_only=True)
 class Evictor:
-    """Evicts victims. Never makes the loop wait."""
+    """Evicts victims in tasks of its own; the scheduling loop never waits for it."""
 
-    def __init__(
-        self,
-        client: KubeClient,
-        recorder: Recorder,
-        observer: PreemptionObserver,
-        clock: Clock,
-        surroundings: Surroundings,
-    ) -> None:
-        """Evict through `client`, and tell through `recorder`."""
-        self._writer = VictimWriter(client, clock)
-        self._recorder = recorder
-        self._observer = observer
-        self._clock = clock
-        self._surroundings = surroundings
-        self._evicted = EvictedPods(clock, surroundings.is_there, self._overdue)
-        self._queue: asyncio.Queue[Unschedulable] = asyncio.Queue()
-        self._preemptors: set[str] = set()
-        self._writing = asyncio.Semaphore(PARALLEL_WRITES)
+    writer: VictimWriter
+    evicted: EvictedPods
+    recorder: EventRecorder
+    metrics: SchedulingMetrics
+    clock: Clock
+    post: Callable[[TryAgain], None]
+    _queue: asyncio.Queue[Unschedulable] = field(default_factory=asyncio.Queue, init=False)
+    _preemptors: set[str] = field(default_factory=set, init=False)
+    _writes: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(PARALLEL_WRITES), init=False)
 
     def submit(self, outcome: Unschedulable) -> None:
-        """Evict the outcome's victims, unless room is being made for the pod already."""
+        """Evict the outcome's victims, unless victims of the same pod are being evicted."""
         if outcome.pod.uid in self._preemptors:
             return
-        self._observer.observe_preemption(len(outcome.victims))
+        self.metrics.observe_preemption(len(outcome.victims))
         self._preemptors.add(outcome.pod.uid)
         self._queue.put_nowait(outcome)
 
     async def run(self) -> None:
         """Evict until cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._evicted.run())
             while True:
                 tasks.create_task(self._work(await self._queue.get()))
 
     async def _work(self, outcome: Unschedulable) -> None:
-        fate = _Fate.STAYS
+        result = _EvictionResult.FAILED
         try:
-            fate = await self._make_room(outcome)
-            if fate is _Fate.STAYS and _is_strict(outcome):
+            result = await self._make_room(outcome)
+            if result is _EvictionResult.FAILED and _is_strict(outcome):
                 await self._clear_nominations([outcome.pod])
-        except Exception:  # the border of the task: a fault must not end all other preemptions
-            logger.exception("Preempting for pod %s failed in an unforeseen way", outcome.pod.key)
+        except Exception:  # the border of the task: a bug must not end all other preemptions
+            logger.exception("Preemption for pod %s failed with a bug; please report it", outcome.pod.key)
         finally:
             self._preemptors.discard(outcome.pod.uid)
-        if fate is _Fate.STAYS:
-            void = outcome.pod.nominated_node_name if _is_strict(outcome) else ""
-            self._surroundings.retry(outcome.pod, void)
+        if result is _EvictionResult.FAILED:
+            self.post(TryAgain(outcome.pod.uid, outcome.pod.nominated_node_name if _is_strict(outcome) else ""))
 
-    async def _make_room(self, outcome: Unschedulable) -> _Fate:
+    async def _make_room(self, outcome: Unschedulable) -> _EvictionResult:
         await self._clear_nominations(outcome.displaced)
         victims = [victim for victim in outcome.victims if not victim.terminating]
         if not victims:
-            return _Fate.GOES
+            return _EvictionResult.EVICTED
         if _is_strict(outcome):
             return await self._evict_in_turn(victims, outcome)
-        fates = await asyncio.gather(*(self._evict(victim, outcome) for victim in victims[:-1]))
-        worst = max(fates, key=lambda fate: fate.value, default=_Fate.GOES)
-        return await self._evict(victims[-1], outcome) if worst is _Fate.GOES else worst
+        results = await asyncio.gather(*(self._evict(victim, outcome) for victim in victims[:-1]))
+        worst = max(results, key=lambda result: result.value, default=_EvictionResult.EVICTED)
+        return await self._evict(victims[-1], outcome) if worst is _EvictionResult.EVICTED else worst
 
-    async def _evict_in_turn(self, victims: Iterable[Pod], outcome: Unschedulable) -> _Fate:
-        """Evict victims in the given order, until one does not go: whoever comes after it would go in vain."""
+    async def _evict_in_turn(self, victims: Iterable[Pod], outcome: Unschedulable) -> _EvictionResult:
+        """Evict victims in order and stop at the first failure: without its room, the later evictions are no use."""
         for victim in victims:
-            fate = await self._evict(victim, outcome)
-            if fate is not _Fate.GOES:
-                return fate
-        return _Fate.GOES
+            result = await self._evict(victim, outcome)
+            if result is not _EvictionResult.EVICTED:
+                return result
+        return _EvictionResult.EVICTED
 
     async def _clear_nominations(self, pods: Iterable[Pod]) -> None:
-        """Take back the nominations of pods for which there is no room on their nodes after all."""
+        """Clear the nominations of pods that have no room on their nodes."""
         for pod in pods:
             try:
-                async with self._writing:
-                    await self._writer.clear_nomination(pod)
-            except MoorageError as error:  # as upstream: the pod's next attempt sets it right
-                logger.info("The nomination of pod %s was not cleared: %s", pod.key, error)
+                async with self._writes:
+                    await self.writer.clear_nomination(pod)
+            except MoorageError as error:  # no retry, as upstream: the pod's next attempt writes its nomination
+                logger.info("The nomination of pod %s was not cleared, its next attempt does it: %s", pod.key, error)
 
-    async def _evict(self, victim: Pod, outcome: Unschedulable) -> _Fate:
+    async def _evict(self, victim: Pod, outcome: Unschedulable) -> _EvictionResult:
         pause_seconds = PAUSE_SECONDS
         for attempt in range(1, TRIES + 1):
             try:
                 grace_seconds = await self._write(victim, outcome)
             except (NotFound, Conflict):
-                return _Fate.GOES  # gone already, or another pod of that name
+                return _EvictionResult.EVICTED  # the victim is gone, or replaced by another pod of its name
             except NotLeader:
-                return _Fate.NOT_OURS
+                return _EvictionResult.NOT_LEADER
             except (ApiError, ApiUnreachable) as error:
                 if attempt == TRIES or isinstance(error, Forbidden):
-                    self._stays(victim, outcome, error)
-                    return _Fate.STAYS
-                await self._clock.sleep(pause_seconds)
+                    self._report_failure(victim, outcome, error)
+                    return _EvictionResult.FAILED
+                await self.clock.sleep(pause_seconds)
                 pause_seconds *= 2
             else:
-                self._recorder.record(preempted(victim, outcome.pod, outcome.profile.name))
-                self._evicted.add(victim, outcome.pod, outcome.profile.name, grace_seconds)
-                return _Fate.GOES
+                self.recorder.record(preempted(victim, outcome.pod, outcome.profile.name))
+                self.evicted.add(victim, outcome.pod, outcome.profile.name, grace_seconds)
+                return _EvictionResult.EVICTED
         raise AssertionError("the last try returns")
 
     async def _write(self, victim: Pod, outcome: Unschedulable) -> float:
-        async with self._writing:
+        """Evict or delete the victim; return its grace period in seconds."""
+        async with self._writes:
             if _is_strict(outcome):
-                return await self._writer.evict(victim, outcome.profile.name)
-            return await self._writer.delete(victim, outcome.profile.name)
+                return await self.writer.evict(victim, outcome.profile.name)
+            return await self.writer.delete(victim, outcome.profile.name)
 
-    def _stays(self, victim: Pod, outcome: Unschedulable, error: MoorageError) -> None:
-        logger.warning("Pod %s was not preempted for pod %s: %s", victim.key, outcome.pod.key, error)
+    def _report_failure(self, victim: Pod, outcome: Unschedulable, error: MoorageError) -> None:
+        logger.warning("Pod %s was not preempted for pod %s, trying again: %s", victim.key, outcome.pod.key, error)
         note = f"Pod {victim.key} on node {victim.node_name} could not be evicted, another attempt follows: {error}"
-        self._recorder.record(_failed(outcome.pod, note, outcome.profile.name))
-
-    def _overdue(self, evicted: Evicted, seconds: float) -> None:
-        victim = evicted.victim
-        note = (
-            f"Pod {victim.key} was evicted from node {victim.node_name} {seconds:.0f} s ago and is still there; "
-            "look at its finalizers, and whether the node's kubelet is well"
-        )
-        self._recorder.record(_failed(evicted.preemptor, note, evicted.reporter))
-        self._surroundings.retry(evicted.preemptor)
+        self.recorder.record(preemption_failed(outcome.pod, note, outcome.profile.name))
 
 
 def _is_strict(outcome: Unschedulable) -> bool:
     return outcome.profile.settings.strict_preemption
-
-
-def _failed(preemptor: Pod, note: str, reporter: str) -> Event:
-    return Event(
-        regarding=pod_reference(preemptor),
-        reason="PreemptionFailed",
-        action="Preempting",
-        note=note,
-        reporter=reporter,
-        warning=True,
-    )

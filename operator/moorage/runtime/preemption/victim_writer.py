@@ -1,4 +1,4 @@
-"""What preemption writes: conditions and deletions of victims, evictions, and nominations taken back."""
+"""Writes to victims and preemptors: conditions, deletions and evictions of victims, and cleared nominations."""
 
 from __future__ import annotations
 
@@ -17,40 +17,40 @@ if TYPE_CHECKING:
     from moorage.runtime.client.kube import KubeClient
     from moorage.runtime.clock import Clock
 
-USUAL_GRACE_SECONDS = 30.0
-"""How long a pod has to end where the API server does not tell; the API's default."""
+DEFAULT_GRACE_SECONDS = 30.0
+"""The grace period to assume when the API server's answer has none; the default of the API."""
 
 
-class _Metadata(msgspec.Struct, rename="camel"):
+class _DeletedMetadata(msgspec.Struct, rename="camel"):
     deletion_grace_period_seconds: float | None = None
 
 
-class _Deleted(msgspec.Struct):
-    """A pod that is being deleted, or the Status that says that it is gone."""
+class _DeletedPod(msgspec.Struct):
+    """A pod that is being deleted, or the Status of a pod that is gone."""
 
-    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+    metadata: _DeletedMetadata = msgspec.field(default_factory=_DeletedMetadata)
 
 
 class VictimWriter:
-    """Writes to victims. All its methods raise ApiError, ApiUnreachable or NotLeader."""
+    """Writes to victims. All methods raise ApiError, ApiUnreachable or NotLeader."""
 
     def __init__(self, client: KubeClient, clock: Clock) -> None:
         """Write through `client`."""
         self._client = client
         self._clock = clock
-        self._decoder = msgspec.json.Decoder(_Deleted)
+        self._decoder = msgspec.json.Decoder(_DeletedPod)
 
     async def delete(self, victim: Pod, reporter: str) -> float:
-        """Set the condition, then delete the pod; return how long it has to end, in seconds."""
+        """Set the condition, then delete the pod; return its grace period in seconds."""
         if victim.disruption_target != PREEMPTED:
             await self._set_condition(victim, reporter)
-        return self._grace(await self._client.delete(_path(victim), msgspec.json.encode(_options(victim))))
+        return self._grace_seconds(await self._client.delete(_path(victim), msgspec.json.encode(_options(victim))))
 
     async def evict(self, victim: Pod, reporter: str) -> float:
-        """Evict the pod, so that its budget holds; return how long it has to end, in seconds.
+        """Evict the pod within its disruption budgets; return its grace period in seconds.
 
-        The API server sets the condition itself, and only when it evicts. Its reason is made ours afterwards: while
-        pods end that a scheduler preempted, their preemptor looks for no other victims.
+        The API server sets the condition when it evicts. Afterwards this call changes the condition's reason to ours:
+        while pods with that reason terminate, their preemptor looks for no other victims.
         """
         body = {
             "apiVersion": "policy/v1",
@@ -60,12 +60,12 @@ class VictimWriter:
         }
         await self._client.create(f"{_path(victim)}/eviction", msgspec.json.encode(body))
         try:
-            return self._grace(await self._set_condition(victim, reporter))
+            return self._grace_seconds(await self._set_condition(victim, reporter))
         except (ApiError, ApiUnreachable):
-            return USUAL_GRACE_SECONDS  # gone already, most likely; evicted it is
+            return DEFAULT_GRACE_SECONDS  # the pod is evicted, and probably already gone
 
     async def clear_nomination(self, pod: Pod) -> None:
-        """Take back the nomination of a waiting pod."""
+        """Clear `status.nominatedNodeName` of a pending pod."""
         await self._patch_status(pod, {"nominatedNodeName": None})
 
     async def _set_condition(self, victim: Pod, reporter: str) -> bytes:
@@ -79,15 +79,15 @@ class VictimWriter:
         return await self._patch_status(victim, {"conditions": [condition]})
 
     async def _patch_status(self, pod: Pod, status: dict[str, Any]) -> bytes:
-        """Patch a pod's status; the uid guards against another pod of the same name, which is a Conflict."""
+        """Patch a pod's status; for another pod of the same name the uid makes it a Conflict."""
         body = msgspec.json.encode({"metadata": {"uid": pod.uid}, "status": status})
         return await self._client.patch(f"{_path(pod)}/status", body, STRATEGIC_MERGE_PATCH)
 
-    def _grace(self, answer: bytes) -> float:
+    def _grace_seconds(self, answer: bytes) -> float:
         try:
             seconds = self._decoder.decode(answer).metadata.deletion_grace_period_seconds
         except msgspec.DecodeError:
-            return USUAL_GRACE_SECONDS
+            return DEFAULT_GRACE_SECONDS
         return seconds or 0.0
 
 
@@ -96,5 +96,5 @@ def _path(pod: Pod) -> str:
 
 
 def _options(victim: Pod) -> dict[str, object]:
-    """Return DeleteOptions without a grace period of our own: the victim's counts."""
+    """Return DeleteOptions without a grace period, so that the victim's own applies."""
     return {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": victim.uid}}

@@ -1,1 +1,1 @@
-"""Volumes that are bound with their pods, before the binding."""
+"""Binds volumes before the binding of their pod."""

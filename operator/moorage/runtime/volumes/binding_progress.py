@@ -1,8 +1,8 @@
-"""How far the binding of volumes has come, as the informers see it.
+"""Finds out from the informers' objects whether written volumes and claims are bound.
 
-What is asked for may be done, may be on its way, or may not come any more. In the last case the pod is tried again from
-the start, which is an error and not a rejection. Upstream: checkBindings in
-pkg/scheduler/framework/plugins/volumebinding/binder.go.
+A binding is done, pending, or no longer possible. In the last case the attempt ends in an error, not in a rejection,
+and the pod is scheduled again from the start.
+Upstream: checkBindings in pkg/scheduler/framework/plugins/volumebinding/binder.go.
 """
 
 from __future__ import annotations
@@ -24,70 +24,74 @@ if TYPE_CHECKING:
     from moorage.runtime.volumes.volume_stores import VolumeStores
 
 
-class VolumesNotBound(MoorageError):  # noqa: N818 - a sentence for an event, like the others
-    """A pod's volumes are not bound, and waiting does not help."""
+class VolumesNotBound(MoorageError):  # noqa: N818 - a sentence for an event, like the other errors
+    """A pod's volumes are not bound, and further waiting is no use."""
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """An intent that was carried out, and the resourceVersion from which on its object shows it."""
+class WrittenIntent:
+    """An intent that was carried out."""
 
     intent: Intent
     resource_version: str
+    """The resourceVersion of the written object; older copies of the object do not show the write."""
 
 
-def outstanding(pod: Pod, node_name: str, written: Iterable[Written], stores: VolumeStores) -> list[str]:
-    """Say what is still waited for; nothing once all is bound. Raises VolumesNotBound."""
-    seen = stores.pods.get(pod.key)
-    if seen is None or seen.uid != pod.uid or seen.terminating:
+def pending_bindings(pod: Pod, node_name: str, written: Iterable[WrittenIntent], stores: VolumeStores) -> list[str]:
+    """Describe the bindings that are still pending; empty when all are done.
+
+    Raises VolumesNotBound when a binding is no longer possible.
+    """
+    latest = stores.pods.get(pod.key)
+    if latest is None or latest.uid != pod.uid or latest.terminating:
         raise VolumesNotBound(f"pod {pod.key} was deleted while its volumes were being bound")
     node = stores.nodes.get(node_name)
     if node is None:
         raise VolumesNotBound(f"node {node_name} was deleted while volumes were being bound for it")
-    waits = (_wait(one, node, stores) for one in written)
-    return [wait for wait in waits if wait]
+    descriptions = (_pending_binding(one, node, stores) for one in written)
+    return [description for description in descriptions if description]
 
 
-def _wait(written: Written, node: Node, stores: VolumeStores) -> str:
+def _pending_binding(written: WrittenIntent, node: Node, stores: VolumeStores) -> str:
     intent = written.intent
     if isinstance(intent, BindVolume):
-        return _wait_for_volume(intent, written.resource_version, node, stores)
-    return _wait_for_provisioner(intent, written.resource_version, node, stores)
+        return _pending_volume(intent, written.resource_version, node, stores)
+    return _pending_provisioning(intent, written.resource_version, node, stores)
 
 
-def _wait_for_volume(intent: BindVolume, version: str, node: Node, stores: VolumeStores) -> str:
-    claim = _claim(f"{intent.claim_namespace}/{intent.claim_name}", stores)
+def _pending_volume(intent: BindVolume, version: str, node: Node, stores: VolumeStores) -> str:
+    claim = _find_claim(f"{intent.claim_namespace}/{intent.claim_name}", stores)
     volume = stores.volumes.get(intent.volume_name)
     if volume is None:
-        raise VolumesNotBound(f"volume {intent.volume_name}, which claim {claim.key} was to get, was deleted")
+        raise VolumesNotBound(f"volume {intent.volume_name} was deleted before claim {claim.key} was bound to it")
     if _is_older(volume.resource_version, version):
-        return f"volume {volume.name} (sent, not seen yet)"
+        return f"volume {volume.name} (written, but not yet received from the API server)"
     if volume.claim_ref is None or volume.claim_ref.uid != intent.claim_uid:
-        raise VolumesNotBound(f"volume {volume.name} was taken from claim {claim.key} again")
+        raise VolumesNotBound(f"volume {volume.name} is no longer reserved for claim {claim.key}")
     _check_affinity(volume, node)
     if claim.is_bound and claim.volume_name != volume.name:
         raise VolumesNotBound(f"claim {claim.key} was bound to volume {claim.volume_name} instead of {volume.name}")
     return "" if claim.is_bound else f"claim {claim.key} (the volume controller binds it to volume {volume.name})"
 
 
-def _wait_for_provisioner(intent: SelectNode, version: str, node: Node, stores: VolumeStores) -> str:
-    claim = _claim(f"{intent.claim_namespace}/{intent.claim_name}", stores)
+def _pending_provisioning(intent: SelectNode, version: str, node: Node, stores: VolumeStores) -> str:
+    claim = _find_claim(f"{intent.claim_namespace}/{intent.claim_name}", stores)
     if _is_older(claim.resource_version, version):
-        return f"claim {claim.key} (sent, not seen yet)"
+        return f"claim {claim.key} (written, but not yet received from the API server)"
     if claim.selected_node != intent.node_name:
         raise VolumesNotBound(
-            f"the provisioner of claim {claim.key} gave node {intent.node_name} back, see the claim's events; "
-            "the pod is scheduled anew"
+            f"the provisioner of claim {claim.key} rejected node {intent.node_name}, see the claim's events; "
+            "the pod is scheduled again"
         )
     volume = stores.volumes.get(claim.volume_name)
     if volume is not None:
         _check_affinity(volume, node)
     if claim.is_bound and volume is not None:
         return ""
-    return f"claim {claim.key} (the provisioner of its class {claim.class_name} makes its volume)"
+    return f"claim {claim.key} (the provisioner of its class {claim.class_name} creates its volume)"
 
 
-def _claim(key: str, stores: VolumeStores) -> PersistentVolumeClaim:
+def _find_claim(key: str, stores: VolumeStores) -> PersistentVolumeClaim:
     claim = stores.claims.get(key)
     if claim is None or claim.terminating:
         raise VolumesNotBound(f"claim {key} was deleted while its volume was being bound")
@@ -100,5 +104,5 @@ def _check_affinity(volume: PersistentVolume, node: Node) -> None:
 
 
 def _is_older(seen: str, written: str) -> bool:
-    """Whether the informer has not caught up with a write; versions grow, and what is no number cannot be compared."""
+    """Return whether the informer has not received the write; versions that are not numbers cannot be compared."""
     return seen.isdigit() and written.isdigit() and int(seen) < int(written)

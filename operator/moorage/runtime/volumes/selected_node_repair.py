@@ -1,8 +1,8 @@
-"""Frees claims whose selected node is gone.
+"""Clears the selected node of a claim when the node no longer exists.
 
-A claim that waits for its volume on a node keeps its pods on that node. Usually the provisioner gives a node back for
-which it cannot make a volume. Where it has no chance to, as with a node that vanished before the provisioner saw the
-claim, kube-scheduler leaves claim and pods waiting for ever.
+A claim that waits for its volume on a node ties its pods to that node. A provisioner that cannot create the volume
+clears the selected node. It cannot when the node disappears before the provisioner sees the claim. kube-scheduler then
+leaves the claim and its pods pending for ever.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from moorage.model.pods.pod import Pod
     from moorage.model.volumes.storage_objects import PersistentVolumeClaim
-    from moorage.runtime.reporter import Recorder
+    from moorage.runtime.events.event_recorder import EventRecorder
     from moorage.runtime.volumes.volume_stores import VolumeStores
     from moorage.runtime.volumes.volume_writer import VolumeWriter
 
@@ -28,10 +28,10 @@ logger = logging.getLogger(__name__)
 
 
 class SelectedNodeRepair:
-    """Looks at the claims of pods that fit nowhere."""
+    """Repairs the claims of unschedulable pods."""
 
-    def __init__(self, writer: VolumeWriter, stores: VolumeStores, recorder: Recorder) -> None:
-        """Write through `writer`, and tell through `recorder`."""
+    def __init__(self, writer: VolumeWriter, stores: VolumeStores, recorder: EventRecorder) -> None:
+        """Write through `writer`, and record an event for each repaired claim."""
         self._writer = writer
         self._stores = stores
         self._recorder = recorder
@@ -39,18 +39,18 @@ class SelectedNodeRepair:
         self._queued: set[str] = set()
 
     def submit(self, pod: Pod) -> None:
-        """Have claims freed that keep this pod, which fits nowhere, on a node that is gone."""
+        """Queue the claims of an unschedulable pod whose selected node no longer exists."""
         for claim in self._stale_claims(pod):
             if claim.key not in self._queued:
                 self._queued.add(claim.key)
                 self._queue.put_nowait((claim, pod))
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Repair claims until cancelled."""
         while True:
             claim, pod = await self._queue.get()
             try:
-                await self._free(claim, pod)
+                await self._repair(claim, pod)
             finally:
                 self._queued.discard(claim.key)
 
@@ -62,20 +62,19 @@ class SelectedNodeRepair:
             if claim.selected_node not in self._stores.nodes:
                 yield claim
 
-    async def _free(self, claim: PersistentVolumeClaim, pod: Pod) -> None:
+    async def _repair(self, claim: PersistentVolumeClaim, pod: Pod) -> None:
         try:
             await self._writer.clear_selected_node(claim)
         except (NotFound, Conflict):
-            return  # gone, or changed: the pod's next attempt sees how
+            return  # the claim was deleted or changed; the pod's next attempt reads it again
         except MoorageError as error:
-            logger.warning(
-                "Claim %s keeps its selected node, which is gone, until the next attempt: %s", claim.key, error
-            )
+            message = "Claim %s keeps the selected node %s, which does not exist, until the pod's next attempt: %s"
+            logger.warning(message, claim.key, claim.selected_node, error)
             return
-        self._recorder.record(_freed(claim, pod))
+        self._recorder.record(_repaired_event(claim, pod))
 
 
-def _freed(claim: PersistentVolumeClaim, pod: Pod) -> Event:
+def _repaired_event(claim: PersistentVolumeClaim, pod: Pod) -> Event:
     resource = PERSISTENT_VOLUME_CLAIM
     return Event(
         regarding=ObjectReference(
@@ -85,8 +84,8 @@ def _freed(claim: PersistentVolumeClaim, pod: Pod) -> Event:
         reason="SelectedNodeGone",
         action="Repairing",
         note=(
-            f"Node {claim.selected_node}, which was selected for the claim's volume, is gone; "
-            f"the selection is cleared, and pod {pod.key} is scheduled anew"
+            f"The claim's selected node {claim.selected_node} does not exist any more; "
+            f"the selection is cleared, and pod {pod.key} is scheduled again"
         ),
         reporter=pod.scheduler_name,
         warning=True,

@@ -1,4 +1,4 @@
-"""What volume binding looks at: the informers' objects."""
+"""The objects that volume binding reads: the informers' stores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeStores:
-    """Objects by `namespace/name`, or by name where their kind has no namespace."""
+    """Objects by `namespace/name`, or by name for cluster-scoped kinds."""
 
     pods: Mapping[str, Pod]
     nodes: Mapping[str, Node]

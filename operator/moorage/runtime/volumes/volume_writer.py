@@ -1,7 +1,7 @@
-"""Writes what was decided about volumes: a volume's claimRef, a claim's selected node.
+"""Writes decisions about volumes: the claimRef of a volume, and the selected node of a claim.
 
-Each write is made only to the very version that the decision was made with. Where somebody has changed the object
-since, it is read once more: what it says already, be it from another pod with the same claim, need not be written.
+Each write requires the resourceVersion that the decision was made with. After a conflict the writer reads the object
+again. It succeeds if the object already has the wanted value, as with two pods that share a claim.
 Upstream: GetBindVolumeToClaim in component-helpers/storage/volume/pv_helpers.go, bindAPIUpdate in
 pkg/scheduler/framework/plugins/volumebinding/binder.go.
 """
@@ -26,28 +26,28 @@ if TYPE_CHECKING:
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
-"""Marks bindings that nobody asked for by name, so that the volume controller undoes them when the claim goes."""
+"""Marks bindings that no user asked for, so that the volume controller undoes them when the claim is deleted."""
 
 
 class VolumeWriter:
-    """Carries intents out. All its methods raise ApiError, ApiUnreachable or NotLeader."""
+    """Writes volumes and claims. All methods raise ApiError, ApiUnreachable or NotLeader."""
 
     def __init__(self, client: KubeClient, stores: VolumeStores) -> None:
-        """Write through `client`; what the `stores` say already is not written."""
+        """Write through `client`, except for values that the `stores` already have."""
         self._client = client
         self._stores = stores
 
-    async def carry_out(self, intent: Intent) -> str:
-        """Carry an intent out, and return the resourceVersion from which on the object shows it."""
+    async def write(self, intent: Intent) -> str:
+        """Carry out an intent; return the resourceVersion of the written object."""
         if isinstance(intent, BindVolume):
-            return await self._bind(intent)
-        return await self._select(intent)
+            return await self._bind_volume(intent)
+        return await self._select_node(intent)
 
     async def clear_selected_node(self, claim: PersistentVolumeClaim) -> None:
-        """Take the selected node from a claim, if it is still what it was."""
+        """Remove the selected node of a claim that has not changed."""
         await self._annotate(claim.namespace, claim.name, claim.resource_version, None)
 
-    async def _bind(self, intent: BindVolume) -> str:
+    async def _bind_volume(self, intent: BindVolume) -> str:
         known = self._stores.volumes.get(intent.volume_name)
         if known is not None and _is_bound_to(known, intent):
             return known.resource_version
@@ -70,7 +70,7 @@ class VolumeWriter:
                 raise
         return decode_persistent_volume(answer).resource_version
 
-    async def _select(self, intent: SelectNode) -> str:
+    async def _select_node(self, intent: SelectNode) -> str:
         namespace, name = intent.claim_namespace, intent.claim_name
         known = self._stores.claims.get(f"{namespace}/{name}")
         if known is not None and known.selected_node == intent.node_name:

@@ -1,4 +1,4 @@
-"""Volumes bound before their pod with a real API server and its volume controller."""
+"""Volumes are bound before their pod with a real API server and its volume controller."""
 
 from __future__ import annotations
 
@@ -10,26 +10,24 @@ from functools import partial
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from builders import DECODER
 from controlplane.launcher import ControlPlane
 from controlplane.objects import NODES, PODS, api_session, create_objects, pause_pod, simulated_node
-from fakes import Client, FakeRecorder, fixed_random, informer_metrics, running, until
+from fakes import Client, fixed_random, informer_metrics, running, until
 from moorage.cluster.intents import BindVolume, Intent, SelectNode
-from moorage.engine.cycle.decision import Decision
 from moorage.engine.messages import BindingFinished
-from moorage.engine.outcomes import Bind
-from moorage.framework.profile import Profile
-from moorage.plugins.upstream.priority_sort import PrioritySort
 from moorage.runtime.api_resources import NODE, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM, POD, Resource
 from moorage.runtime.client.kube import KubeClient
 from moorage.runtime.clock import SystemClock
 from moorage.runtime.informers.informer import Informer
 from moorage.runtime.informers.list_watch import ListWatch
 from moorage.runtime.volumes.selected_node_repair import SelectedNodeRepair
-from moorage.runtime.volumes.volume_binder import Handover, VolumeBinder
+from moorage.runtime.volumes.volume_binder import VolumeBinder
 from moorage.runtime.volumes.volume_stores import VolumeStores
 from moorage.runtime.volumes.volume_writer import VolumeWriter
+from runtime_parts import RuntimeParts, bind_of
 
 pytestmark = [pytest.mark.controlplane, pytest.mark.slow]
 
@@ -40,9 +38,7 @@ MODES = ["ReadWriteOnce"]
 
 
 class Scene:
-    """A volume binder, its informers, and what it handed over."""
-
-    is_full = False
+    """A volume binder and its informers; decisions that it passes on stay in the binder's queue."""
 
     def __init__(self, client: KubeClient, control_plane: ControlPlane) -> None:
         self.control_plane = control_plane
@@ -56,12 +52,10 @@ class Scene:
             claims=self.informers["PersistentVolumeClaim"].objects,
             volumes=self.informers["PersistentVolume"].objects,
         )
-        self.stores, self.recorder = stores, FakeRecorder()
-        self.bound: list[Bind] = []
-        self.posted: list[BindingFinished] = []
+        self.stores, self.parts = stores, RuntimeParts()
         writer = VolumeWriter(client, stores)
-        self.binder = VolumeBinder(writer, stores, SystemClock(), Handover(self, self, self.posted.append))
-        self.repair = SelectedNodeRepair(writer, stores, self.recorder)
+        self.binder = VolumeBinder(writer, stores, SystemClock(), self.parts.binder)
+        self.repair = SelectedNodeRepair(writer, stores, self.parts.recorder)
 
     @staticmethod
     def _informer(client: KubeClient, resource: Resource) -> Informer:
@@ -69,24 +63,17 @@ class Scene:
         decode = partial(DECODER.decode, resource.kind)
         return Informer(source, decode, lambda _: None, informer_metrics(), SystemClock())
 
-    def submit(self, bind: Bind, started_at: float) -> None:
-        del started_at
-        self.bound.append(bind)
-
-    def bind_failed(self, bind: Bind, message: str, started_at: float) -> None:
-        """Leave it to `posted`."""
-
     def decide(self, *intents: Intent) -> None:
-        bind = Bind(
-            pod=self.stores.pods["default/web"],
-            node_name="node-a",
-            profile=Profile(name="gpu", queue_sort=PrioritySort()),
-            intents=intents,
-            decision=Decision("node-a", 1, 1, 1),
-            attempts=1,
-            first_attempt_at=0.0,
-        )
-        self.binder.submit(bind, 0.0)
+        assumed = replace(self.stores.pods["default/web"], node_name="node-a")
+        self.binder.submit(bind_of(assumed, intents=intents), 0.0)
+
+    @property
+    def passed_on(self) -> int:
+        return len(self.parts.binder)
+
+    @property
+    def errors(self) -> list[str | None]:
+        return [message.error for message in self.parts.posted if isinstance(message, BindingFinished)]
 
     async def get(self, path: str) -> Any:
         async with api_session(self.control_plane) as session, session.get(path) as response:
@@ -132,7 +119,7 @@ async def scene(empty_control_plane: ControlPlane) -> AsyncIterator[Scene]:
             yield made
 
 
-async def test_claims_are_bound_to_volumes_that_are_there_and_to_those_that_are_made(scene: Scene) -> None:
+async def test_claims_are_bound_to_existing_and_to_provisioned_volumes(scene: Scene) -> None:
     control_plane = scene.control_plane
     await create_objects(control_plane, VOLUMES, [volume_body("pv-there")])
     await create_objects(control_plane, CLAIMS, [claim_body("static"), claim_body("dynamic")])
@@ -156,20 +143,20 @@ async def test_claims_are_bound_to_volumes_that_are_there_and_to_those_that_are_
             ),
         )
         await until(lambda: scene.stores.claims["default/dynamic"].selected_node == "node-a")
-        assert scene.bound == []
+        assert scene.passed_on == 0
         # What the provisioner does: a volume for the claim.
         reference = {"namespace": "default", "name": "dynamic", "uid": dynamic.uid}
         await create_objects(control_plane, VOLUMES, [volume_body("pv-made", claimRef=reference)])
-        await until(lambda: scene.bound or scene.posted, seconds=30)
+        await until(lambda: scene.passed_on or scene.errors, seconds=30)
 
-    assert scene.posted == []
+    assert scene.errors == []
     assert scene.stores.claims["default/static"].volume_name == "pv-there"
     assert scene.stores.claims["default/dynamic"].volume_name == "pv-made"
     annotations = (await scene.get(f"{VOLUMES}/pv-there"))["metadata"]["annotations"]
     assert annotations["pv.kubernetes.io/bound-by-controller"] == "yes"
 
 
-async def test_a_volume_that_changed_since_fails_the_attempt(scene: Scene) -> None:
+async def test_a_volume_that_changed_after_the_decision_fails_the_attempt(scene: Scene) -> None:
     control_plane = scene.control_plane
     await create_objects(control_plane, VOLUMES, [volume_body("pv-changed")])
     await create_objects(control_plane, CLAIMS, [claim_body("unlucky")])
@@ -185,14 +172,14 @@ async def test_a_volume_that_changed_since_fails_the_attempt(scene: Scene) -> No
             claim_uid=scene.stores.claims["default/unlucky"].uid,
         )
     )
-    await until(lambda: scene.posted)
+    await until(lambda: scene.errors)
 
-    assert scene.bound == []
-    assert "the object has been modified" in (scene.posted[0].error or "")
+    assert scene.passed_on == 0
+    assert "the object has been modified" in (scene.errors[0] or "")
     assert "claimRef" not in (await scene.get(f"{VOLUMES}/pv-changed"))["spec"]
 
 
-async def test_a_selected_node_that_is_gone_is_cleared(scene: Scene) -> None:
+async def test_a_selected_node_that_does_not_exist_is_cleared(scene: Scene) -> None:
     annotations = {"volume.kubernetes.io/selected-node": "node-gone"}
     await create_objects(scene.control_plane, CLAIMS, [claim_body("stale", annotations=annotations)])
     await until(lambda: "default/stale" in scene.stores.claims)
@@ -201,4 +188,4 @@ async def test_a_selected_node_that_is_gone_is_cleared(scene: Scene) -> None:
     await until(lambda: scene.stores.claims["default/stale"].selected_node is None)
 
     assert json.dumps(annotations) not in json.dumps(await scene.get(f"{CLAIMS}/stale"))
-    assert scene.recorder.events[0].reason == "SelectedNodeGone"
+    assert scene.parts.recorder.events[0].reason == "SelectedNodeGone"

@@ -1,4 +1,4 @@
-"""Preemption carried out on a real API server: what it makes of conditions, deletions, evictions and budgets."""
+"""Preemption carried out on a real API server: conditions, deletions, evictions and budgets."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import pytest
 from builders import DECODER, pod
 from controlplane.launcher import ControlPlane
 from controlplane.objects import PODS, api_session, create_objects, pause_pod
-from fakes import Client, FakeClock, FakeObserver, FakeRecorder, running
+from fakes import Client, running
 from moorage.engine.cycle.decision import Diagnosis
 from moorage.engine.outcomes import Unschedulable
 from moorage.framework.profile import Profile, ProfileSettings
 from moorage.model.pods.pod import Pod
 from moorage.plugins.upstream.priority_sort import PrioritySort
 from moorage.runtime.client.kube import KubeClient
-from moorage.runtime.preemption.evictor import Evictor
+from runtime_parts import RuntimeParts
 
 pytestmark = pytest.mark.controlplane
 
@@ -33,25 +33,16 @@ OURS = {
 }
 
 
-class Scene:
+class Scene(RuntimeParts):
     """An evictor whose clock the test moves, with a client of the real API server."""
 
     def __init__(self, client: KubeClient, control_plane: ControlPlane) -> None:
+        super().__init__(client=client)
         self.control_plane = control_plane
-        self.clock, self.recorder = FakeClock(), FakeRecorder()
-        self.retried: list[Pod] = []
-        self.evictor = Evictor(client, self.recorder, FakeObserver(), self.clock, self)
-
-    def is_there(self, one: Pod) -> bool:
-        del one
-        return True
-
-    def retry(self, preemptor: Pod, void_nomination: str = "") -> None:
-        del void_nomination
-        self.retried.append(preemptor)
 
     async def preempt(self, *names: str, strict: bool = False) -> None:
-        victims = [DECODER.decode_object("Pod", await self.get(name)) for name in names]
+        victims: list[Pod] = [DECODER.decode_object("Pod", await self.get(name)) for name in names]
+        self.pods.update({victim.key: victim for victim in victims})
         self.submit(pod("high"), victims, strict=strict)
 
     def submit(self, preemptor: Pod, victims: Sequence[Pod], *, strict: bool) -> None:
@@ -75,7 +66,7 @@ class Scene:
                 await asyncio.sleep(0.01)
                 await self.clock.advance(0.5)
 
-    def told(self, reason: str) -> int:
+    def count(self, reason: str) -> int:
         return sum(event.reason == reason for event in self.recorder.events)
 
     async def get(self, name: str) -> Any:
@@ -103,7 +94,7 @@ class Scene:
 async def preempting(control_plane: ControlPlane) -> AsyncIterator[Scene]:
     async with Client(control_plane.server, control_plane.token, control_plane.ca_file) as client:
         scene = Scene(client, control_plane)
-        async with running(scene.evictor):
+        async with running(scene.evictor, scene.evicted_pods):
             yield scene
 
 
@@ -117,20 +108,20 @@ async def test_victims_are_marked_and_deleted_with_their_own_grace_period(empty_
     await create_objects(empty_control_plane, PODS, [slow, pause_pod("quick", nodeName="n1")])
     async with preempting(empty_control_plane) as scene:
         await scene.preempt("slow", "quick")
-        await scene.until(lambda: scene.told("Preempted") == 2)
+        await scene.until(lambda: scene.count("Preempted") == 2)
 
         victim = await scene.get("slow")
         assert victim["metadata"]["deletionGracePeriodSeconds"] == 77
         assert await conditions(scene, "slow") == [OURS]
         assert await conditions(scene, "quick") == [OURS]
-        # No kubelet ends them: after their grace periods that is told.
-        await scene.until(lambda: scene.told("PreemptionFailed") == 2)
+        # No kubelet terminates them, so they exceed their grace periods.
+        await scene.until(lambda: scene.count("PreemptionFailed") == 2)
         stays = [event.note for event in scene.recorder.events if event.reason == "PreemptionFailed"]
         assert "default/quick was evicted from node n1 6" in stays[0]
         assert "default/slow was evicted from node n1 1" in stays[1]
 
 
-async def test_a_recreated_pod_is_no_victim(empty_control_plane: ControlPlane) -> None:
+async def test_a_pod_created_again_is_not_evicted(empty_control_plane: ControlPlane) -> None:
     await create_objects(empty_control_plane, PODS, [pause_pod("low", nodeName="n1")])
     async with preempting(empty_control_plane) as scene:
         old = await scene.get("low")
@@ -139,15 +130,15 @@ async def test_a_recreated_pod_is_no_victim(empty_control_plane: ControlPlane) -
         new = await scene.get("low")
         assert old["metadata"]["uid"] != new["metadata"]["uid"]
         stale = DECODER.decode_object("Pod", old)
-        # Not with the eviction subresource: it answers the same, after ten seconds of tries of its own.
+        # Not strict: the eviction subresource gives the same answer, but retries for ten seconds first.
         scene.submit(pod("high"), [stale], strict=False)
         await scene.until(lambda: not scene.evictor._preemptors)
 
         assert await scene.get("low") == new
-        assert scene.retried == []
+        assert scene.posted == []
 
 
-async def test_a_budget_holds_where_the_policy_is_strict(empty_control_plane: ControlPlane) -> None:
+async def test_a_budget_holds_with_a_strict_policy(empty_control_plane: ControlPlane) -> None:
     body = pause_pod("guarded", nodeName="n1")
     body["metadata"] = {"name": "guarded", "labels": {"app": "db"}}
     budget = {"metadata": {"name": "db"}, "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "db"}}}}
@@ -161,7 +152,7 @@ async def test_a_budget_holds_where_the_policy_is_strict(empty_control_plane: Co
         await scene.patch_status(f"{BUDGETS}/db", {**numbers, "disruptionsAllowed": 0})
 
         await scene.preempt("guarded", strict=True)
-        await scene.until(lambda: scene.retried != [])
+        await scene.until(lambda: scene.posted != [])
         refused = await scene.get("guarded")
         assert "deletionTimestamp" not in refused["metadata"]
         assert await conditions(scene, "guarded") == []
@@ -169,6 +160,6 @@ async def test_a_budget_holds_where_the_policy_is_strict(empty_control_plane: Co
 
         await scene.patch_status(f"{BUDGETS}/db", {**numbers, "disruptionsAllowed": 1})
         await scene.preempt("guarded", strict=True)
-        await scene.until(lambda: scene.told("Preempted") == 1)
+        await scene.until(lambda: scene.count("Preempted") == 1)
         assert "deletionTimestamp" in (await scene.get("guarded"))["metadata"]
         assert await conditions(scene, "guarded") == [OURS]
