@@ -31,7 +31,7 @@ check: install  ## Check lint, format, types and import layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: install  ## Measure the engine alone, and the whole path beside kube-scheduler
+bench: install  ## Measure the engine alone, and the whole path compared with kube-scheduler
 	$(BIN)/python tests/benchmarks/run.py
 
 controlplane:  ## Build etcd, kube-apiserver, kube-scheduler, ... for the tests (needs Go; about 10 minutes, once)

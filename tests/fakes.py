@@ -288,7 +288,7 @@ class Cluster:
 
 
 class Part(Protocol):
-    """A part of the runtime with a task of its own."""
+    """A part of the runtime that runs in its own task."""
 
     async def run(self) -> None: ...
 

@@ -67,7 +67,7 @@ def test_plugins_are_listed_with_their_full_names(moorage: Run) -> None:
     assert lines[0].split()[:3] == ["plugin", "weight", "default"]
 
 
-def test_plugins_lists_arguments_as_json(moorage: Run) -> None:
+def test_plugins_command_prints_arguments_as_json(moorage: Run) -> None:
     listed = {row["name"]: row for row in json.loads(moorage("plugins", "-o", "json").out)}
     assert listed["TaintToleration"]["arguments"] == []
     spread = {argument["name"]: argument for argument in listed["ZoneSpread"]["arguments"]}

@@ -1,4 +1,4 @@
-"""A component's life, with small programs that stand for the real ones."""
+"""The component class, with small programs instead of the real ones."""
 
 import sys
 from collections.abc import Iterator

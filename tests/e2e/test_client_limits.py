@@ -73,7 +73,7 @@ def waited_seconds(operator: Component) -> float:
     return sum(float(line.split()[-1]) for line in sums)
 
 
-def test_a_write_is_retried_after_the_retry_after_of_the_api_server(tmp_path: Path) -> None:
+def test_a_throttled_write_is_retried_after_the_servers_delay(tmp_path: Path) -> None:
     """A 429 with Retry-After is not a failure: the operator sends the same binding again."""
     with (
         served(tmp_path) as api,

@@ -167,7 +167,7 @@ def test_pods_of_a_paused_policy_wait_until_it_is_unpaused(case: Case) -> None:
     assert case.wait_until_bound("p")
 
 
-def test_every_field_is_documented(case: Case) -> None:
+def test_kubectl_explain_documents_the_fields(case: Case) -> None:
     def explain_prints_the_fields() -> None:
         text = case.cluster.kubectl("explain", "schedulingpolicies.spec.lifecycle")
         assert "prefer" in text

@@ -124,7 +124,7 @@ def test_preemption_prefers_a_node_without_a_budget_violation(scene: Scene) -> N
     assert not scene.is_terminating("guarded")
 
 
-def test_a_pod_with_preemption_policy_never_waits(scene: Scene) -> None:
+def test_a_pod_preempts_none_if_its_preemption_policy_is_never(scene: Scene) -> None:
     case = scene.case
     case.make_live()
     scene.nodes("n")

@@ -119,7 +119,7 @@ def scene(case_with_operator: Case, volume_controller: None) -> Iterator[Scene]:
     case.cluster.kubectl("delete", kinds, f"--selector={LABEL}={case.name}", "--wait=false")
 
 
-def test_a_pod_is_bound_to_the_node_of_its_volume_after_the_claim(scene: Scene) -> None:
+def test_a_claim_is_bound_before_its_pod_which_runs_on_the_volumes_node(scene: Scene) -> None:
     case = scene.case
     case.make_live()
     local: dict[str, Any] = {"storageClassName": scene.node("local")}
