@@ -39,7 +39,7 @@ async def test_the_last_token_stays_in_use_and_the_fault_is_logged_once(
     path.write_text("two")
     assert await tokens.renew() == "Bearer two"
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
-    assert caplog.messages[0].startswith(f"The token file {path} cannot be used; the last good one stays in use: ")
+    assert caplog.messages[0].startswith(f"The token file {path} cannot be used; its last good state stays in use")
     assert caplog.messages[1] == f"The token file {path} can be used again"
 
 

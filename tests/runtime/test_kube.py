@@ -1,7 +1,7 @@
 """The REST client over a real connection to a server that answers as the test wants."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -56,7 +56,9 @@ async def over_session(
 
 
 @asynccontextmanager
-async def serving(handler: Handler, opened: OpenTransport, tokens: Tokens | None = None) -> AsyncIterator[Peer]:
+async def serving(
+    handler: Handler, opened: OpenTransport, tokens: Tokens | None = None, headers: Sequence[tuple[str, str]] = ()
+) -> AsyncIterator[Peer]:
     clock, registry = FakeClock(auto=True), CollectorRegistry()
     app = web.Application()
 
@@ -67,7 +69,8 @@ async def serving(handler: Handler, opened: OpenTransport, tokens: Tokens | None
 
     app.router.add_route("*", "/{path:.*}", handle)
     async with TestServer(app) as server:
-        credentials = Credentials(str(server.make_url("")).rstrip("/"), tokens or StaticTokens("Bearer t"))
+        address = str(server.make_url("")).rstrip("/")
+        credentials = Credentials(address, tokens or StaticTokens("Bearer t"), headers=headers)
         async with opened(credentials, 4) as transport:
             limiter = RateLimiter(0, 0, clock)
             peer = Peer(KubeClient(transport, clock, limiter, client_metrics(registry)), clock, registry)
@@ -108,6 +111,16 @@ async def test_requests_carry_a_token_the_user_agent_and_no_compression(transpor
     assert headers["Authorization"] == "Bearer t"
     assert headers["User-Agent"].startswith("moorage/")
     assert headers["Accept-Encoding"] == "identity"
+
+
+async def test_headers_of_the_credentials_may_be_repeated(transport: OpenTransport) -> None:
+    headers = [("Impersonate-User", "jane"), ("Impersonate-Group", "dev"), ("Impersonate-Group", "ops")]
+    async with serving(answering(ok), transport, headers=headers) as peer:
+        await peer.client.get("/x")
+        await peer.client.create("/x", b"{}")
+    for request in peer.requests:
+        assert request.headers["Impersonate-User"] == "jane"
+        assert request.headers.getall("Impersonate-Group") == ["dev", "ops"]
 
 
 async def test_writes_keep_their_content_type_and_query(transport: OpenTransport) -> None:

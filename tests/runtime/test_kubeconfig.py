@@ -124,6 +124,8 @@ async def test_nulls_count_as_missing(tmp_path: Path) -> None:
         (b"- a\n", "must be a mapping"),
         (b"a: \xff\xfe\n", "is not UTF-8: invalid start byte at byte 3"),
         (b"a: [\n", "is not YAML"),
+        (b"a: &a [*a]\n", "is nested too deeply"),
+        (b"[" * 10_000, "is not YAML"),
         (b"kind: Config\n", "has no current-context"),
         (b"current-context: x\n", "has no context 'x'; it has none"),
     ],
@@ -147,6 +149,7 @@ async def test_a_folder_is_not_a_kubeconfig(tmp_path: Path) -> None:
         ("clusters: [c]", "clusters[0]"),
         ("clusters: [{cluster: {}}]", "clusters[0]"),
         ("clusters: {c: {}}", "clusters"),
+        ("clusters: [{name: c, 1: 2}]", "clusters[0]"),
         ("users: [{name: u, user: token}]", "users[0].user"),
         ("users: [{name: u, user: {token: 17}}]", "users[0].user.token"),
         ("users: [{name: u, user: {exec: {args: [1]}}}]", "users[0].user.exec.args[0]"),
@@ -218,8 +221,8 @@ async def test_a_certificate_that_openssl_rejects_is_named_by_its_field(
     [
         ({"auth-provider": {"name": "oidc"}}, "auth-provider of the kubeconfig {} is not supported; use exec"),
         ({"client-certificate-data": PEM}, "client-certificate of the kubeconfig {} and client-key must be set toget"),
-        ({"as-groups": ["g"]}, "as of the kubeconfig {} must be set where as-uid, as-groups or as-user-extra is"),
-        ({"as": "a\nb"}, "as of the kubeconfig {} and its kin cannot be sent: Impersonate-User cannot carry"),
+        ({"as-groups": ["g"]}, "as-groups of the kubeconfig {} needs the field as; set it too"),
+        ({"as": "a\nb"}, "as of the kubeconfig {} holds 'a\\nb', which an HTTP header cannot carry"),
         ({"token": "a\nb"}, "token of the kubeconfig {} holds characters that an HTTP header cannot carry"),
         ({"exec": {"command": "x"}}, "exec of the kubeconfig {} must set command and apiVersion"),
         (

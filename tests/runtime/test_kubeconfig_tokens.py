@@ -73,7 +73,7 @@ async def test_a_broken_kubeconfig_leaves_the_last_credentials_in_use_and_is_log
     clock.now += REREAD_SECONDS
     assert await found.tokens.current() == "Bearer new"
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
-    assert caplog.messages[0].startswith(f"The kubeconfig {path} cannot be used; the last good one stays in use: ")
+    assert caplog.messages[0].startswith(f"The kubeconfig {path} cannot be used; its last good state stays in use")
 
 
 async def test_an_empty_token_file_leaves_the_last_token_in_use(tmp_path: Path) -> None:

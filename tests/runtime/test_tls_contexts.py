@@ -71,7 +71,7 @@ def test_a_broken_file_leaves_the_last_context_in_use_and_is_logged_once(
     for _ in range(3):
         assert rotation.later() is first
     assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert caplog.messages[0].startswith("The TLS configuration cannot be used; the last good one stays in use: ")
+    assert caplog.messages[0].startswith("The TLS configuration cannot be used; its last good state stays in use")
     assert str(file) in caplog.messages[0] or fault == "half"
 
     file.rmdir() if fault == "unreadable" else file.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Logs a fault that may last: once, not at every try, and once when it is over."""
+"""Logs a lasting fault once, not at each try, and its end once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class FaultLog:
-    """The log of one thing that is read again and again, and whose last good state stays in use meanwhile."""
+    """The log of one source that is read repeatedly. While it has a fault, its last good state stays in use."""
 
     def __init__(self, logger: Logger, subject: str) -> None:
         """Log to `logger`; `subject` begins each sentence."""
@@ -18,11 +18,13 @@ class FaultLog:
         self._reported = ""
 
     def report(self, error: Exception) -> None:
-        """Log a fault, unless it is the one that was logged last."""
+        """Log a fault, unless it equals the last one."""
         text = str(error)
         if text != self._reported:
             self._reported = text
-            self._logger.warning("%s cannot be used; the last good one stays in use: %s", self._subject, text)
+            self._logger.warning(
+                "%s cannot be used; its last good state stays in use until it is repaired: %s", self._subject, text
+            )
 
     def end(self) -> None:
         """Log that the fault is over, if there was one."""

@@ -1,4 +1,4 @@
-"""A pool of kept-alive connections to one API server; it has as many as exchanges are under way at one time."""
+"""A pool of kept-alive connections to one API server, one for each simultaneous exchange."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from moorage.runtime.client.transport import Answer
 
 MAX_AGE_SECONDS = 300.0
-"""The age at which a connection is replaced, so that an API server that was restarted gets its share of the load."""
+"""The age at which a connection is replaced, so that a restarted API server gets its share of the load."""
 FORBIDDEN_IN_PATHS = re.compile(r"[\s\x00-\x1f\x7f]")
 """Characters that would end the request line."""
 
@@ -43,7 +43,7 @@ class ConnectionPool:
         self._idle: list[HttpConnection] = []
 
     async def exchange(self, method: str, path: str, headers: str, body: bytes, timeout_seconds: float) -> Answer:
-        """Send a request, with `headers` as whole lines; raise ConnectionError or TimeoutError if no answer comes."""
+        """Send a request; `headers` are complete lines. Raise ConnectionError or TimeoutError if no answer comes."""
         if FORBIDDEN_IN_PATHS.search(path):
             raise ValueError(f"not a path: {path!r}")
         length = f"Content-Length: {len(body)}\r\n" if body or method != "GET" else ""

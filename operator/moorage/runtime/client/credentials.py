@@ -36,7 +36,7 @@ class Credentials:
     """The name that the server's certificate must carry; None: the address's host."""
     proxy: str | None = None
     headers: Sequence[tuple[str, str]] = ()
-    """Of every request, beyond Authorization."""
+    """Sent with every request, in addition to Authorization."""
 
 
 async def load_credentials(
@@ -49,7 +49,7 @@ async def load_credentials(
 ) -> Credentials:
     """Return credentials from `kubeconfig`, else `$KUBECONFIG`, else the service account, else `~/.kube/config`.
 
-    Raise CredentialsError with the place and what is wrong there.
+    Raise CredentialsError that names the place and the fault.
     """
     chosen = kubeconfig or environ.get("KUBECONFIG")
     if chosen:
@@ -81,7 +81,7 @@ async def _from_kubeconfig(paths: str, context: str | None, clock: Clock) -> Cre
 
 
 def _from_service_account(folder: Path, environ: Mapping[str, str], clock: Clock) -> Credentials:
-    """Upstream: InClusterConfig in staging/src/k8s.io/client-go/rest/config.go."""
+    """Return a pod's credentials. Upstream: InClusterConfig in staging/src/k8s.io/client-go/rest/config.go."""
     host, port = environ["KUBERNETES_SERVICE_HOST"], environ.get("KUBERNETES_SERVICE_PORT")
     if not port:
         raise CredentialsError("$KUBERNETES_SERVICE_HOST is set, but not $KUBERNETES_SERVICE_PORT; set both")

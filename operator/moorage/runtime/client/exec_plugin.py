@@ -28,7 +28,7 @@ PLUGIN_SECONDS = 60.0
 
 
 class PluginCluster(Struct, rename="kebab", omit_defaults=True):
-    """The cluster as plugins are given it if `provideClusterInfo` is set."""
+    """The cluster information for plugins with `provideClusterInfo`."""
 
     server: str
     tls_server_name: str = ""

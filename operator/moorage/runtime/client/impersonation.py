@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from moorage.runtime.client.kubeconfig import KubeconfigEntry, KubeconfigUser
 
-HEADER_NAME_CHARACTERS = "!#$%&'*+-.^_`|~"
-"""What a header's name may hold beside letters and digits (RFC 9110, token)."""
+UNQUOTED = "!#$&'*+-.^_`|~"
+"""The characters, beside letters and digits, that a header's name holds without percent-encoding (RFC 9110, token)."""
 
 
 def impersonation_headers(entry: KubeconfigEntry[KubeconfigUser]) -> Sequence[tuple[str, str]]:
@@ -24,21 +24,22 @@ def impersonation_headers(entry: KubeconfigEntry[KubeconfigUser]) -> Sequence[tu
     """
     headers = list(_headers(entry.value))
     if headers and not entry.value.as_:
-        raise CredentialsError(f"{entry.field('as')} must be set where as-uid, as-groups or as-user-extra is")
-    for name, value in headers:
+        raise CredentialsError(f"{entry.field(headers[0][0])} needs the field as; set it too")
+    for field, _, value in headers:
         if not HEADER_VALUE.fullmatch(value):
-            raise CredentialsError(f"{entry.field('as')} and its kin cannot be sent: {name} cannot carry {value!r}")
-    return headers
+            raise CredentialsError(f"{entry.field(field)} holds {value!r}, which an HTTP header cannot carry")
+    return [(name, value) for _, name, value in headers]
 
 
-def _headers(user: KubeconfigUser) -> Iterator[tuple[str, str]]:
+def _headers(user: KubeconfigUser) -> Iterator[tuple[str, str, str]]:
+    """Yield field, header and value."""
     if user.as_:
-        yield "Impersonate-User", user.as_
+        yield "as", "Impersonate-User", user.as_
     if user.as_uid:
-        yield "Impersonate-Uid", user.as_uid
+        yield "as-uid", "Impersonate-Uid", user.as_uid
     for group in user.as_groups:
-        yield "Impersonate-Group", group
+        yield "as-groups", "Impersonate-Group", group
     for key, values in user.as_user_extra.items():
-        name = f"Impersonate-Extra-{quote(key, safe=HEADER_NAME_CHARACTERS.replace('%', ''))}"
+        name = f"Impersonate-Extra-{quote(key, safe=UNQUOTED)}"
         for value in values:
-            yield name, value
+            yield "as-user-extra", name, value

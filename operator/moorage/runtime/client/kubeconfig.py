@@ -1,7 +1,7 @@
 """The kubeconfig: client-go's structs, and the choice of a context.
 
-Every field of upstream's structs is here, so that each is honoured, refused by name (`kubeconfig_checks`), or known to
-mean nothing to moorage. Upstream: staging/src/k8s.io/client-go/tools/clientcmd/api/v1/types.go. This module must not
+The structs have every field of upstream's: each is honoured, refused by name (`kubeconfig_checks`), or described as
+without effect. Upstream: staging/src/k8s.io/client-go/tools/clientcmd/api/v1/types.go. This module must not
 read the files that a kubeconfig names, nor run its plugins.
 """
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class NamedExtension(Struct, frozen=True):
-    """Data of another program."""
+    """Data for another program; without effect, but for those of credential plugins."""
 
     name: str
     extension: Any = None
@@ -88,7 +88,7 @@ class KubeconfigContext(Struct, frozen=True):
     cluster: str = ""
     user: str = ""
     namespace: str = ""
-    """kubectl's default namespace; moorage has none."""
+    """Without effect: kubectl's default namespace."""
     extensions: tuple[NamedExtension, ...] = ()
 
 
@@ -136,7 +136,7 @@ class KubeconfigEntry(Generic[T]):
         return f"{self.where}.{name} of the kubeconfig {self.file}"
 
     def path(self, name: str) -> str:
-        """Return the path of a file that the entry names; a relative one is relative to the kubeconfig's folder."""
+        """Return the path of a file that the entry names, which may be relative to the kubeconfig's folder."""
         return str(self.file.parent / name)
 
 
@@ -151,7 +151,7 @@ class ChosenContext:
 def choose_context(files: Sequence[tuple[Path, Kubeconfig]], context: str | None) -> ChosenContext:
     """Return the named context, or the current one; raise CredentialsError if a part of it is missing.
 
-    As in kubectl, of several files the first that has an entry or a current context wins.
+    Of several files, the first with an entry or a current context wins, as in kubectl.
     """
     shown = ", ".join(str(file) for file, _ in files)
     name = context or next((content.current_context for _, content in files if content.current_context), "")

@@ -1,4 +1,4 @@
-"""Reads kubeconfig files into structs, and reports what is wrong with them by file and field."""
+"""Reads kubeconfig files into structs; reports faults by file and field."""
 
 from __future__ import annotations
 
@@ -16,35 +16,40 @@ Stamp = tuple[int, int, int] | None
 
 
 def files_of(paths: str) -> tuple[Path, ...]:
-    """Return the files that `paths` lists as $KUBECONFIG does."""
-    return tuple(Path(part).expanduser() for part in paths.split(os.pathsep) if part)
+    """Return the files in `paths`, a list as in $KUBECONFIG."""
+    return tuple(Path(os.path.expanduser(part)) for part in paths.split(os.pathsep) if part)  # noqa: PTH111 - it never raises
 
 
 def stamp_of(file: Path) -> Stamp:
-    """Return what changes when the file does; None if there is none."""
+    """Return numbers that change when the file changes; None if it cannot be found."""
     try:
         status = file.stat()
-    except OSError:
+    except (OSError, ValueError):
         return None
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def read_kubeconfigs(paths: str) -> list[tuple[Path, Kubeconfig]]:
-    """Return the content of each file that exists; raise CredentialsError if none does, or one cannot be read.
+    """Return the content of each file; raise CredentialsError if there is none, or one cannot be read.
 
-    As in kubectl, a file that does not exist, or is empty, is skipped if another is not.
+    As in kubectl, missing and empty files are skipped.
     """
-    present = [file for file in files_of(paths) if file.exists()]
-    if not present:
+    contents = [(file, _parsed(file)) for file in files_of(paths) if _exists(file)]
+    if not contents:
         raise CredentialsError(f"the kubeconfig {paths} does not exist")
-    contents = [(file, _parsed(file)) for file in present]
     if not any(content for _, content in contents):
         raise CredentialsError(f"the kubeconfig {paths} is empty")
     return [(file, _structured(file, content)) for file, content in contents if content]
 
 
+def _exists(file: Path) -> bool:
+    try:
+        return file.exists()
+    except OSError as error:
+        raise CredentialsError(f"the kubeconfig {file} cannot be read: {error.strerror}") from error
+
+
 def _parsed(file: Path) -> Any:
-    """Return the file's content as JSON, in which tabs may stand between values, or as YAML, in which they may not."""
     what = f"the kubeconfig {file}"
     if file.is_dir():
         raise CredentialsError(f"{what} is a directory")
@@ -55,9 +60,12 @@ def _parsed(file: Path) -> Any:
     except UnicodeDecodeError as error:
         raise CredentialsError(f"{what} is not UTF-8: {error.reason} at byte {error.start}") from error
     try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        pass  # YAML, then
+        return msgspec.json.decode(text)  # YAML 1.1 would reject JSON that is indented with tabs
+    except (msgspec.DecodeError, RecursionError):
+        return _parsed_yaml(what, text)
+
+
+def _parsed_yaml(what: str, text: str) -> Any:
     try:
         return yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -70,13 +78,15 @@ def _structured(file: Path, content: Any) -> Kubeconfig:
     try:
         return msgspec.convert(_without_nulls(content), Kubeconfig)
     except msgspec.ValidationError as error:
-        reason, _, path = str(error).partition(" - at `$")
-        field = path.strip("`.") or "a key"
+        reason, _, place = str(error).partition(" - at ")
+        field = place.rpartition("`$")[2].strip("`.") or "a field"
         raise CredentialsError(f"{field} of the kubeconfig {file} has the wrong type: {reason}") from error
+    except RecursionError as error:
+        raise CredentialsError(f"the kubeconfig {file} is nested too deeply") from error
 
 
 def _without_nulls(value: Any) -> Any:
-    """Leave out nulls, which Go reads as if the field were not there."""
+    """Return the value without nulls, which mean to Go that the field is missing."""
     if isinstance(value, dict):
         return {name: _without_nulls(one) for name, one in value.items() if one is not None}
     return [_without_nulls(one) for one in value] if isinstance(value, list) else value

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 EXPIRY_SKEW_SECONDS = 120.0
 """How long before its expiry a plugin's credential is replaced."""
 CLUSTER_EXTENSION = "client.authentication.k8s.io/exec"
-"""The cluster's extension that plugins are given as its `config`."""
+"""The extension of a cluster that becomes the `config` of its PluginCluster."""
 NEVER, ALWAYS = float("inf"), float("-inf")
 
 
@@ -60,7 +60,7 @@ def _written_identity(chosen: ChosenContext) -> Identity:
 
 
 def _header_of(entry: KubeconfigEntry[KubeconfigUser]) -> str | None:
-    """As in client-go, a token file wins over a token, and a token over a password."""
+    """Return the Authorization header. A token file wins over a token, and a token over a password, as in client-go."""
     user = entry.value
     if user.token_file:
         return read_bearer(Path(entry.path(user.token_file)))
@@ -89,7 +89,7 @@ async def _plugin_identity(chosen: ChosenContext) -> Identity:
 
 
 def _with_path(entry: KubeconfigEntry[KubeconfigUser], config: ExecConfig) -> ExecConfig:
-    """As in kubectl, a command with a folder is relative to the kubeconfig's; any other is looked up in $PATH."""
+    """Resolve a command with a slash against the kubeconfig's folder, as kubectl does; others are looked up in $PATH."""
     return replace(config, command=entry.path(config.command)) if os.sep in config.command else config
 
 
@@ -127,7 +127,7 @@ def _authority_of(entry: KubeconfigEntry[KubeconfigCluster]) -> Pem | None:
 def _pem(
     entry: KubeconfigEntry[KubeconfigCluster] | KubeconfigEntry[KubeconfigUser], name: str, data: str, path: str
 ) -> Pem | None:
-    """As in client-go, data wins over a file."""
+    """Return the PEM of a field, None if it is not set. Data wins over a file, as in client-go."""
     if data:
         return Pem(entry.field(f"{name}-data"), data=data)
     return Pem(entry.field(name), path=entry.path(path)) if path else None

@@ -1,7 +1,7 @@
 """The credentials of a kubeconfig's user, which may change while the process runs.
 
 Tokens and certificates come from the kubeconfig itself, from files that it names, or from a credential plugin. After
-the first good read nothing here raises: the last good credentials stay in use until new ones can be read.
+the first good read only `load` raises: the last good credentials stay in use until new ones can be read.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class KubeconfigTokens:
         return self._identity.header
 
     async def _refresh(self, *, is_refused: bool) -> None:
-        """Refresh once for all callers that wait: many requests at a time may be refused."""
+        """Refresh once for all waiting callers: the API server may refuse many requests at a time."""
         refreshes = self._refreshes
         async with self._refreshing:
             if refreshes != self._refreshes:

@@ -28,7 +28,7 @@ STREAM_BUFFER_BYTES = 1 << 20
 def open_session(credentials: Credentials, connection_limit: int, tls: SSLContext | None = None) -> ClientSession:
     """Open a session that authenticates every request and goes through the credentials' proxy. Close it when done.
 
-    `tls` is for requests that bring no context of their own. Proxy variables of the environment are ignored.
+    `tls` is the context of requests without one of their own. Proxy variables of the environment are ignored.
     """
     return ClientSession(
         connector=TCPConnector(

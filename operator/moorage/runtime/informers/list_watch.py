@@ -47,7 +47,7 @@ class ListMetadata(msgspec.Struct, rename="camel"):
     continue_: str = msgspec.field(name="continue", default="")
 
 
-class ListPage(msgspec.Struct):
+class ObjectPage(msgspec.Struct):
     """A page of a list. Go writes the items of an empty page as null."""
 
     metadata: ListMetadata
@@ -80,7 +80,7 @@ class ListWatch:
         self._client = client
         self._inactivity_seconds = inactivity_seconds
         self._page_size = page_size
-        self._pages = msgspec.json.Decoder(ListPage)
+        self._pages = msgspec.json.Decoder(ObjectPage)
         self._events = msgspec.json.Decoder(WatchEvent)
         self._objects = msgspec.json.Decoder(WatchedObject)
 

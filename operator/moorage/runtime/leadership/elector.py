@@ -207,7 +207,7 @@ class LeaderElector:
 
     @property
     def _request_seconds(self) -> float:
-        """As client-go: half the renew deadline, so that one lost request does not cost the lease."""
+        """Half the renew deadline, as in client-go, so that one lost request does not cost the lease."""
         return max(1.0, self._settings.renew_deadline_seconds / 2)
 
 

@@ -1,4 +1,4 @@
-"""Certificates and keys in PEM, as settings hold or name them, and their way into OpenSSL."""
+"""Reads certificates and keys in PEM from settings or files, and loads them into TLS contexts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class UnusableTls(CredentialsError):  # noqa: N818 - named for the setting, as `
     """A certificate, a key or an authority that cannot be used."""
 
     def __init__(self, field: str, message: str) -> None:
-        """Keep the name of the field, and what is wrong with its value."""
+        """Keep the name of the field and its fault."""
         self.field = field
         self.message = message
         super().__init__(f"{field} {message}")

@@ -1,7 +1,7 @@
 """TLS contexts of clients, from files or data that may change while the process runs.
 
-Authorities and certificates rotate, and a file may be half-written when it is read. A fault after the first good
-context must never end a connection's owner: the last good context stays in use.
+Authorities and certificates rotate, and a file may be half-written when it is read. After the first good context such
+a fault must not raise: the last good context stays in use.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ClientTls:
     key: Pem | None = None
     verify: bool = True
     trusts_any_certificate: bool = False
-    """Whether `authority` may hold certificates that are not a root's, as in Go."""
+    """Whether `authority` may hold certificates of any kind, not only roots, as in Go."""
 
     def read(self) -> tuple[bytes | None, ...]:
         """Return the PEM texts as they are now; raise UnusableTls if one cannot be read."""
@@ -44,7 +44,7 @@ class ClientTls:
         return tuple(pem.read() if pem else None for pem in (authority, self.certificate, self.key))
 
     def faults(self) -> Iterator[UnusableTls]:
-        """Yield everything for which no context can be built."""
+        """Yield all faults that prevent a context."""
         for step in (self._trusting, lambda: self._present_in(ssl.create_default_context())):
             try:
                 step()
@@ -107,7 +107,7 @@ class TlsContexts:
         try:
             if (settings, settings.read()) != self._built_from:
                 self._context = self._built(settings)
-        except UnusableTls as error:  # perhaps half of a rotation: try again at the next look
+        except UnusableTls as error:  # perhaps in the middle of a rotation
             self._faults.report(error)
         else:
             self._faults.end()
