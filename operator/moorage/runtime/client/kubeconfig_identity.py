@@ -89,7 +89,7 @@ async def _plugin_identity(chosen: ChosenContext) -> Identity:
 
 
 def _with_path(entry: KubeconfigEntry[KubeconfigUser], config: ExecConfig) -> ExecConfig:
-    """Resolve a command with a slash against the kubeconfig's folder, as kubectl does; others are looked up in $PATH."""
+    """Resolve a command with a slash in the kubeconfig's folder, as in kubectl; others are looked up in $PATH."""
     return replace(config, command=entry.path(config.command)) if os.sep in config.command else config
 
 

@@ -15,7 +15,7 @@ HEADERS = (
     ("Accept", "application/json"),
     ("Accept-Encoding", "identity"),
 )
-"""Sent with every request. Answers come uncompressed: inside a cluster compression costs both sides more than it saves."""
+"""Sent with every request. Inside a cluster, compressed answers would cost both sides more than they save."""
 
 
 class Answer(NamedTuple):
