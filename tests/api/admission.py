@@ -1,7 +1,7 @@
-"""An oracle for what an API server does with an object of the CRD: slow, obvious, and independent of the models.
+"""A simple admission oracle: what an API server does with an object of the CRD, computed without the models.
 
-It drops nulls, fills defaults in, checks the schema with jsonschema, refuses unknown fields as kubectl's strict
-validation does, refuses repetitions in sets and maps, and evaluates the CEL rules.
+It drops nulls, sets defaults, validates with jsonschema, refuses unknown fields as kubectl's strict validation does,
+refuses duplicates in sets and maps, and evaluates the CEL rules.
 """
 
 from collections.abc import Iterator
@@ -16,17 +16,17 @@ Schema = dict[str, Any]
 
 
 def admit(schema: Schema, manifest: dict[str, Any], old: dict[str, Any] | None = None) -> list[str]:
-    """Return what an API server would find wrong."""
+    """Return the errors that an API server would find."""
     content = filled(schema, manifest)
     validator = jsonschema.Draft202012Validator(closed(schema))
     faults = [f"{error.json_path}: {error.message}" for error in validator.iter_errors(content)]
     if faults:
         return faults
-    return [*repetitions(schema, content, "$"), *broken_rules(schema, content, "$", old and filled(schema, old))]
+    return [*duplicates(schema, content, "$"), *broken_rules(schema, content, "$", old and filled(schema, old))]
 
 
 def filled(schema: Schema, value: Any) -> Any:
-    """Drop nulls, then fill in defaults, from the outside in."""
+    """Drop nulls, then set defaults, outer objects first."""
     if isinstance(value, dict):
         value = {name: child for name, child in value.items() if child is not None}
         for name, child in schema.get("properties", {}).items():
@@ -44,7 +44,7 @@ def below(schema: Schema, name: str) -> Schema:
 
 
 def closed(schema: Schema) -> Schema:
-    """Say what strict field validation says: no field but the known ones."""
+    """Return the schema without unknown fields, as in strict field validation."""
     copy = {name: value for name, value in schema.items() if name not in {"default", "format"}}
     if "properties" in schema:
         copy["properties"] = {name: closed(child) for name, child in schema["properties"].items()}
@@ -60,9 +60,9 @@ def is_metadata(schema: Schema) -> bool:
     return set(schema["properties"]) == {"name"} and "required" not in schema
 
 
-def repetitions(schema: Schema, value: Any, path: str) -> Iterator[str]:
+def duplicates(schema: Schema, value: Any, path: str) -> Iterator[str]:
     for where, child_schema, child in children(schema, value, path):
-        yield from repetitions(child_schema, child, where)
+        yield from duplicates(child_schema, child, where)
     kind = schema.get("x-kubernetes-list-type")
     if kind in {"set", "map"}:
         keys = schema.get("x-kubernetes-list-map-keys", [])

@@ -1,4 +1,4 @@
-"""Specs that are accepted and specs that are refused, by the models and by the schema alike."""
+"""Valid and invalid specs, for the models and for the schema."""
 
 from typing import Any
 
@@ -197,7 +197,7 @@ REFUSED: dict[str, tuple[str, Spec]] = {
 
 
 def policy(spec: Spec, name: str = "sample") -> dict[str, Any]:
-    """Wrap a spec into an object as kubectl sends it."""
+    """Return an object with the spec, as kubectl sends it."""
     return {
         "apiVersion": "scheduling.moorage.dev/v1alpha1",
         "kind": "SchedulingPolicy",

@@ -24,19 +24,19 @@ def by_type(conditions: tuple[Condition, ...]) -> dict[str, Condition]:
     return {one.type: one for one in conditions}
 
 
-def test_new_condition_is_dated_now_in_whole_seconds() -> None:
+def test_a_new_condition_gets_the_current_time_in_whole_seconds() -> None:
     (dated,) = merge((), [condition(ACCEPTED, "True", "Accepted")], NOW)
     assert dated.last_transition_time == NOW.replace(microsecond=0)
 
 
-def test_time_stays_when_only_reason_message_and_generation_change() -> None:
+def test_the_time_stays_if_only_reason_message_and_generation_change() -> None:
     before = merge((), [condition(READY, "False", "InvalidSpec", "a", observed_generation=1)], NOW)
     (after,) = merge(before, [condition(READY, "False", "NameConflict", "b", observed_generation=2)], LATER)
     assert after.last_transition_time == NOW.replace(microsecond=0)
     assert (after.reason, after.message, after.observed_generation) == ("NameConflict", "b", 2)
 
 
-def test_time_moves_when_the_status_changes() -> None:
+def test_the_time_changes_with_the_status() -> None:
     before = merge((), [condition(READY, "False", "InvalidSpec")], NOW)
     (after,) = merge(before, [condition(READY, "True", "Ready")], LATER)
     assert after.last_transition_time == LATER.replace(microsecond=0)
@@ -48,7 +48,7 @@ def test_same_conditions_again_change_nothing() -> None:
     assert merge(before, wanted, LATER) == before
 
 
-def test_condition_that_is_no_longer_wanted_is_gone() -> None:
+def test_a_condition_that_is_not_wanted_is_dropped() -> None:
     before = merge((), [condition(DEGRADED, "True", "ExtenderFailing")], NOW)
     assert merge(before, [condition(ACCEPTED, "True", "Accepted")], LATER)[0].type == ACCEPTED
 
@@ -78,7 +78,7 @@ def test_ready_is_accepted_and_programmed(
     assert by_type(summarize(parts))[READY].status == ready
 
 
-def test_ready_speaks_with_the_words_of_what_is_missing() -> None:
+def test_ready_has_the_reason_of_the_condition_that_is_not_true() -> None:
     parts = [
         condition(ACCEPTED, "False", "InvalidSpec", "spec.weights: no", observed_generation=3),
         condition(PROGRAMMED, "False", "LastGoodKept", "generation 2 is live", observed_generation=3),
@@ -87,17 +87,17 @@ def test_ready_speaks_with_the_words_of_what_is_missing() -> None:
     assert (ready.reason, ready.message, ready.observed_generation) == ("InvalidSpec", "spec.weights: no", 3)
 
 
-def test_refused_policy_is_stalled_so_that_helm_stops_waiting() -> None:
+def test_a_refused_policy_is_stalled() -> None:
     refused = by_type(summarize([condition(ACCEPTED, "False", "InvalidSpec", "spec.weights: no")]))[STALLED]
     assert (refused.status, refused.reason, refused.message) == ("True", "InvalidSpec", "spec.weights: no")
 
 
-def test_policy_that_only_waits_is_not_stalled() -> None:
+def test_a_policy_that_is_not_compiled_yet_is_not_stalled() -> None:
     parts = [condition(ACCEPTED, "True", "Accepted"), condition(PROGRAMMED, "False", "NotLeader")]
     assert by_type(summarize(parts))[STALLED].status == "False"
 
 
-def test_degraded_does_not_touch_ready() -> None:
+def test_degraded_does_not_affect_ready() -> None:
     parts = [
         condition(ACCEPTED, "True", "Accepted"),
         condition(PROGRAMMED, "True", "Live"),

@@ -30,30 +30,30 @@ def nodes(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[st
 NODES = dict(nodes(SCHEMA))
 
 
-def test_file_is_what_the_models_say() -> None:
+def test_the_file_is_generated_from_the_models() -> None:
     assert CRD_FILE.read_text(encoding="utf-8") == render(), "the models changed: write `moorage crd` into the file"
 
 
-def test_rendered_text_is_the_crd() -> None:
+def test_the_rendered_text_is_the_crd() -> None:
     assert yaml.safe_load(render()) == crd()
     assert "&id" not in render(), "anchors do not survive kubectl"
 
 
-def test_crd_object_is_valid() -> None:
+def test_the_crd_is_valid() -> None:
     kubernetes_validate.validate(crd(), "1.36", strict=True)
     spec = crd()["spec"]
     assert crd()["metadata"]["name"] == f"{spec['names']['plural']}.{spec['group']}"
     assert [version["storage"] for version in spec["versions"]] == [True]
 
 
-def test_schema_is_structural() -> None:
+def test_the_schema_is_structural() -> None:
     for path, node in NODES.items():
         assert node.get("type"), f"{path} has no type"
         assert not UNSTRUCTURAL & node.keys(), path
         assert not isinstance(node.get("additionalProperties"), bool), path
 
 
-def test_lists_say_how_they_merge_and_how_long_they_may_be() -> None:
+def test_every_list_has_a_merge_type_and_a_maximum_length() -> None:
     for path, node in NODES.items():
         if node["type"] != "array":
             continue
@@ -64,7 +64,7 @@ def test_lists_say_how_they_merge_and_how_long_they_may_be() -> None:
             assert keys <= set(node["items"]["required"]), path
 
 
-def test_maps_and_texts_of_a_spec_are_bounded() -> None:
+def test_every_map_and_text_of_a_spec_has_a_maximum_length() -> None:
     for path, node in NODES.items():
         if not path.startswith(".spec"):
             continue
@@ -74,7 +74,7 @@ def test_maps_and_texts_of_a_spec_are_bounded() -> None:
             assert node["maxLength"] > 0, path
 
 
-def test_every_rule_compiles_and_says_what_must_be_so() -> None:
+def test_every_rule_compiles_and_has_a_message() -> None:
     rules = [(path, rule) for path, node in NODES.items() for rule in node.get("x-kubernetes-validations", ())]
     assert len(rules) > 10
     for path, rule in rules:
@@ -84,7 +84,7 @@ def test_every_rule_compiles_and_says_what_must_be_so() -> None:
             assert f"{path}{rule['fieldPath']}" in NODES
 
 
-def test_defaults_are_there_from_the_outside_in() -> None:
+def test_an_object_with_defaults_below_has_a_default() -> None:
     for path, node in NODES.items():
         for name, child in node.get("properties", {}).items():
             has_inner = any("default" in inner for inner in child.get("properties", {}).values())
@@ -95,11 +95,11 @@ def test_defaults_are_there_from_the_outside_in() -> None:
 @pytest.mark.parametrize(
     "field", ["resources.strategy", "percentageOfNodesToScore", "backoff.maxSeconds", "schedulerName"]
 )
-def test_what_depends_on_the_preset_the_process_or_the_name_has_no_default(field: str) -> None:
+def test_a_field_that_depends_on_preset_configuration_or_name_has_no_default(field: str) -> None:
     assert "default" not in NODES[f".spec.{field}"]
 
 
-def test_columns_are_those_of_the_design() -> None:
+def test_kubectl_get_has_these_columns() -> None:
     columns = VERSION["additionalPrinterColumns"]
     assert [column["name"].upper() for column in columns if not column.get("priority")] == [
         "SCHEDULER",
@@ -145,7 +145,7 @@ def test_descriptions_end_with_the_default(path: str, ending: str) -> None:
     assert NODES[path]["description"].count("Default:") == 1
 
 
-def test_integers_are_64_bits_wide_unless_they_say_otherwise() -> None:
+def test_integers_are_int64_by_default() -> None:
     assert NODES[".status.observedGeneration"]["format"] == "int64"
     assert NODES[".spec.plugins.score.enabled[].weight"]["format"] == "int32"
 

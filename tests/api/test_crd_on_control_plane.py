@@ -1,4 +1,4 @@
-"""What only a real API server can prove: that it takes the CRD, its CEL costs, defaults, refusals and explanations."""
+"""The CRD on a real API server: its CEL costs, defaults, validation and descriptions."""
 
 import json
 import ssl
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.controlplane
 
 @pytest.fixture(scope="module")
 def served(control_plane: ControlPlane) -> ControlPlane:
-    """The control plane with the CRD, which stays for the session's other tests."""
+    """The control plane with the CRD, which stays for the other tests of the session."""
     control_plane.kubectl("apply", "-f", "-", input=render())
     control_plane.kubectl("wait", f"crd/{NAME}", "--for=condition=Established", "--timeout=30s")
     return control_plane
@@ -49,14 +49,14 @@ def refusal(server: ControlPlane, spec: Spec, name: str = "sample") -> str:
     return result.stderr
 
 
-def test_crd_is_established_and_structural(served: ControlPlane) -> None:
+def test_the_crd_is_established_and_structural(served: ControlPlane) -> None:
     crd = json.loads(served.kubectl("get", "crd", NAME, "-o", "json").stdout)
     conditions = {condition["type"]: condition["status"] for condition in crd["status"]["conditions"]}
     assert conditions.get("Established") == "True"
     assert conditions.get("NonStructuralSchema", "False") == "False"
 
 
-def test_every_sample_is_accepted_and_read_back_as_it_was_meant(empty: ControlPlane) -> None:
+def test_every_valid_sample_is_accepted_and_read_back_unchanged(empty: ControlPlane) -> None:
     manifests = [policy(spec, name) for name, spec in ACCEPTED.items()]
     answer = empty.kubectl("apply", "-o", "json", "-f", "-", input=listed(manifests)).stdout
     stored = {manifest["metadata"]["name"]: manifest for manifest in json.loads(answer)["items"]}
@@ -65,7 +65,7 @@ def test_every_sample_is_accepted_and_read_back_as_it_was_meant(empty: ControlPl
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_counter_sample_is_refused_by_the_path_that_the_models_name(served: ControlPlane, name: str) -> None:
+def test_an_invalid_sample_is_refused_with_the_path_that_the_models_name(served: ControlPlane, name: str) -> None:
     path, spec = REFUSED[name]
     request = Request(
         f"{served.server}/apis/{API_VERSION}/{PLURAL}?dryRun=All&fieldValidation=Strict",
@@ -78,7 +78,7 @@ def test_counter_sample_is_refused_by_the_path_that_the_models_name(served: Cont
         assert path in json.load(answer)["message"]
 
 
-def test_defaults_are_filled_in(empty: ControlPlane) -> None:
+def test_the_api_server_writes_defaults(empty: ControlPlane) -> None:
     spec = apply(empty, {"lifecycle": {}, "gpu": {}})["spec"]
     assert spec == {
         "allowDefaultScheduler": False,
@@ -95,19 +95,19 @@ def test_defaults_are_filled_in(empty: ControlPlane) -> None:
     }
 
 
-def test_name_in_force_is_immutable(empty: ControlPlane) -> None:
+def test_the_scheduler_name_is_immutable(empty: ControlPlane) -> None:
     apply(empty, {})
     apply(empty, {"schedulerName": "sample"})
     assert "spec.schedulerName: Invalid value" in refusal(empty, {"schedulerName": "other"})
     assert "schedulerName is immutable" in refusal(empty, {"schedulerName": "other"})
 
 
-def test_names_that_do_not_fit_a_label_and_kube_schedulers_are_refused(served: ControlPlane) -> None:
+def test_long_names_and_the_name_of_kube_scheduler_are_refused(served: ControlPlane) -> None:
     assert "metadata.name" in refusal(served, {}, name="a" * 64)
     assert "allowDefaultScheduler" in refusal(served, {}, name="default-scheduler")
 
 
-def test_policy_that_nobody_read_shows_unknown(empty: ControlPlane) -> None:
+def test_a_new_policy_is_shown_with_ready_unknown(empty: ControlPlane) -> None:
     apply(empty, WHOLE)
     header, row = empty.kubectl("get", "schedpol").stdout.splitlines()
     assert header.split() == ["NAME", "SCHEDULER", "READY", "PENDING", "BOUND", "UNSCHEDULABLE", "AGE"]
@@ -123,7 +123,7 @@ def test_policies_are_selected_by_scheduler_name(empty: ControlPlane) -> None:
     assert selected.split() == ["schedulingpolicy.scheduling.moorage.dev/two"]
 
 
-def test_status_is_applied_beside_the_spec(empty: ControlPlane) -> None:
+def test_the_status_is_applied_without_the_spec(empty: ControlPlane) -> None:
     apply(empty, {})
     status = {
         "schedulerName": "sample",
@@ -145,9 +145,9 @@ def test_status_is_applied_beside_the_spec(empty: ControlPlane) -> None:
     assert row[:6] == ["sample", "sample", "True", "0", "3", "0"]
 
 
-def test_docstrings_are_explained(served: ControlPlane) -> None:
+def test_kubectl_explain_shows_the_docstrings(served: ControlPlane) -> None:
     text = served.kubectl("explain", "schedulingpolicies.spec.lifecycle").stdout
     flat = " ".join(text.split())
-    assert "Ranks nodes by whether they are spot, on-demand or reserved." in flat
-    assert "The class that pods which do not ask for one prefer" in flat
+    assert "Ranks nodes by lifecycle class: spot, on-demand or reserved." in flat
+    assert "Preferred class of pods that do not ask for a class." in flat
     assert "enum: spot, on-demand, none" in flat

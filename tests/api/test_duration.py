@@ -17,11 +17,11 @@ from moorage.api.duration import parse_duration
         ("3ns", 3e-9),
     ],
 )
-def test_go_durations_are_read(text: str, seconds: float) -> None:
+def test_go_durations_are_parsed(text: str, seconds: float) -> None:
     assert parse_duration(text) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("text", ["", "5", "s", "5 s", "-5s", "5S", "5d", "1.2.3s", "5s\n", "\u0665s"])
-def test_anything_else_is_refused(text: str) -> None:
+def test_other_texts_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="not a duration"):
         parse_duration(text)

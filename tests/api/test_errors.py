@@ -4,7 +4,7 @@ from moorage import errors
 from moorage.errors import ApiError, ConfigurationError, Fault, MoorageError, TooManyRequests, UnknownPlugin
 
 
-def test_every_error_has_the_root_and_stands_in_the_drawing() -> None:
+def test_every_error_derives_from_moorage_error_and_is_in_the_tree_of_the_docstring() -> None:
     classes = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, Exception)]
     for one in classes:
         assert issubclass(one, MoorageError)
@@ -24,7 +24,7 @@ def test_every_error_has_the_root_and_stands_in_the_drawing() -> None:
         (422, ApiError),
     ],
 )
-def test_status_decides_the_class(status: int, kind: type[ApiError]) -> None:
+def test_the_http_status_selects_the_class(status: int, kind: type[ApiError]) -> None:
     error = ApiError.of(status, "Reason", "the pod is gone")
     assert type(error) is kind
     assert (error.status, error.reason, error.message) == (status, "Reason", "the pod is gone")
@@ -37,11 +37,11 @@ def test_retry_after_is_kept() -> None:
     assert error.retry_after_seconds == 2.5
 
 
-def test_refused_configuration_says_every_fault() -> None:
+def test_a_configuration_error_lists_every_fault() -> None:
     error = ConfigurationError([Fault(("parallelism",), 3, "must be more"), Fault((), None, "no YAML")])
     assert str(error) == "the configuration is refused: line 3: parallelism: must be more; no YAML"
 
 
-def test_unknown_plugin_says_which_was_meant() -> None:
+def test_an_unknown_plugin_suggests_the_nearest_name() -> None:
     assert str(UnknownPlugin("NodeResourceFit", ["NodeResourcesFit"])).endswith("did you mean NodeResourcesFit?")
     assert "moorage plugins" in str(UnknownPlugin("Zzz", ["NodeResourcesFit"]))

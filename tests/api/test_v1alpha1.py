@@ -25,13 +25,13 @@ def refusal(manifest: dict[str, Any]) -> InvalidPolicy | None:
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
-def test_models_and_schema_accept(name: str) -> None:
+def test_models_and_schema_accept_valid_samples(name: str) -> None:
     assert admit(SCHEMA, policy(ACCEPTED[name])) == []
     assert refusal(policy(ACCEPTED[name])) is None
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_models_and_schema_refuse_and_the_model_names_the_field(name: str) -> None:
+def test_models_and_schema_refuse_invalid_samples_with_the_path_of_the_field(name: str) -> None:
     path, spec = REFUSED[name]
     error = refusal(policy(spec))
     assert error is not None
@@ -94,7 +94,7 @@ def test_empty_spec_has_every_default() -> None:
     assert spec.resources.strategy is None, "a default here would win over a preset"
 
 
-def test_sections_hold_the_tutorials_figures() -> None:
+def test_sections_have_the_default_scores_of_the_documentation() -> None:
     spec = parse_policy(policy(ACCEPTED["empty-sections"])).spec
     assert spec.instance_types is not None
     assert {row.match: row.score for row in spec.instance_types.scores} == {"c5*": 10, "m5*": 5, "r5*": 3}
@@ -107,18 +107,18 @@ def test_sections_hold_the_tutorials_figures() -> None:
     assert spec.gpu.resources == ("nvidia.com/gpu", "amd.com/gpu")
 
 
-def test_scheduler_name_is_the_objects_own_unless_given() -> None:
+def test_the_scheduler_name_is_the_name_of_the_object_by_default() -> None:
     assert parse_policy(policy({}, name="batch")).scheduler_name == "batch"
     assert parse_policy(policy({"schedulerName": "other"}, name="batch")).scheduler_name == "other"
 
 
-def test_object_named_default_scheduler_needs_leave_too() -> None:
+def test_a_policy_named_default_scheduler_needs_permission() -> None:
     assert refusal(policy({}, name="default-scheduler")) is not None
     assert admit(SCHEMA, policy({}, name="default-scheduler"))
     assert refusal(policy({"allowDefaultScheduler": True}, name="default-scheduler")) is None
 
 
-def test_name_must_fit_a_label() -> None:
+def test_the_name_must_fit_a_label() -> None:
     assert refusal(policy({}, name="a" * 63)) is None
     assert refusal(policy({}, name="a" * 64)) is not None
     assert admit(SCHEMA, policy({}, name="a" * 64))
@@ -136,23 +136,23 @@ def test_name_must_fit_a_label() -> None:
         ({"schedulerName": "other"}, {"schedulerName": "other", "paused": True}, True),
     ],
 )
-def test_scheduler_name_in_force_is_immutable(before: Spec, after: Spec, *, allowed: bool) -> None:
+def test_the_scheduler_name_is_immutable(before: Spec, after: Spec, *, allowed: bool) -> None:
     assert (admit(SCHEMA, policy(after), old=policy(before)) == []) is allowed
 
 
-def test_snake_case_is_no_way_to_write_a_field() -> None:
+def test_snake_case_names_are_refused() -> None:
     error = refusal(policy({"scheduler_name": "x"}))
     assert error is not None
     assert [str(fault) for fault in error.faults] == ["spec.scheduler_name: is not a known field"]
 
 
-def test_all_faults_are_named_at_once() -> None:
+def test_all_faults_are_reported_together() -> None:
     error = refusal(policy({"paused": "no", "zones": {"maxSkew": 0}, "weights": {"Gpu": 101}}))
     assert error is not None
     assert [fault.path for fault in error.faults] == ["spec.paused", "spec.weights.Gpu", "spec.zones.maxSkew"]
 
 
-def test_status_that_another_version_wrote_is_no_fault() -> None:
+def test_the_status_of_another_version_is_ignored() -> None:
     manifest = {**policy({}), "status": {"conditions": "none"}}
     assert parse_policy(manifest).status is None
     newer = {
@@ -167,7 +167,7 @@ def test_status_that_another_version_wrote_is_no_fault() -> None:
     }
 
 
-def test_metadata_of_a_server_is_read() -> None:
+def test_metadata_of_an_api_server_is_parsed() -> None:
     manifest = policy({})
     manifest["metadata"] |= {
         "uid": "u",

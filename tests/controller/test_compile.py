@@ -1,4 +1,4 @@
-"""A policy as a profile: each field of the API, as the plugins and arguments that it stands for."""
+"""compile_policy: the plugins, arguments and settings that each field of a policy becomes."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def test_an_empty_policy_is_the_default_profile_without_serverless_nodes() -> No
     assert filters(compiled(filters={"serverlessNodes": "Allow"})) == []
 
 
-def test_sections_bring_their_plugin_in_with_its_default_weight() -> None:
+def test_a_section_enables_its_plugin_with_the_default_weight() -> None:
     profile = compiled(instanceTypes={}, lifecycle={}, zones={}, gpu={})
     assert weights(profile) == {"InstanceType": 3, "Lifecycle": 5, "ZoneSpread": 2, "Gpu": 5}
 
 
 class GpuPrices(PolicyPlugin, ScorePlugin[None]):
-    """A plugin that declares its section, and is named nowhere else."""
+    """A plugin that only declares its section; no other code names it."""
 
     policy_section = "gpu"
     default_weight = 7
@@ -73,14 +73,14 @@ def test_a_plugin_that_declares_a_section_is_enabled_and_configured_by_it() -> N
     assert profile.settings.percentage_of_nodes_to_score == 100
 
 
-def test_a_weight_brings_a_plugin_in_without_its_section_and_zero_switches_a_score_off() -> None:
+def test_a_weight_enables_a_plugin_without_its_section_and_zero_disables_its_score() -> None:
     profile = compiled(weights={"Lifecycle": 7, "ImageLocality": 0, "NodeAffinity": 9}, gpu={})
     assert weights(profile) == {"Gpu": 5, "Lifecycle": 7, "NodeAffinity": 9}
     assert [plugin.name for plugin in profile.plugins.score.disabled] == ["ImageLocality"]
     assert weights(compiled(weights={"Gpu": 0}, gpu={})) == {}
 
 
-def test_hard_rules_of_sections_run_as_filters() -> None:
+def test_requirements_in_sections_enable_filters() -> None:
     profile = compiled(
         filters={"lifecycles": ["spot"], "instanceTypes": {"deny": ["r5*"]}},
         zones={"spread": "Require"},
@@ -114,7 +114,7 @@ def test_filters_that_node_affinity_can_express_become_added_affinity() -> None:
     assert "InstanceType" not in filters(profile)
 
 
-def test_filters_hold_in_every_alternative_of_an_added_affinity_that_the_policy_wrote() -> None:
+def test_every_term_of_the_policys_own_added_affinity_gets_the_filters() -> None:
     term = {"matchExpressions": [{"key": "disk", "operator": "Exists"}]}
     affinity = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term, term]}}
     profile = compiled(
@@ -135,14 +135,14 @@ def test_resources_become_the_scoring_strategy() -> None:
     }
 
 
-def test_a_policy_that_packs_or_prices_looks_at_all_nodes_unless_it_says_otherwise() -> None:
+def test_a_policy_that_packs_or_ranks_by_a_section_scores_all_nodes_by_default() -> None:
     assert compiled(preset="BinPack").settings.percentage_of_nodes_to_score == 100
     assert compiled(lifecycle={}).settings.percentage_of_nodes_to_score == 100
     assert compiled(preset="BinPack", percentageOfNodesToScore=30).settings.percentage_of_nodes_to_score == 30
     assert compiled().settings.percentage_of_nodes_to_score == 20
 
 
-def test_backoff_pause_and_preemption_are_settings() -> None:
+def test_backoff_pause_and_preemption_become_settings() -> None:
     settings = compiled(backoff={"initialSeconds": 5}, paused=True, preemption={"pdbPolicy": "Strict"}).settings
     assert (settings.initial_backoff_seconds, settings.max_backoff_seconds) == (5, 20.0)
     assert settings.paused
@@ -151,7 +151,7 @@ def test_backoff_pause_and_preemption_are_settings() -> None:
     assert [plugin.name for plugin in off.plugins.post_filter.disabled] == ["DefaultPreemption"]
 
 
-def test_what_the_policy_writes_as_plugins_wins_over_its_fields() -> None:
+def test_plugins_and_plugin_config_win_over_other_fields() -> None:
     profile = compiled(
         weights={"NodeAffinity": 2},
         plugins={
@@ -211,13 +211,13 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
     [7, "*", True, [], {REQUIRED: -1}, {REQUIRED: {"nodeSelectorTerms": ["x"]}}, {REQUIRED: {"nodeSelectorTerms": 3}}],
 )
 @pytest.mark.parametrize("filters", [{}, {"zones": {"allow": ["a"]}}])
-def test_an_added_affinity_that_is_none_is_refused_by_its_plugin(written: Any, filters: dict[str, Any]) -> None:
+def test_a_malformed_added_affinity_is_refused_by_its_plugin(written: Any, filters: dict[str, Any]) -> None:
     spec = compiled(filters=filters, pluginConfig=[{"name": "NodeAffinity", "args": {"addedAffinity": written}}])
     with pytest.raises(ConfigurationError, match="addedAffinity"):
         REGISTRY.build_profile(spec)
 
 
-def test_as_many_plugins_as_may_be_written_fit_beside_ours() -> None:
+def test_the_maximum_number_of_plugins_fits_beside_those_of_the_fields() -> None:
     names = ["NodeName", *(f"Unknown{number}" for number in range(63))]
     for point in ("filter", "multiPoint"):
         spec = compiled(plugins={point: {"enabled": [{"name": name} for name in names]}})

@@ -38,7 +38,7 @@ def state(store: PolicyStore, name: str) -> PolicyState:
 
 
 class CountingNames(frozenset[str]):
-    """Reserved schedulerNames that count how often the store looks for a name, which it does to choose an owner."""
+    """Reserved schedulerNames. `lookups` counts how often the store looks for one, which it does to choose an owner."""
 
     lookups = 0
 

@@ -1,4 +1,4 @@
-"""What is refused of a policy, and by which path its author finds it."""
+"""build_profile: errors name the field that the author of the policy wrote."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def argument(plugin: str, **args: Any) -> dict[str, Any]:
     return {"name": plugin, "args": args}
 
 
-def test_an_extender_without_a_usable_certificate_is_refused_by_path() -> None:
+def test_an_extender_without_a_usable_certificate_is_refused_with_its_path() -> None:
     tls = {"caData": "bm90IGEgY2VydGlmaWNhdGU="}
     extender = {"urlPrefix": "https://x.example.com", "filterVerb": "filter", "enableHTTPS": True, "tlsConfig": tls}
     (fault,) = refused(extenders=[extender])
     assert fault.startswith("spec.extenders[0].tlsConfig.caData: ")
 
 
-def test_a_weight_for_a_plugin_without_a_score_is_refused_where_it_was_written() -> None:
-    words = "DefaultBinder has no score; `moorage plugins` lists the plugins that have one"
-    assert refused(weights={"DefaultBinder": 3, "NodeAffinity": 2}) == [f"spec.weights.DefaultBinder: {words}"]
+def test_a_weight_for_a_plugin_without_a_score_is_refused_with_its_path() -> None:
+    message = "DefaultBinder has no score; `moorage plugins` lists the plugins that have one"
+    assert refused(weights={"DefaultBinder": 3, "NodeAffinity": 2}) == [f"spec.weights.DefaultBinder: {message}"]
     assert built(weights={"DefaultBinder": 0}).bind
 
 
@@ -51,12 +51,12 @@ def test_a_weight_for_a_plugin_without_a_score_is_refused_where_it_was_written()
         {"pluginConfig": [{"name": "NodeResourceFit", "args": {}}]},
     ],
 )
-def test_unknown_plugins_stay_unknown_plugins(spec: dict[str, Any]) -> None:
+def test_an_unknown_plugin_raises_unknown_plugin(spec: dict[str, Any]) -> None:
     with pytest.raises(UnknownPlugin, match="did you mean NodeResourcesFit"):
         built(**spec)
 
 
-def test_a_plugin_at_a_wrong_point_is_refused_by_its_place_in_the_policy() -> None:
+def test_a_plugin_at_a_wrong_point_is_refused_with_its_path() -> None:
     enabled = [{"name": "NodeAffinity"}, {"name": "NodeName"}]
     (fault,) = refused(weights={"ImageLocality": 2}, gpu={}, plugins={"score": {"enabled": enabled}})
     assert fault == "spec.plugins.score.enabled[1].name: plugin NodeName has no extension point score"
@@ -64,7 +64,7 @@ def test_a_plugin_at_a_wrong_point_is_refused_by_its_place_in_the_policy() -> No
     assert fault.startswith("spec.plugins.bind: ")
 
 
-def test_a_wrong_argument_is_refused_with_its_plugin_and_what_was_probably_meant() -> None:
+def test_a_wrong_argument_is_refused_with_its_plugin_and_a_suggestion() -> None:
     config = [argument("InterPodAffinity", hardPodAffinityWeight=101), argument("NodeResourcesFit", ignoredResource=[])]
     assert refused(resources={"strategy": "MostAllocated"}, pluginConfig=config) == [
         (
@@ -79,7 +79,7 @@ def test_a_wrong_argument_is_refused_with_its_plugin_and_what_was_probably_meant
 
 
 @pytest.mark.parametrize(
-    ("config", "words"),
+    ("config", "message"),
     [
         (argument("NodeName", colour="red"), "colour: is not an argument of plugin NodeName; it takes none"),
         (
@@ -99,11 +99,11 @@ def test_a_wrong_argument_is_refused_with_its_plugin_and_what_was_probably_meant
         ),
     ],
 )
-def test_arguments_that_a_plugin_does_not_have_are_told_with_those_it_has(config: dict[str, Any], words: str) -> None:
-    assert f"spec.pluginConfig[0].args.{words}" in refused(pluginConfig=[config])
+def test_an_unknown_argument_is_refused_with_the_known_ones(config: dict[str, Any], message: str) -> None:
+    assert f"spec.pluginConfig[0].args.{message}" in refused(pluginConfig=[config])
 
 
-def test_what_a_section_stands_for_is_refused_by_the_section() -> None:
+def test_an_argument_from_a_section_is_refused_with_the_path_of_the_section() -> None:
     selector = {"matchLabels": {"team": "not ok!"}}
     (fault,) = refused(filters={"nodeSelector": selector}, pluginConfig=[argument("NodeAffinity")])
     assert fault.startswith("spec.filters: must match pattern ")

@@ -22,7 +22,7 @@ from moorage.sandbox.api_server import SandboxServer
 from moorage.sandbox.injected_faults import Fail
 
 REQUESTS_OF_ONE_OPERATOR = 4
-"""How often kopf sends a request before its operator ends: once, and after each of RETRY_SECONDS."""
+"""The number of times kopf sends a request before its operator ends: once, and after each of RETRY_SECONDS."""
 
 
 def policy(name: str, **spec: Any) -> dict[str, Any]:
@@ -43,7 +43,7 @@ class Watching:
         self.cluster = cluster
         self.events: list[tuple[str, str]] = []
         self.refused_sessions = 0
-        """How many sessions fail for lack of credentials."""
+        """The number of sessions that fail for lack of credentials."""
         self.watch = PolicyWatch(self.receive, self.open_session)
 
     def receive(self, type_: str, manifest: Mapping[str, Any]) -> None:

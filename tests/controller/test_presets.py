@@ -1,4 +1,4 @@
-"""Presets stand for fields; what a policy says itself wins, field by field."""
+"""Presets set fields of the spec; fields that the policy sets itself win."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ def expanded(**spec: Any) -> SchedulingPolicySpec:
     return expand_preset(SchedulingPolicySpec.model_validate(spec))
 
 
-def test_default_changes_nothing() -> None:
+def test_default_sets_no_fields() -> None:
     assert expanded() == SchedulingPolicySpec()
 
 
-def test_bin_pack_packs_and_switches_balancing_off() -> None:
+def test_bin_pack_packs_and_turns_the_balance_score_off() -> None:
     spec = expanded(preset="BinPack")
     assert spec.resources.strategy == "MostAllocated"
     assert spec.weights == {"NodeResourcesFit": 5, "NodeResourcesBalancedAllocation": 0}
 
 
-def test_a_field_of_the_policy_wins_and_its_neighbours_stay() -> None:
+def test_a_field_of_the_policy_wins_over_the_same_field_of_the_preset_only() -> None:
     spec = expanded(preset="BinPack", weights={"NodeResourcesFit": 2}, resources={"weights": {"cpu": 3}})
     assert spec.weights == {"NodeResourcesFit": 2, "NodeResourcesBalancedAllocation": 0}
     assert spec.resources.strategy == "MostAllocated"
@@ -32,6 +32,6 @@ def test_a_field_of_the_policy_wins_and_its_neighbours_stay() -> None:
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_a_preset_is_what_its_fields_are(preset: str) -> None:
+def test_a_preset_equals_its_fields(preset: str) -> None:
     by_name, by_hand = expanded(preset=preset), expanded(**PRESETS[preset])  # type: ignore[index]
     assert by_name.model_copy(update={"preset": "Default"}) == by_hand

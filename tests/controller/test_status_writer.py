@@ -19,7 +19,7 @@ class Writing:
         return [sent.body["status"] for sent in self.api.sent]
 
 
-async def test_a_status_is_applied_to_the_very_policy_it_is_about() -> None:
+async def test_a_status_is_applied_to_the_policy_with_its_uid() -> None:
     writing = Writing()
     writing.writer.publish("gold", "uid-1", {"pods": {"bound": 1}})
     await writing.writer.flush()
@@ -63,7 +63,7 @@ async def test_policies_do_not_wait_for_each_other() -> None:
     assert len(writing.api.sent) == 3
 
 
-async def test_what_could_not_be_written_is_written_once_the_api_server_is_back(
+async def test_a_failed_write_is_repeated_until_the_api_server_is_back(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     down = [True]
@@ -83,7 +83,25 @@ async def test_what_could_not_be_written_is_written_once_the_api_server_is_back(
     assert len([record for record in caplog.records if record.levelno == logging.WARNING]) == 1
 
 
-async def test_a_policy_that_is_gone_is_not_asked_about_for_ever_once_it_is_forgotten() -> None:
+async def test_a_policy_that_keeps_failing_is_logged_once_while_others_are_written(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def answer(sent: Sent) -> Any:
+        if "/bad/" in sent.path:
+            raise ApiError(422, "Invalid", "too long")
+        return {}
+
+    writing = Writing(answer)
+    for bound in range(5):
+        writing.writer.publish("bad", "uid-1", {"a": 1})
+        writing.writer.publish("good", "uid-2", {"bound": bound})
+        await writing.writer.flush()
+        await writing.clock.advance(1)
+    (message,) = caplog.messages
+    assert message.startswith("The status of SchedulingPolicy bad cannot be written, trying again every 1 s: ")
+
+
+async def test_a_forgotten_policy_is_not_written_again() -> None:
     def answer(_: Sent) -> Any:
         raise NotFound(404, "NotFound", "gone")
 
@@ -96,7 +114,7 @@ async def test_a_policy_that_is_gone_is_not_asked_about_for_ever_once_it_is_forg
     assert len(writing.api.sent) == 1
 
 
-async def test_a_policy_that_was_created_anew_gets_its_status_again() -> None:
+async def test_a_policy_that_was_created_again_gets_its_status_again() -> None:
     writing = Writing()
     writing.writer.publish("gold", "uid-1", {"a": 1})
     await writing.writer.flush()

@@ -1,7 +1,6 @@
-"""Filters that node affinity can express, as NodeAffinity's addedAffinity.
+"""Compiles filters to the argument addedAffinity of NodeAffinity, as far as node affinity can express them.
 
-Written that way, a pod that they keep off every node carries kube-scheduler's own words for it, which people and
-autoscalers know.
+So an unschedulable pod gets kube-scheduler's own reason, which users and cluster autoscalers know.
 """
 
 from __future__ import annotations
@@ -18,11 +17,10 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def added_affinity(filters: FiltersSection, written: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return a `v1.NodeAffinity` that holds the filters and what the policy wrote there itself.
+    """Return a `v1.NodeAffinity` with the filters and `written`, the policy's own addedAffinity.
 
-    None where what the policy wrote has to stay as it is: there are no filters, or it is refused anyway.
-
-    Node selector terms are alternatives; so the filters go into every one of them.
+    Return None if `written` must stay as it is: there are no filters, or the plugin will refuse it. Node selector terms
+    are alternatives, so each of them gets the filters.
     """
     ours = list(_expressions(filters))
     if not ours or not _is_node_affinity(written):
@@ -34,7 +32,7 @@ def added_affinity(filters: FiltersSection, written: Mapping[str, Any] | None) -
 
 
 def _is_node_affinity(written: Any) -> bool:
-    """Whether what a policy wrote has the form of a node affinity; the plugin refuses what has not."""
+    """Return whether a policy's own addedAffinity has the form of a node affinity."""
     if written is None:
         return True
     required = written.get(_REQUIRED) if isinstance(written, Mapping) else ()

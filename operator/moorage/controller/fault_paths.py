@@ -1,4 +1,4 @@
-"""Where in a policy stands what its profile is refused for: users look for what they wrote, not for what it became."""
+"""Finds the field of a policy for a fault of its compiled profile, because users look for what they wrote."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from moorage.framework.profile import ProfileSpec
 from moorage.framework.registry import Registry
 
 UPSTREAM_SECTIONS = {"NodeResourcesFit": "resources", "NodeAffinity": "filters"}
-"""Plugins of kube-scheduler whose arguments come from a section of the policy."""
+"""The section of the policy that gives arguments to a plugin of kube-scheduler."""
 
 
 def faults_of_plugins(policy: SchedulingPolicy, registry: Registry) -> Iterator[Fault]:
-    """Find plugins at points that they do not have; UnknownPlugin for one that there is not."""
+    """Yield the plugins that the policy names at extension points they do not have. Raise UnknownPlugin."""
     for name, weight in policy.spec.weights.items():
         if not plugin_sets.implements(registry.find(name), "score") and weight:
-            words = f"{name} has no score; `moorage plugins` lists the plugins that have one"
-            yield Fault(("spec", "weights", name), None, words)
+            message = f"{name} has no score; `moorage plugins` lists the plugins that have one"
+            yield Fault(("spec", "weights", name), None, message)
     for _, wanted in policy.spec.plugins.points():
         for entry in wanted.enabled:
             registry.find(entry.name)
@@ -30,8 +30,8 @@ def faults_of_plugins(policy: SchedulingPolicy, registry: Registry) -> Iterator[
         yield fault.below("spec")
 
 
-def as_written(fault: Fault, policy: SchedulingPolicy, compiled: ProfileSpec, registry: Registry) -> Fault:
-    """Return a fault of the compiled profile with its path in the policy."""
+def fault_in_policy(fault: Fault, policy: SchedulingPolicy, compiled: ProfileSpec, registry: Registry) -> Fault:
+    """Return a fault of the compiled profile with its location in the policy."""
     match fault.location:
         case ("pluginConfig", int(index), "args", *rest):
             plugin = compiled.plugin_config[index].name
@@ -41,7 +41,7 @@ def as_written(fault: Fault, policy: SchedulingPolicy, compiled: ProfileSpec, re
 
 
 def _argument(plugin: str, rest: Location, policy: SchedulingPolicy, registry: Registry) -> Location:
-    """Return the path of an argument in `pluginConfig`, or the section that it comes from."""
+    """Return the location of an argument in `pluginConfig`, or the section that it comes from."""
     section = _section(plugin, registry)
     for index, config in enumerate(policy.spec.plugin_config):
         if config.name == plugin and (section is None or not rest or rest[0] in config.args):
@@ -50,6 +50,7 @@ def _argument(plugin: str, rest: Location, policy: SchedulingPolicy, registry: R
 
 
 def _section(plugin: str, registry: Registry) -> str | None:
+    """Return the section that gives arguments to a plugin, as users write it; None if there is none."""
     cls = registry.classes[plugin]
     if issubclass(cls, PolicyPlugin) and cls.policy_section:
         return SchedulingPolicySpec.model_fields[cls.policy_section].alias

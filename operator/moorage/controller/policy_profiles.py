@@ -1,4 +1,4 @@
-"""From a policy to its profile, or to all that keeps it from having one, by the paths that its author wrote."""
+"""Builds the profile of a policy. Its errors name fields of the policy, not of the compiled profile."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from moorage.api.extender import Extender
 from moorage.api.v1alpha1 import SchedulingPolicy
 from moorage.controller.compile import compile_policy
-from moorage.controller.fault_paths import as_written, faults_of_plugins
+from moorage.controller.fault_paths import fault_in_policy, faults_of_plugins
 from moorage.errors import ConfigurationError, Fault, InvalidPolicy
 from moorage.framework.profile import Profile, ProfileSettings
 from moorage.framework.registry import Registry
@@ -16,7 +16,7 @@ from moorage.runtime.extenders.extender_tls import check_tls
 
 
 def build_profile(registry: Registry, defaults: ProfileSettings, policy: SchedulingPolicy) -> Profile:
-    """Build the profile that a policy stands for; InvalidPolicy, or UnknownPlugin, where it cannot be built."""
+    """Build the profile of a policy. Raise InvalidPolicy with all faults, or UnknownPlugin."""
     faults = [*_faults_of_extenders(policy), *faults_of_plugins(policy, registry)]
     if faults:
         raise InvalidPolicy(faults)
@@ -24,11 +24,11 @@ def build_profile(registry: Registry, defaults: ProfileSettings, policy: Schedul
     try:
         return registry.build_profile(compiled)
     except ConfigurationError as error:
-        raise InvalidPolicy([as_written(fault, policy, compiled, registry) for fault in error.faults]) from error
+        raise InvalidPolicy([fault_in_policy(fault, policy, compiled, registry) for fault in error.faults]) from error
 
 
 def check_extender(extender: Extender) -> list[Fault]:
-    """Return everything for which an extender cannot be called, by paths from the extender down."""
+    """Return the faults of an extender's URL and certificates, with locations below the extender."""
     return [*check_url(extender), *check_tls(extender)]
 
 

@@ -1,4 +1,4 @@
-"""Presets: named starting points of a policy, written as the fields that they stand for."""
+"""Presets of a policy: named sets of fields of the spec."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ PRESETS: Mapping[Preset, Mapping[str, Any]] = {
 
 
 def expand_preset(spec: SchedulingPolicySpec) -> SchedulingPolicySpec:
-    """Return the spec with its preset's fields filled in where it says nothing itself, field by field."""
+    """Return the spec with the fields of its preset. Fields that the spec sets itself win, at every level."""
     written = spec.model_dump(by_alias=True, exclude_unset=True)
     return SchedulingPolicySpec.model_validate(_overlay(PRESETS[spec.preset], written))
 
 
 def _overlay(base: Mapping[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:
-    """Lay one mapping over another: mappings merge key by key, anything else that is set wins."""
+    """Merge two mappings, and mappings in them, key by key. Other values of `top` win if they are not None."""
     merged = dict(base)
     for key, value in top.items():
         below = merged.get(key)

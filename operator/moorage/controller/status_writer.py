@@ -1,6 +1,6 @@
-"""The one writer of policies' statuses: server-side apply, on change, and seldom.
+"""PolicyStatusWriter: writes the statuses of policies by server-side apply, when they change, at most once a second.
 
-A status is read by people and by `kubectl wait`; what changes fast belongs to the metrics.
+Statuses are for users and `kubectl wait`. Numbers that change faster belong in metrics.
 """
 
 from __future__ import annotations
@@ -26,57 +26,57 @@ logger = logging.getLogger(__name__)
 
 FIELD_MANAGER = "moorage"
 INTERVAL_SECONDS = 1.0
-"""How often one policy's status is written at most."""
+"""The minimum time between two writes of one policy's status."""
 
 
 @dataclass(slots=True)
-class _Written:
-    """What a policy's status says, or shall say."""
+class _PendingStatus:
+    """The wanted status of a policy, and the last one that was written."""
 
     uid: str
     wanted: Mapping[str, object]
     written: Mapping[str, object] | None = None
     written_at: float = float("-inf")
+    has_failed: bool = False
 
     def is_due(self, now: float) -> bool:
         return self.wanted != self.written and now - self.written_at >= INTERVAL_SECONDS
 
 
 class PolicyStatusWriter:
-    """Writes statuses of policies, by the policy's name."""
+    """Writes the newest status of each policy until the API server has it."""
 
     def __init__(self, client: KubeClient, clock: Clock) -> None:
         """Write through `client`."""
         self._client = client
         self._clock = clock
-        self._policies: dict[str, _Written] = {}
-        self._failing = False
+        self._policies: dict[str, _PendingStatus] = {}
 
     def publish(self, name: str, uid: str, status: Mapping[str, object]) -> None:
-        """Say what a policy's status shall be, as JSON has it. Nothing is written while it says so already."""
+        """Set the wanted status of a policy, as JSON. It is written if it differs from the last one."""
         policy = self._policies.get(name)
         if policy is None or policy.uid != uid:
-            self._policies[name] = _Written(uid, status)
+            self._policies[name] = _PendingStatus(uid, status)
         else:
             policy.wanted = status
 
     def forget(self, name: str) -> None:
-        """Drop a policy that was deleted."""
+        """Drop a deleted policy."""
         self._policies.pop(name, None)
 
     async def run(self) -> None:
-        """Write what has changed, until cancelled."""
+        """Write statuses until cancelled."""
         while True:
             await self.flush()
             await self._clock.sleep(INTERVAL_SECONDS)
 
     async def flush(self) -> None:
-        """Write what has changed and is due."""
+        """Write every status that changed, except those that were written within the last second."""
         now = self._clock.monotonic()
         due = [(name, policy) for name, policy in self._policies.items() if policy.is_due(now)]
         await asyncio.gather(*(self._write(name, policy) for name, policy in due))
 
-    async def _write(self, name: str, policy: _Written) -> None:
+    async def _write(self, name: str, policy: _PendingStatus) -> None:
         policy.written_at = self._clock.monotonic()
         wanted = policy.wanted
         body = {
@@ -89,12 +89,12 @@ class PolicyStatusWriter:
         try:
             await self._client.apply(path, msgspec.json.encode(body), FIELD_MANAGER)
         except (NotFound, Conflict, NotLeader):
-            return  # gone, another one by now, or another leader's business; `forget` or `publish` follows
+            return  # deleted, created again, or another replica leads; `forget` or `publish` follows
         except (ApiError, ApiUnreachable) as error:
-            if not self._failing:
-                words = "The status of SchedulingPolicy %s cannot be written, trying again: %s"
-                logger.log(level_of(error), words, name, error)
-            self._failing = True
+            if not policy.has_failed:
+                message = "The status of SchedulingPolicy %s cannot be written, trying again every %g s: %s"
+                logger.log(level_of(error), message, name, INTERVAL_SECONDS, error)
+            policy.has_failed = True
         else:
             policy.written = wanted
-            self._failing = False
+            policy.has_failed = False
