@@ -125,7 +125,7 @@ def informer_metrics(registry: CollectorRegistry | None = None) -> InformerMetri
 
 
 class StaticTokens:
-    """Tokens that never change: one header, or None for none."""
+    """A token source with a fixed Authorization header; None: no header."""
 
     def __init__(self, header: str | None) -> None:
         self._header = header
@@ -156,7 +156,7 @@ class FakeApi:
     may_write: Callable[[], bool] = lambda: True
     sent: list[Sent] = field(default_factory=list)
     released: asyncio.Event = field(default_factory=asyncio.Event)
-    """No request is answered while it is cleared."""
+    """Requests get no answer while this event is cleared."""
 
     def __post_init__(self) -> None:
         self.released.set()
@@ -235,7 +235,7 @@ class FakeStatuses(PodStatusWriter):
 
 
 class FakeDispatcher(ExtenderDispatcher):
-    """A dispatcher that keeps the outcomes that need extenders; no extender binds."""
+    """A dispatcher that keeps outcomes instead of calling extenders; `bind` always returns False."""
 
     def __init__(self) -> None:
         self.submitted: list[CallExtenders | AskAboutVictims] = []

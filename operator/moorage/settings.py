@@ -46,7 +46,7 @@ class Settings:
     parallelism: int = 16
     """The limit of simultaneous bindings and extender calls."""
     policy_resync_seconds: float = 60.0
-    """The interval between lists of all policies, which find deletions that the watch missed."""
+    """The interval at which the operator lists all policies, to find deletions that the watch missed."""
     seed: int | None = None
     """The seed of the choice among equally good nodes; None: a random seed, which is logged."""
     allow_default_scheduler: bool = False

@@ -41,7 +41,7 @@ class Gateway:
         self.lost = NOTHING
 
     async def start(self) -> int:
-        """Start to listen, and return the port."""
+        """Start listening and return the port."""
         context = ssl.create_default_context(cafile=self.ca_file)
         self._session = ClientSession(connector=TCPConnector(ssl=context, limit=0), auto_decompress=False)
         application = web.Application(client_max_size=1 << 26)

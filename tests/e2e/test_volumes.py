@@ -28,7 +28,8 @@ CONTROLLERS = (
 class Scene:
     """A case with two nodes, `a` and `b`, and two storage classes with WaitForFirstConsumer.
 
-    The test provisions the volumes of the class `late`. Volumes of the class `local` exist before their claims bind.
+    The test provisions the volumes of the class `late`. The class `local` has no provisioner; the test creates its
+    volumes by hand.
     """
 
     def __init__(self, case: Case) -> None:

@@ -21,10 +21,10 @@ from moorage.runtime.metrics.process_metrics import ProcessMetrics
 
 @dataclass
 class FakeCluster:
-    """The cluster as extenders' context sees it."""
+    """The leadership and the pods' objects for an ExtenderContext."""
 
     objects: dict[str, bytes] = field(default_factory=dict)
-    """Pods' objects by uid."""
+    """The pods' JSON by uid."""
     leads: bool = True
 
     def may_write(self) -> bool:
@@ -38,7 +38,7 @@ class FakeCluster:
 
 @dataclass
 class Caller:
-    """A profile's extenders, and what they were built from."""
+    """A profile's extenders, with the dependencies that a test can change."""
 
     extenders: ProfileExtenders
     context: ExtenderContext
@@ -49,7 +49,7 @@ class Caller:
 
 @asynccontextmanager
 async def calling(*configurations: Mapping[str, Any], **limits: Any) -> AsyncIterator[Caller]:
-    """Build a profile's extenders from dicts as in a policy."""
+    """Yield a profile's extenders; `configurations` are dicts as in a policy."""
     clock, metrics, cluster = FakeClock(), ProcessMetrics("api"), FakeCluster()
     async with open_extender_session() as session:
         context = ExtenderContext(
@@ -65,12 +65,12 @@ async def calling(*configurations: Mapping[str, Any], **limits: Any) -> AsyncIte
 
 
 def whole_pod(name: str = "p", **fields: Any) -> Pod:
-    """Make a pending pod with its whole object."""
+    """Return a pending pod that keeps its whole JSON; for `fields` see `pod_object`."""
     return DECODER.decode_pod(json.dumps(pod_object(name, **fields)).encode(), keep_raw=True)
 
 
 def whole_nodes(*names: str, **fields: Any) -> dict[str, Node]:
-    """Make nodes with their whole objects; `fields` as for `node_object`."""
+    """Return nodes that keep their whole JSON; for `fields` see `node_object`."""
     return {
         name: DECODER.decode_node(json.dumps(node_object(name, **fields)).encode(), keep_raw=True) for name in names
     }

@@ -28,7 +28,7 @@ OBJECT_LISTS = (
 ASPECTS = (("nodes",), ("pods", "namespaces"), ("pod",), ("config",), ("pdbs",), ("services",))
 STORAGE = ("pvs", "pvcs", "storageClasses", "csinodes", "csidrivers", "csiStorageCapacities", "volumeAttachments")
 IDENTITY = frozenset({"metadata", "name", "namespace", "spec", "containers", "uid", "nodeName", "volumeBindingMode"})
-"""Keys that random changes keep; without them a case is invalid, renames an object, or lacks a default."""
+"""Keys that random changes must not drop or swap: a case would become invalid, rename an object, or lack a default."""
 NUMBERS = (-1, 0, 1, 2, 3, 5, 7, 10, 50, 99, 100, 101, 1000, 2**31 - 1)
 CPU = ("0", "1m", "99m", "100m", "101m", "0.1", "333m", "1", "1500m", "2", "3.92", "4", "8", "16", "64", "1k", "0.0005")
 MEMORY = (

@@ -79,7 +79,7 @@ def spots(case: Mapping[str, Any]) -> Iterator[Spot]:
 
 
 def parts(body: Any, place: Place) -> Iterator[Spot]:
-    """Yield every part of an object, which has this place."""
+    """Yield every part of the object at this place."""
     if isinstance(body, dict):
         inner: Iterable[tuple[Any, Place]] = [(key, (*place, key)) for key in body]
     elif isinstance(body, list):

@@ -29,7 +29,7 @@ def shrink(case: Case, differing: Differing) -> Case:
 
 
 def _without_any(case: Case, steps: Sequence[Step], fields: frozenset[str], differing: Differing) -> Case | None:
-    """Return the case without all, half or one of the dispensable parts; None if there is no such case."""
+    """Return the case without all, half or one of its dispensable parts; None if it needs every part."""
     tried = {f"{case['id']}~{index}": _without(case, [step]) for index, step in enumerate(steps)}
     for name, smaller in tried.items():
         smaller["id"] = name

@@ -1,4 +1,4 @@
-"""`moorage crd`, `plugins`, `parity` and `version`: commands that print what this version of moorage has."""
+"""`moorage crd`, `plugins`, `parity` and `version`: commands that print facts about this version of moorage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`moorage run`: the operator."""
+"""`moorage run`: the command that starts the operator."""
 
 from __future__ import annotations
 

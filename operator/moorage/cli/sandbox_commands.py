@@ -1,4 +1,4 @@
-"""`moorage demo` and `moorage sandbox`: the embedded API server."""
+"""`moorage demo` and `moorage sandbox`: the commands that start the embedded API server."""
 
 from __future__ import annotations
 
