@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from moorage.framework.profile import ProfileSettings, ProfileSpec
 from moorage.framework.registry import Registry
 from moorage.model.pods.pod import Pod
 
+DOCUMENTATION = Path(__file__).parents[2] / "docs" / "policies.md"
 REGISTRY = Registry.discover()
 PROCESS = ProfileSettings(percentage_of_nodes_to_score=20, initial_backoff_seconds=2.0, max_backoff_seconds=20.0)
 
@@ -52,6 +55,14 @@ def test_an_empty_policy_is_the_default_profile_without_serverless_nodes() -> No
 def test_a_section_enables_its_plugin_with_the_default_weight() -> None:
     profile = compiled(instanceTypes={}, lifecycle={}, zones={}, gpu={})
     assert weights(profile) == {"InstanceType": 3, "Lifecycle": 5, "ZoneSpread": 2, "Gpu": 5}
+
+
+def test_the_documentation_has_the_default_weights() -> None:
+    table = re.findall(r"^\| ([A-Z][\w, ]+) \| (\d+) \|", DOCUMENTATION.read_text(encoding="utf-8"), re.MULTILINE)
+    documented = {name: int(weight) for names, weight in table for name in names.split(", ")}
+    declared = {plugin.__name__: plugin.default_weight for plugin in REGISTRY.policy_plugins() if plugin.policy_section}
+    assert len(declared) == 4
+    assert declared.items() <= documented.items()
 
 
 class GpuPrices(PolicyPlugin, ScorePlugin[None]):
