@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fakes import FakeApi, FakeClock, FakeDispatcher, FakeRecorder, FakeStatuses, Sent, fixed_random
-from moorage.engine.cycle.decision import Decision
 from moorage.engine.messages import Message
 from moorage.engine.outcomes import Bind
 from moorage.framework.profile import Profile
@@ -109,7 +108,6 @@ def bind_of(assumed: Pod, *, profile: Profile = GOLD, intents: Sequence[object] 
         node_name=assumed.node_name,
         profile=profile,
         intents=intents,
-        decision=Decision(assumed.node_name, 1, 1, 1),
         attempts=attempts,
         first_attempt_at=FakeClock().now - 5,
     )

@@ -15,9 +15,7 @@ NODES = snapshot_of([node("n1"), node("n2"), node("n3")])
 
 
 def result_of(chosen_profile: Profile, each: Pod | None = None, **fields: Any) -> Any:
-    return run_cycle(
-        CycleInput(profile=chosen_profile, pod=each or pod(), snapshot=NODES, seed=1, cycle=1, explain=True, **fields)
-    )
+    return run_cycle(CycleInput(profile=chosen_profile, pod=each or pod(), snapshot=NODES, seed=1, cycle=1, **fields))
 
 
 def fit_error_of(chosen_profile: Profile, each: Pod | None = None) -> FitError:
@@ -35,10 +33,10 @@ def test_status_of_a_node_is_that_of_the_first_plugin_that_rejects_it() -> None:
             )
         )
     )
-    diagnosis = fit_error.diagnose(explain=True)
+    diagnosis = fit_error.diagnose()
     assert diagnosis.reasons == {"first": 1, "second": 2}
     assert diagnosis.unschedulable_plugins == {"NameFilter", "OtherFilter"}
-    assert {name: (status.plugin, status.code) for name, status in diagnosis.node_statuses.items()} == {
+    assert {name: (status.plugin, status.code) for name, status in fit_error.statuses().items()} == {
         "n1": ("NameFilter", U),
         "n2": ("OtherFilter", U),
         "n3": ("OtherFilter", UU),
@@ -61,9 +59,9 @@ def test_plugin_that_rejects_only_nodes_rejected_before_is_not_an_unschedulable_
 
 def test_unresolvable_prefilter_rejects_all_nodes() -> None:
     fit_error = fit_error_of(profile(pre_filter=(Narrower(answer=unresolvable("no such claim")),)))
-    diagnosis = fit_error.diagnose(explain=True)
+    diagnosis = fit_error.diagnose()
     assert fit_error_message(diagnosis) == "0/3 nodes are available: no such claim."
-    assert {status.reasons for status in diagnosis.node_statuses.values()} == {("no such claim",)}
+    assert {status.reasons for status in fit_error.statuses().values()} == {("no such claim",)}
     assert fit_error.potential_nodes().size == 0
 
 
@@ -79,10 +77,10 @@ def test_nodes_that_a_prefilter_leaves_out_have_a_status_with_its_name() -> None
     fit_error = fit_error_of(
         profile(pre_filter=(Narrower(names=frozenset({"n2", "gone"})),), filter=(NameFilter(rejected={"n2": U}),))
     )
-    diagnosis = fit_error.diagnose(explain=True)
+    diagnosis = fit_error.diagnose()
     assert diagnosis.reasons == {"node(s) didn't satisfy plugin(s) [Narrower]": 2, "node(s) had the wrong name": 1}
     assert diagnosis.unschedulable_plugins == {"Narrower", "NameFilter"}
-    assert diagnosis.node_statuses["n1"].code is UU
+    assert fit_error.statuses()["n1"].code is UU
     assert [NODES.names[position] for position in fit_error.potential_nodes()] == ["n2"]
 
 
@@ -90,7 +88,7 @@ def test_nodes_of_two_prefilters_are_intersected() -> None:
     both = (Narrower(names=frozenset({"n1", "n2"})), OtherNarrower(names=frozenset({"n2", "n3"})))
     result = result_of(profile(pre_filter=both))
     assert isinstance(result, ScheduleResult)
-    assert result.decision.node_name == "n2"
+    assert result.node_name == "n2"
 
 
 def test_prefilters_that_leave_no_node_reject_the_pod_as_unresolvable() -> None:
@@ -103,35 +101,29 @@ def test_prefilters_that_leave_no_node_reject_the_pod_as_unresolvable() -> None:
     assert fit_error_message(alone.diagnose()) == "0/3 nodes are available: node(s) didn't satisfy plugin Narrower."
 
 
-def test_only_node_that_fits_is_not_scored() -> None:
+def test_only_node_that_fits_is_chosen_without_scores() -> None:
     result = result_of(
         profile(filter=(NameFilter(rejected={"n1": U, "n3": U}),), score=(NameScore(scores={"n2": 1000}),))
     )
-    assert result.decision.node_name == "n2"
-    assert result.decision.scores is None
+    assert result.node_name == "n2"
 
 
-def test_node_with_the_highest_score_is_chosen_and_explained() -> None:
+def test_node_with_the_highest_score_is_chosen() -> None:
     result = result_of(profile(score=(NameScore(scores={"n1": 1, "n2": 3, "n3": 2}),)))
-    assert result.decision.node_name == "n2"
-    assert dict(zip(result.decision.scores.node_names, result.decision.scores.total.tolist(), strict=True)) == {
-        "n1": 1,
-        "n2": 3,
-        "n3": 2,
-    }
+    assert result.node_name == "n2"
 
 
 def test_search_without_scores_ends_at_the_first_node_that_fits() -> None:
     first = result_of(profile(filter=(NameFilter(rejected={"n1": U}),)))
-    assert (first.decision.node_name, first.evaluated) == ("n2", 2)
+    assert (first.node_name, first.evaluated_nodes) == ("n2", 2)
     turned = result_of(profile(filter=(NameFilter(rejected={"n1": U}),)), start=2)
-    assert (turned.decision.node_name, turned.evaluated) == ("n3", 1)
+    assert (turned.node_name, turned.evaluated_nodes) == ("n3", 1)
 
 
 def test_nominated_node_that_prefilter_leaves_out_is_tried() -> None:
     narrow = profile(pre_filter=(Narrower(names=frozenset({"n1"})),))
     result = result_of(narrow, pod(status={"nominatedNodeName": "n2"}))
-    assert result.decision.node_name == "n2"
+    assert result.node_name == "n2"
 
 
 def test_nominated_node_that_prefilter_leaves_out_has_its_own_reason() -> None:

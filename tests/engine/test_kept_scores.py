@@ -10,7 +10,7 @@ from builders import columns_of, node, pod
 from moorage.cluster.arrays import IntArray
 from moorage.cluster.nodes_view import NodesView
 from moorage.cluster.snapshot import Snapshot
-from moorage.engine.cycle.decision import CycleError
+from moorage.engine.cycle.cycle_error import CycleError
 from moorage.engine.cycle.kept_scores import FEW_NODES, KeptScores
 from moorage.framework.extension_points import ScorePlugin
 from moorage.framework.profile import WeightedScore

@@ -4,7 +4,7 @@ from typing import Any
 from builders import node, pod
 from engine.doubles import SCHEDULER, NameScore, profile
 from engine.scheduler_driver import REGISTRY, next_outcome, run_until_idle, scheduler_of
-from moorage.api.extender import Extender
+from moorage.api.extender import Extender, ExtenderManagedResource
 from moorage.engine.messages import CandidatesAnswered, ExtendersAnswered, ProfileChanged
 from moorage.engine.outcomes import AskAboutVictims, Bind, CallExtenders, SchedulingFailed, Unschedulable
 from moorage.engine.scheduler import Scheduler
@@ -115,3 +115,14 @@ def test_error_of_a_preempting_extender_fails_the_attempt() -> None:
     scheduler, question = ask_about_victims()
     scheduler.apply(CandidatesAnswered(pod_uid=question.pod.uid, error="extender: timeout"), 1.0)
     assert next_outcome(scheduler, SchedulingFailed, 1.0).message == "extender: timeout"
+
+
+def test_extender_is_asked_only_about_pods_that_name_one_of_its_managed_resources() -> None:
+    managing = EXTENDER.model_copy(update={"managed_resources": (ExtenderManagedResource(name="example.com/gpu"),)})
+    extended = profile(score=(NameScore(),), settings={"extenders": (managing,)})
+    gpu = pod("gpu", spec={"containers": [{"name": "c", "resources": {"limits": {"example.com/gpu": "1"}}}]})
+    scheduler = scheduler_of(node("n1"), pod("plain"), gpu, profiles=(extended,))
+    assert [(outcome.pod.name, type(outcome)) for outcome in run_until_idle(scheduler)] == [
+        ("plain", Bind),
+        ("gpu", CallExtenders),
+    ]

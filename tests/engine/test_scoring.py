@@ -6,7 +6,7 @@ import pytest
 from builders import node, pod, snapshot_of
 from engine.doubles import NameScore, profile
 from moorage.cluster.snapshot import Snapshot
-from moorage.engine.cycle.decision import CycleError
+from moorage.engine.cycle.cycle_error import CycleError
 from moorage.engine.cycle.scoring import run_scores, select_host
 from moorage.framework.extension_points import PreScoreResult
 from moorage.framework.profile import WeightedScore

@@ -4,7 +4,7 @@ import pytest
 
 from builders import node, pod, snapshot_of
 from moorage.api.plugin_config import Plugins
-from moorage.engine.cycle.decision import CycleError
+from moorage.engine.cycle.cycle_error import CycleError
 from moorage.engine.cycle.fit_error import FitError
 from moorage.engine.cycle.scheduling_cycle import CycleInput, ScheduleResult, run_cycle
 from moorage.framework.profile import ProfileSpec

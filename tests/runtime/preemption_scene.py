@@ -8,7 +8,7 @@ from typing import Any
 
 from builders import pod
 from fakes import Sent, running, settle
-from moorage.engine.cycle.decision import Diagnosis
+from moorage.engine.cycle.diagnosis import Diagnosis
 from moorage.engine.outcomes import Unschedulable
 from moorage.framework.profile import Profile, ProfileSettings
 from moorage.model.pods.pod import Pod

@@ -14,7 +14,7 @@ from builders import DECODER, pod
 from controlplane.launcher import ControlPlane
 from controlplane.objects import PODS, api_session, create_objects, pause_pod
 from fakes import Client, running
-from moorage.engine.cycle.decision import Diagnosis
+from moorage.engine.cycle.diagnosis import Diagnosis
 from moorage.engine.outcomes import Unschedulable
 from moorage.framework.profile import Profile, ProfileSettings
 from moorage.model.pods.pod import Pod

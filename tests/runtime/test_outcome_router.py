@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from builders import make, node, pod
 from fakes import running, settle
-from moorage.engine.cycle.decision import Diagnosis
+from moorage.engine.cycle.diagnosis import Diagnosis
 from moorage.engine.outcomes import CallExtenders, Skipped, Unschedulable
 from moorage.model.pods.pod import Pod
 from moorage.runtime.binder import BACKLOG_PER_TASK

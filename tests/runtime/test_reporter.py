@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from builders import pod
 from fakes import FakeClock
 from moorage.api.plugin_config import Plugins
-from moorage.engine.cycle.decision import Diagnosis
+from moorage.engine.cycle.diagnosis import Diagnosis
 from moorage.engine.outcomes import Held, HoldReason, SchedulingFailed, Unschedulable
 from moorage.framework.profile import PolicyReference, Profile, ProfileSpec
 from moorage.framework.registry import Registry

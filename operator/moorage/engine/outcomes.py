@@ -10,7 +10,7 @@ from enum import Enum
 from msgspec import Struct
 
 from moorage.engine.candidate import Candidate
-from moorage.engine.cycle.decision import Decision, Diagnosis
+from moorage.engine.cycle.diagnosis import Diagnosis
 from moorage.framework.profile import Profile
 from moorage.model.pods.pod import Pod
 
@@ -24,7 +24,6 @@ class Bind(Struct, frozen=True, kw_only=True):
     profile: Profile
     intents: Sequence[object]
     """What to write before the binding (`moorage.cluster.intents`)."""
-    decision: Decision
     attempts: int
     """The number of attempts, this one included."""
     first_attempt_at: float

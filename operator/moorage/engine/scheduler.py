@@ -12,7 +12,7 @@ from types import MappingProxyType
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.binding_pods import BindingPods
 from moorage.engine.cache import Cache
-from moorage.engine.cycle.decision import CycleError
+from moorage.engine.cycle.cycle_error import CycleError
 from moorage.engine.cycle.fit_error import FitError
 from moorage.engine.cycle.reserve import run_reserve
 from moorage.engine.cycle.scheduling_cycle import AskExtenders, CycleInput, ScheduleResult, run_cycle
@@ -176,20 +176,19 @@ class Scheduler:
 
     def _start_binding(self, attempt: Attempt, result: ScheduleResult) -> Bind:
         """Assume the pod on the chosen node. No plugin waits on Permit, so its attempt is done (see `binding_pods`)."""
-        queued, decision = attempt.queued, result.decision
+        queued, node_name = attempt.queued, result.node_name
         snapshot = self._cache.snapshot
         intents = run_reserve(attempt.profile, result, snapshot)
-        self._start = (self._start + result.evaluated) % snapshot.size
-        assumed = self._cache.assume(queued.pod, decision.node_name, intents)
+        self._start = (self._start + result.evaluated_nodes) % snapshot.size
+        assumed = self._cache.assume(queued.pod, node_name, intents)
         self._cache.nominator.remove(assumed.uid)
         self._queue.done(assumed.uid)
         self._binding.add(queued)
         return Bind(
             pod=assumed,
-            node_name=decision.node_name,
+            node_name=node_name,
             profile=attempt.profile,
             intents=intents,
-            decision=decision,
             attempts=queued.attempts,
             first_attempt_at=queued.first_attempt_at or 0.0,
         )

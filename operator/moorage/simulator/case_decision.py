@@ -11,12 +11,13 @@ import numpy as np
 
 from moorage.cluster.nodes_view import NodesView
 from moorage.cluster.snapshot import Snapshot
-from moorage.engine.cycle.decision import CycleError, ScoreTable
+from moorage.engine.cycle.cycle_error import CycleError
 from moorage.engine.cycle.filtering import FilteredNodes, run_filters, status_at
 from moorage.engine.cycle.fit_error import FitError
 from moorage.engine.cycle.fit_error_message import NO_NODES, fit_error_message
 from moorage.engine.cycle.pre_filter import run_pre_filter
 from moorage.engine.cycle.scheduling_cycle import nodes_to_filter
+from moorage.engine.cycle.score_table import ScoreTable
 from moorage.engine.cycle.scoring import run_scores
 from moorage.engine.preemption.candidate_ranking import best_candidates
 from moorage.engine.preemption.post_filter import PostFilterResult, run_post_filter

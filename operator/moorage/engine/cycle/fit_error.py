@@ -12,7 +12,7 @@ import numpy as np
 
 from moorage.cluster.arrays import BoolArray, IntArray
 from moorage.cluster.snapshot import Snapshot
-from moorage.engine.cycle.decision import EXTENDER, Diagnosis
+from moorage.engine.cycle.diagnosis import EXTENDER, Diagnosis
 from moorage.engine.cycle.filtering import FilteredNodes, PluginRejections, status_at
 from moorage.engine.cycle.pre_filter import PreFiltered
 from moorage.framework.status import Code, Status
@@ -31,15 +31,14 @@ class FitError:
     extenders: Mapping[str, Status] = field(default_factory=dict)
     """The rejections of extenders by node name, for nodes that passed all Filter plugins."""
 
-    def diagnose(self, *, explain: bool = False) -> Diagnosis:
-        """Return the diagnosis; with `explain`, include the status of every node."""
+    def diagnose(self) -> Diagnosis:
+        """Return the diagnosis, without PostFilter's message."""
         return Diagnosis(
             total_nodes=self.snapshot.size,
             reasons=self._reasons(),
             pre_filter=self.pre_filtered.status,
             unschedulable_plugins=self._unschedulable_plugins(),
             pending_plugins=self._pending_plugins(),
-            node_statuses=self.statuses() if explain else {},
         )
 
     def statuses(self) -> dict[str, Status]:

@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/framework/types.go (FitError.Error).
 
 from collections.abc import Mapping
 
-from moorage.engine.cycle.decision import Diagnosis
+from moorage.engine.cycle.diagnosis import Diagnosis
 
 NO_NODES = "no nodes available to schedule pods"
 """Upstream: ErrNoNodesAvailable."""

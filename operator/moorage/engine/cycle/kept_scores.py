@@ -13,7 +13,8 @@ from msgspec import Struct
 from moorage.cluster.arrays import IntArray
 from moorage.cluster.nodes_view import NodesView
 from moorage.cluster.snapshot import Snapshot
-from moorage.engine.cycle.decision import CycleError, PluginScores
+from moorage.engine.cycle.cycle_error import CycleError
+from moorage.engine.cycle.score_table import PluginScores
 from moorage.framework.extension_points import MAX_NODE_SCORE, ScorePlugin
 from moorage.framework.profile import WeightedScore
 from moorage.model.pods.pod import Pod

@@ -17,6 +17,6 @@ def run_reserve(profile: Profile, result: ScheduleResult, snapshot: Snapshot) ->
     plugins = [plugin for plugin in profile.reserve if plugin in states or plugin not in profile.pre_filter]
     if not plugins:
         return ()
-    position = snapshot.position(result.decision.node_name)
+    position = snapshot.position(result.node_name)
     node = NodesView(snapshot, np.array([position], np.int64))
     return tuple(intent for plugin in plugins for intent in plugin.reserve(states.get(plugin), pod, node))

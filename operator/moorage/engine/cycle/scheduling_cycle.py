@@ -9,7 +9,7 @@ from msgspec import Struct
 from moorage.cluster.arrays import IntArray
 from moorage.cluster.nodes_view import NodesView
 from moorage.cluster.snapshot import Snapshot
-from moorage.engine.cycle.decision import CycleError, Decision
+from moorage.engine.cycle.cycle_error import CycleError
 from moorage.engine.cycle.filtering import FilteredNodes, run_filters
 from moorage.engine.cycle.fit_error import FitError
 from moorage.engine.cycle.pre_filter import PreFiltered, run_pre_filter
@@ -36,18 +36,16 @@ class CycleInput(Struct, frozen=True, kw_only=True):
     """Whether extenders filter or score nodes for this pod."""
     answer: ExtendersAnswered | None = None
     """The extenders' answer; None before they are asked."""
-    explain: bool = False
-    """Whether the decision includes the scores."""
 
 
 class ScheduleResult(Struct, frozen=True):
-    """The pod fits."""
+    """The pod fits on this node."""
 
-    decision: Decision
+    node_name: str
+    evaluated_nodes: int
+    """The number of nodes that the search went through; 0 if the pod fits on its nominated node."""
     pre_filtered: PreFiltered
     """The result of PreFilter, for Reserve."""
-    evaluated: int
-    """The number of nodes that the search went through; 0 if the pod fits on its nominated node."""
 
 
 class AskExtenders(Struct, frozen=True):
@@ -124,21 +122,18 @@ def _choose(cycle: CycleInput, pre_filtered: PreFiltered, filtered: FilteredNode
             return FitError(cycle.snapshot, pre_filtered, filtered, extenders=statuses)
         nominated = nodes.position(cycle.pod.nominated_node_name)
         positions = np.array([nominated] if nominated in kept else kept, np.int64)
-    evaluated = fitting.evaluated
-    decision = _decide(cycle, nodes, positions, evaluated or 1)
-    return ScheduleResult(decision, pre_filtered, evaluated)
+    return ScheduleResult(_select_node(cycle, nodes, positions), fitting.evaluated, pre_filtered)
 
 
-def _decide(cycle: CycleInput, nodes: Snapshot, positions: IntArray, evaluated: int) -> Decision:
-    """Score the nodes and choose one of the best; a single node is chosen without scores."""
+def _select_node(cycle: CycleInput, nodes: Snapshot, positions: IntArray) -> str:
+    """Score the nodes and return the name of one of the best; a single node is selected without scores."""
     if len(positions) == 1 or (not cycle.profile.score and cycle.answer is None):
-        return Decision(nodes.names[int(positions[0])], evaluated, len(positions), cycle.cycle)
+        return nodes.names[int(positions[0])]
     fitting = NodesView(nodes, positions) if len(positions) < nodes.size else nodes
     table = run_scores(cycle.profile, cycle.pod, fitting)
     total = add_extender_scores(table, cycle.answer.scores) if cycle.answer else table.total
     best = select_host(total, cycle.seed, cycle.cycle)
-    host = nodes.names[best if fitting is nodes else int(positions[best])]
-    return Decision(host, evaluated, len(positions), cycle.cycle, table if cycle.explain else None)
+    return nodes.names[best if fitting is nodes else int(positions[best])]
 
 
 def _extender_statuses(answer: ExtendersAnswered, filtered: FilteredNodes) -> dict[str, Status]:

@@ -12,10 +12,11 @@ import numpy as np
 from moorage.cluster.arrays import IntArray
 from moorage.cluster.nodes_view import NodesView
 from moorage.cluster.snapshot import Snapshot
-from moorage.engine.cycle.decision import CycleError, PluginScores, ScoreTable
+from moorage.engine.cycle.cycle_error import CycleError
 from moorage.engine.cycle.kept_scores import KeptScores, check_range
 from moorage.engine.cycle.plan import Plan, plan_for
 from moorage.engine.cycle.pre_filter import States
+from moorage.engine.cycle.score_table import PluginScores, ScoreTable
 from moorage.framework.extension_points import ScorePlugin
 from moorage.framework.profile import Profile, WeightedScore
 from moorage.framework.status import Code

@@ -11,7 +11,7 @@ import numpy as np
 
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.candidate import Candidate
-from moorage.engine.cycle.decision import Diagnosis
+from moorage.engine.cycle.diagnosis import Diagnosis
 from moorage.engine.cycle.fit_error import FitError
 from moorage.engine.cycle.fit_error_message import fit_error_message
 from moorage.engine.preemption.candidate_ranking import best_candidates

@@ -6,7 +6,7 @@ Upstream: pkg/scheduler/backend/queue/scheduling_queue.go (isPodWorthRequeuing).
 from collections.abc import Mapping
 from enum import IntEnum
 
-from moorage.engine.cycle.decision import EXTENDER
+from moorage.engine.cycle.diagnosis import EXTENDER
 from moorage.engine.queue.queued_pod_info import QueuedPodInfo
 from moorage.framework.cluster_events import ClusterEvent
 from moorage.framework.extension_points import Plugin

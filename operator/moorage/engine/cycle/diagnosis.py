@@ -1,0 +1,25 @@
+"""Why a pod fits on no node, as a value for outcomes and messages."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from moorage.framework.status import SUCCESS, Status
+
+EXTENDER = "Extender"
+"""The name of all extenders among the unschedulable plugins."""
+
+
+class Diagnosis(Struct, frozen=True):
+    """Why a pod fits on no node (upstream: Diagnosis in pkg/scheduler/framework/types.go)."""
+
+    total_nodes: int
+    reasons: Mapping[str, int]
+    """The number of nodes with each reason; empty if PreFilter rejected the pod for all nodes."""
+    pre_filter: Status = SUCCESS
+    """PreFilter's rejection, or success."""
+    unschedulable_plugins: frozenset[str] = frozenset()
+    """The plugins that rejected the pod: an event that interests one of them requeues the pod."""
+    pending_plugins: frozenset[str] = frozenset()
+    """The unschedulable plugins that answered Pending: their events skip the backoff."""
+    post_filter_message: str = ""
