@@ -1,4 +1,4 @@
-"""What the process's log leaves out."""
+"""The process's log leaves out lines of libraries that other lines replace."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _logging_as_before() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("level", ["debug", "info"])
-def test_kopf_s_own_words_about_requests_that_fail_are_left_out(level: str) -> None:
+def test_kopfs_own_lines_about_failed_requests_are_left_out(level: str) -> None:
     configure_logging(level, "text")
     for name in ("kopf._cogs.clients.api", "kopf._cogs.clients.watching", "kopf._core.reactor.observation"):
         assert not logging.getLogger(name).isEnabledFor(logging.ERROR)

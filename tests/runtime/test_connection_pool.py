@@ -51,7 +51,7 @@ class Peer:
                 for piece in answer.split(b"|"):
                     writer.write(piece)
                     await writer.drain()
-                    await asyncio.sleep(0.001)
+                    await asyncio.sleep(0)  # lets the client read the piece
                 if not answer.startswith(b"HTTP/1.1") or b"half" in answer or b"until " in answer:
                     break
         except (asyncio.IncompleteReadError, ConnectionError):

@@ -1,10 +1,10 @@
 """Informers against the embedded API server: after each kind of connection failure their store is correct again."""
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
@@ -40,6 +40,9 @@ class Watching:
     def ended_watches(self, reason: str) -> float | None:
         labels = {"kind": "Pod", "reason": reason}
         return self.registry.get_sample_value("moorage_informer_watch_ends_total", labels)
+
+    def knows(self, name: str) -> bool:
+        return name in self.names
 
     @property
     def posted(self) -> list[tuple[str, str]]:
@@ -121,10 +124,9 @@ async def test_a_watch_that_ends_is_continued_without_another_list() -> None:
         async with watching_pods(cluster) as watching:
             for number in range(4):
                 await cluster.create(POD, pod_object(f"p{number}"))
-                await asyncio.sleep(0.02)
-            await until(lambda: len(watching.names) == 4)
+                await until(partial(watching.knows, f"p{number}"))
+            await until(lambda: watching.ended_watches("ended") == 3)
     assert watching.lists == 1
-    assert watching.ended_watches("ended")
 
 
 async def test_changes_during_an_expired_resource_version_are_found_in_the_next_list() -> None:

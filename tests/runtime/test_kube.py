@@ -179,7 +179,7 @@ async def test_a_write_without_an_answer_is_unreachable_and_is_not_repeated(tran
 async def test_an_answer_that_takes_too_long_is_unreachable(transport: OpenTransport) -> None:
     async def hang(request: web.Request) -> web.StreamResponse:
         del request
-        await asyncio.sleep(30)
+        await asyncio.Event().wait()
         return web.Response()
 
     async with serving(hang, transport) as peer:
@@ -204,7 +204,6 @@ async def test_a_watch_yields_the_lines_of_a_read_together_and_ends_with_it(
         response = web.StreamResponse()
         await response.prepare(request)
         await response.write(b"one\ntwo\nth")
-        await asyncio.sleep(0.02)
         await response.write(b"ree\n")
         return response
 
@@ -219,7 +218,7 @@ async def test_a_silent_watch_ends_after_its_inactivity_limit(transport: OpenTra
         response = web.StreamResponse()
         await response.prepare(request)
         await response.write(b"one\n")
-        await asyncio.sleep(30)
+        await asyncio.Event().wait()
         return response
 
     async with serving(stall, transport) as peer:
@@ -233,7 +232,7 @@ async def test_a_watch_without_events_counts_as_answered(transport: OpenTranspor
     async def stall(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
-        await asyncio.sleep(30)
+        await asyncio.Event().wait()
         return response
 
     async with serving(stall, transport) as peer:

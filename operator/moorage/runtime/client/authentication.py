@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -19,7 +20,6 @@ logger = logging.getLogger(__name__)
 
 REREAD_SECONDS = 60.0
 """The age at which a token is read again; client-go reads projected tokens each minute."""
-UNAUTHORIZED = 401
 HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
 """Visible ASCII: anything else could end a header, or cannot be sent in one."""
 
@@ -49,7 +49,7 @@ async def send_authenticated(tokens: Tokens, send: Callable[[str | None], Awaita
     """Call `send` with an Authorization header, and after a 401 once more if renewing gives another header."""
     header = await tokens.current()
     answer = await send(header)
-    if answer.status != UNAUTHORIZED:
+    if answer.status != HTTPStatus.UNAUTHORIZED:
         return answer
     renewed = await tokens.renew()
     if renewed is None or renewed == header:
