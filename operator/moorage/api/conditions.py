@@ -22,7 +22,7 @@ READY = "Ready"
 DEGRADED = "Degraded"
 """The policy is live, but a part that it depends on fails."""
 STALLED = "Stalled"
-"""The policy stays not Ready until its author changes it. For tools that wait for Ready."""
+"""The policy cannot become Ready until its spec changes. For tools that wait for Ready."""
 
 UNDATED = datetime.fromtimestamp(0, UTC)
 """The time of a condition before `merge` sets it."""

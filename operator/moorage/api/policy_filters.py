@@ -103,8 +103,8 @@ class FiltersSection(ApiModel):
     lifecycles: Annotated[
         tuple[LifecycleClass, ...], ListOf, Field(max_length=4, json_schema_extra=list_type("set"))
     ] = ()
-    """Allowed lifecycle classes. The labels in `spec.lifecycle.sources` give the class of a node; a node with none of
-    them is unknown. Empty: all classes are allowed."""
+    """Allowed lifecycle classes. The labels in `spec.lifecycle.sources` give the class of a node; without a match, the
+    class is unknown. Empty: all classes are allowed."""
     serverless_nodes: Literal["Exclude", "Allow"] = "Exclude"
     """Whether pods may run on Fargate and virtual-kubelet nodes. Pods that are bound to such nodes by a scheduler
     rarely start. kube-scheduler's default profile allows them."""

@@ -1,8 +1,7 @@
 """Sections of the spec that rank nodes: resource use, instance types, lifecycle, zones and GPUs.
 
-The sections are also the arguments of the plugins that they configure. A field that a preset can set has no default
-here, or the default of the preset: the API server writes defaults into the object, where they look like the user's own
-values.
+The sections are also the arguments of the plugins that they configure. The API server writes defaults into the object,
+where they look like the user's own values. So a field that a preset can set has no default here, or the preset's value.
 """
 
 from typing import Annotated, Literal
@@ -142,8 +141,8 @@ class LifecycleSection(ApiModel):
     sources: Annotated[
         tuple[LifecycleSource, ...], ListOf, Field(max_length=LIFECYCLE_SOURCES, json_schema_extra=list_type("atomic"))
     ] = ()
-    """Node labels that give the class. The first entry with a value that the node has decides; without one, the class
-    is unknown. Empty: the labels of EKS, Karpenter, GKE and AKS, and node.kubernetes.io/lifecycle."""
+    """Node labels that give the class. The first entry that matches a label of the node decides; without a match, the
+    class is unknown. Empty: the labels of EKS, Karpenter, GKE and AKS, and node.kubernetes.io/lifecycle."""
 
 
 class ZonesSection(ApiModel):

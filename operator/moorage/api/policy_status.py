@@ -15,7 +15,7 @@ REJECTIONS = 16
 MESSAGE_LENGTH = 32768
 REASON_LENGTH = 1024
 CONDITION_TYPE_LENGTH = 316
-"""The last three are the limits of metav1.Condition."""
+"""Limits of metav1.Condition: of its message, its reason and its type."""
 REJECTION_LENGTH = 1024
 CUT = " ..."
 """The end of a shortened text."""
@@ -86,7 +86,7 @@ class SchedulingPolicyStatus(ApiModel):
         tuple[Condition, ...], ListOf, Field(max_length=CONDITIONS, json_schema_extra=map_list("type"))
     ] = ()
     """Accepted: the spec is valid. Programmed: the observed generation schedules pods. Degraded: a part that the policy
-    depends on fails. Ready: Accepted and Programmed. Stalled: the policy stays not Ready until its spec is changed."""
+    depends on fails. Ready: Accepted and Programmed. Stalled: the policy cannot become Ready until its spec changes."""
     pods: PodCounts | None = None
     """Counts of the policy's pods."""
     last_bound_time: Timestamp | None = None

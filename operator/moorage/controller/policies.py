@@ -1,8 +1,8 @@
 """PolicyStore: all policies of the cluster, and the live profile of each schedulerName.
 
-    seen, compiles           -> live, unless an older policy or the configuration file has the schedulerName
-    seen, does not compile   -> the last good profile stays live; without one, the engine refuses the pods of the name
-    deleted                  -> its profile is removed; the next older policy of the schedulerName becomes live
+    compiles           -> its profile becomes live, unless an older policy or the configuration file has the name
+    does not compile   -> its last good profile stays live; without one, the pods of the name wait
+    is deleted         -> its profile is removed; the next policy of the schedulerName becomes live
 
 If several policies have one schedulerName, the oldest keeps it (by creationTimestamp, then by name); the others are
 refused with NameConflict. Pure: it takes objects, and returns states and changes. An event costs time for the policies
@@ -70,7 +70,7 @@ class PolicyStore:
 
     def replace(self, manifest: Manifest) -> PolicyChanges:
         """Add a policy, or replace it if it changed."""
-        return self._settle(self._see(manifest))
+        return self._settle(self._observe(manifest))
 
     def remove(self, manifest: Manifest) -> PolicyChanges:
         """Remove a deleted policy. A policy of the same name that was created since stays."""
@@ -85,15 +85,15 @@ class PolicyStore:
         deleted = [known for name, known in self._policies.items() if name not in listed]
         touched = [self._forget(known) for known in deleted]
         for manifest in listed.values():
-            touched += self._see(manifest)
+            touched += self._observe(manifest)
         return self._settle(touched, deleted=tuple(known.name for known in deleted))
 
     def states(self) -> Collection[PolicyState]:
         """Return the state of every policy. The object stays the same while the policy's state does."""
         return self._states.values()
 
-    def _see(self, manifest: Manifest) -> list[str]:
-        """Take in a policy; return the schedulerNames whose owner may change."""
+    def _observe(self, manifest: Manifest) -> list[str]:
+        """Record a policy; return the schedulerNames whose owner may change."""
         known = self._policies.get(_name(manifest))
         touched = []
         if known is None or known.uid != _uid(manifest):

@@ -1,4 +1,4 @@
-"""PolicyKeeper: keeps the engine's profiles in line with the SchedulingPolicies of the cluster.
+"""PolicyKeeper: updates the engine's profiles when SchedulingPolicies change.
 
     PolicyWatch, in kopf's thread --receive--> PolicyStore --> ProfileChanged, ProfileRemoved, ProfileRefused --> engine
     list at start and every minute --resync------^   `--> states --> PolicyAnnouncer, StatusReporter
@@ -42,7 +42,7 @@ class PolicyKeeper:
         self._clock = clock
 
     def receive(self, type_: str, manifest: Mapping[str, Any]) -> None:
-        """Take in one event of the watch: its type, and the object."""
+        """Process one event of the watch: its type, and the object."""
         change = self._store.remove if type_ == "DELETED" else self._store.replace
         self._pass_on(change(manifest))
 
