@@ -10,6 +10,7 @@ Expected outcomes are values, not exceptions: for a pod that fits no node, the e
     ├── NotLeader               a write refused because another replica may hold the Lease
     ├── ExtenderError           an extender with a wrong, late or missing answer
     ├── CredentialsError        no usable kubeconfig or service account
+    │   └── UnusableTls         a certificate, key or authority that cannot be used
     ├── ApiUnreachable          no answer: the API server may or may not have carried out a write
     └── ApiError                the API server refused a request; has the words of its Status object
         ├── Unauthorized        401: new credentials may help
@@ -120,6 +121,16 @@ class ExtenderError(MoorageError):
 
 class CredentialsError(MoorageError):
     """There is no usable kubeconfig or service account, or its credential source fails."""
+
+
+class UnusableTls(CredentialsError):
+    """A certificate, a key or an authority cannot be used."""
+
+    def __init__(self, field: str, message: str) -> None:
+        """Keep the name of the field and its fault."""
+        self.field = field
+        self.message = message
+        super().__init__(f"{field} {message}")
 
 
 class ApiUnreachable(MoorageError):

@@ -23,10 +23,9 @@ from aiohttp import (
 )
 from yarl import URL
 
-from moorage.errors import ExtenderError, Fault
+from moorage.errors import ExtenderError, Fault, UnusableTls
 from moorage.runtime.extenders.deadline import run_within
 from moorage.runtime.extenders.extender_tls import extender_tls
-from moorage.runtime.tls.pem import UnusableTls
 
 if TYPE_CHECKING:
     from collections.abc import Callable

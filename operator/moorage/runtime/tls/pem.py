@@ -12,22 +12,12 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
-from moorage.errors import CredentialsError
+from moorage.errors import UnusableTls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PEM_BEGIN = b"-----BEGIN "
-
-
-class UnusableTls(CredentialsError):  # noqa: N818 - named for the setting, as `UnknownPlugin` is
-    """A certificate, a key or an authority that cannot be used."""
-
-    def __init__(self, field: str, message: str) -> None:
-        """Keep the name of the field and its fault."""
-        self.field = field
-        self.message = message
-        super().__init__(f"{field} {message}")
 
 
 @dataclass(frozen=True, slots=True)

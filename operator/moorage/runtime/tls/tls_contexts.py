@@ -11,8 +11,9 @@ import ssl
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from moorage.errors import UnusableTls
 from moorage.runtime.fault_log import FaultLog
-from moorage.runtime.tls.pem import Pem, UnusableTls, as_file, load_identity, reason_of
+from moorage.runtime.tls.pem import Pem, as_file, load_identity, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
