@@ -26,7 +26,7 @@ SCHEDULER = "default-scheduler"
 
 
 class NameFilter(FilterPlugin[None]):
-    """Rejects nodes by name; its queueing hint accepts events of the kinds `wakes_on`."""
+    """A Filter that rejects nodes by name; its queueing hint accepts events of the kinds `wakes_on`."""
 
     interests = frozenset({"Node", "Pod", "Service"})
 
@@ -53,7 +53,7 @@ class OtherFilter(NameFilter):
 
 
 class BrokenFilter(FilterPlugin[None]):
-    """Raises an exception for pods with one name."""
+    """A Filter that raises an exception for pods with one name."""
 
     victim: str = "broken"
 
@@ -65,7 +65,7 @@ class BrokenFilter(FilterPlugin[None]):
 
 
 class Narrower(PreFilterPlugin[None]):
-    """Restricts the nodes, or returns a status."""
+    """A PreFilter that restricts the nodes, or returns a status."""
 
     names: frozenset[str] | None = None
     answer: Status = SUCCESS
@@ -80,7 +80,7 @@ class OtherNarrower(Narrower):
 
 
 class Gate(PreEnqueuePlugin):
-    """Gates pods with the label `held`."""
+    """A PreEnqueue that gates pods with the label `held`."""
 
     interests = frozenset({"Pod"})
 
@@ -92,7 +92,7 @@ class Gate(PreEnqueuePlugin):
 
 
 class NameScore(ScorePlugin[None]):
-    """Scores nodes by name."""
+    """A Score with a score for each node name."""
 
     scores: Mapping[str, int] = {}
 

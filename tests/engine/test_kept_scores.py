@@ -24,7 +24,7 @@ INCOMING = pod("p", cpu="100m")
 
 
 class PodCount(ScorePlugin[None]):
-    """Scores nodes by their number of pods, and records the nodes of each call."""
+    """A Score that counts the pods of each node, and records the nodes of each call."""
 
     has_local_score: ClassVar[bool] = True
     asked: list[list[str]] = Field(default_factory=list)

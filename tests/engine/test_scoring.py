@@ -17,7 +17,7 @@ NODES = snapshot_of([node("n1"), node("n2")])
 
 
 class Skipper(NameScore):
-    """Returns Skip in PreScore."""
+    """A Score whose PreScore returns Skip."""
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[None]:
         del pod, nodes
@@ -25,7 +25,7 @@ class Skipper(NameScore):
 
 
 class Failing(NameScore):
-    """Fails in PreScore."""
+    """A Score whose PreScore fails."""
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[None]:
         del pod, nodes

@@ -1,8 +1,8 @@
-"""Pods in their binding: assumed on a node, and not yet bound, confirmed by the watch or failed.
+"""Pods that are being bound: they are assumed on a node, and their binding has not finished.
 
 kube-scheduler calls `SchedulingQueue.Done` before PreBind (pkg/scheduler/schedule_one.go, bindingCycle), so that the
-queue keeps no events for a pod while its volumes are bound, which may take ten minutes. A failed binding cannot make a
-pod unschedulable; it only sends the pod back to the queue, for which its `QueuedPodInfo` is kept here.
+queue keeps no events for a pod while its volumes are bound, which may take ten minutes. A failed binding does not
+make a pod unschedulable; it returns the pod to the queue. Therefore the pod's `QueuedPodInfo` is kept here.
 """
 
 from moorage.engine.queue.queued_pod_info import QueuedPodInfo
@@ -10,7 +10,7 @@ from moorage.model.pods.pod import Pod
 
 
 class BindingPods:
-    """The queue's records of pods in their binding, by uid."""
+    """The queue's records of the pods that are being bound, by uid."""
 
     def __init__(self) -> None:
         """Start empty."""

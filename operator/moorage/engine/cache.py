@@ -163,7 +163,7 @@ class Cache:
 
 
 def _is_same_to_plugins(old: Pod, new: Pod) -> bool:
-    """Return whether no plugin reads a difference; true for most confirmations of assumed pods."""
+    """Return whether two versions are the same to all plugins; most confirmations of assumed pods are."""
     return (
         old.shape is new.shape
         and old.node_name == new.node_name

@@ -24,7 +24,10 @@ POD = "Pod"
 
 @dataclass(frozen=True, slots=True)
 class EventHandlers:
-    """Handles events and changes of profiles. Trusts the cache and the queue more than an event's old version."""
+    """Handlers of events and of changed profiles.
+
+    The cache and the queue have the old version of an object; the event's own old version may be older.
+    """
 
     profiles: dict[str, Profile]
     """The live profiles by schedulerName."""
@@ -134,7 +137,7 @@ class EventHandlers:
             self.queue.move_on_event(deleted(POD, pod), now)
 
     def _keep_nomination_until_deleted(self, pod: Pod) -> None:
-        """Keep the room that was made for a pod which is being deleted; the pod itself is not tried again."""
+        """Keep the room that preemption made for a pod that is being deleted; the pod itself is not tried again."""
         self.held.discard(pod)
         if self.is_live(pod.scheduler_name):
             self.cache.nominator.nominate(pod, pod.nominated_node_name)
@@ -152,9 +155,9 @@ class EventHandlers:
         self.held.discard(pod)
 
     def _with_nomination(self, event: ClusterEvent, pod: Pod) -> Pod:
-        """Return the pod with the nomination that the API server has not stored yet.
+        """Return the new version with the nominator's nomination if neither version of the event has one.
 
-        Neither version of the event has a nomination then (upstream: UpdateNominatedPod in nominator.go).
+        The API server has not stored that nomination yet (upstream: UpdateNominatedPod in nominator.go).
         """
         old = event.old.nominated_node_name if event.old else ""
         kept = "" if pod.nominated_node_name or old else self.cache.nominator.node_of(pod.uid)

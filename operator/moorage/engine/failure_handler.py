@@ -1,4 +1,4 @@
-"""Failed attempts and bindings: the pod goes back to the queue, and its nomination follows from the failure.
+"""Failed attempts and bindings: the pod returns to the queue, and its nomination is set or cleared.
 
 Upstream: pkg/scheduler/schedule_one.go (handleSchedulingFailure).
 """
@@ -20,7 +20,7 @@ from moorage.engine.queue.scheduling_queue import SchedulingQueue
 
 @dataclass(frozen=True, slots=True)
 class FailureHandler:
-    """Puts pods back into the queue, or holds them if their profile was paused or removed during the attempt."""
+    """Handler of failures: puts the pod back, or holds it if its profile was paused or removed during the attempt."""
 
     queue: SchedulingQueue
     nominations: Nominations

@@ -10,7 +10,7 @@ from moorage.model.pods.pod import Pod
 
 
 class Hold(Struct, frozen=True):
-    """Why the pods of a schedulerName are held."""
+    """The reason for which the pods of a schedulerName are held."""
 
     reason: HoldReason
     message: str = ""

@@ -37,7 +37,7 @@ class BindingFinished(Struct, frozen=True):
     """The assumed pod of the `Bind` outcome."""
     node_name: str
     error: str | None = None
-    """Why the binding failed; None if the pod is bound."""
+    """The error of a failed binding; None if the pod is bound."""
 
 
 class ExtendersAnswered(Struct, frozen=True, kw_only=True):
@@ -53,7 +53,7 @@ class ExtendersAnswered(Struct, frozen=True, kw_only=True):
     scores: Mapping[str, int] = field(default_factory=dict)
     """The scores to add to the nodes' totals, weights included."""
     error: str | None = None
-    """Why the attempt fails; None if the answer is valid."""
+    """The error that fails the attempt; None if the answer is valid."""
 
 
 class CandidatesAnswered(Struct, frozen=True, kw_only=True):
@@ -63,7 +63,7 @@ class CandidatesAnswered(Struct, frozen=True, kw_only=True):
     candidates: tuple[Candidate, ...] = ()
     """The candidates that every extender keeps, with the victims of their choice."""
     error: str | None = None
-    """Why the attempt fails; None if the answer is valid."""
+    """The error that fails the attempt; None if the answer is valid."""
 
 
 class TryAgain(Struct, frozen=True):

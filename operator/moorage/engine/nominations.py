@@ -9,7 +9,7 @@ from moorage.model.pods.pod import Pod
 
 
 class Nominations:
-    """The only writer of the nominations that preemption decides about."""
+    """The nominations that preemption sets and clears."""
 
     def __init__(self, nominator: Nominator, queue: SchedulingQueue) -> None:
         """Write to `nominator`, and to the pods of `queue`."""

@@ -16,7 +16,7 @@ from moorage.model.pods.pod import Pod
 
 
 class Bind(Struct, frozen=True, kw_only=True):
-    """Bind the pod, then post `BindingFinished` with the same pod, whether or not the binding failed."""
+    """The pod is assumed on a node: bind it, then post `BindingFinished` with the same pod, also after a failure."""
 
     pod: Pod
     """The assumed pod: its `node_name` is the chosen node."""
@@ -61,7 +61,7 @@ class SchedulingFailed(Struct, frozen=True, kw_only=True):
 
 
 class CallExtenders(Struct, frozen=True, kw_only=True):
-    """Ask the profile's extenders about these nodes, then post `ExtendersAnswered`."""
+    """A question to the profile's extenders about nodes: ask it, then post `ExtendersAnswered`."""
 
     pod: Pod
     profile: Profile
@@ -69,7 +69,7 @@ class CallExtenders(Struct, frozen=True, kw_only=True):
 
 
 class AskAboutVictims(Struct, frozen=True, kw_only=True):
-    """Ask the profile's extenders about these candidates for preemption, then post `CandidatesAnswered`."""
+    """A question to the profile's extenders about candidates for preemption: ask it, then post `CandidatesAnswered`."""
 
     pod: Pod
     profile: Profile
@@ -77,7 +77,7 @@ class AskAboutVictims(Struct, frozen=True, kw_only=True):
 
 
 class HoldReason(Enum):
-    """Why a pod is held although no plugin has rejected it."""
+    """The reason for which a pod is held although no plugin has rejected it."""
 
     NO_PROFILE = "NoProfile"  # the policy with its schedulerName is gone
     REFUSED = "Refused"  # the policy with its schedulerName is invalid, and no valid version of it was ever live

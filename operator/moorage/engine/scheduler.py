@@ -1,7 +1,8 @@
 """The scheduler: the main path of a pod, from the queue to an outcome.
 
-The runtime drives it: `apply` takes messages, `schedule_one` tries the next pod, `tick` takes the time. The scheduler
-performs no I/O and never waits; it returns what the runtime has to do (`moorage.engine.outcomes`).
+The runtime drives it: `apply` takes messages, `schedule_one` tries the next pod, `tick` requeues pods whose waiting
+time has ended. The scheduler performs no I/O and never waits; it returns outcomes, which the runtime carries out
+(`moorage.engine.outcomes`).
 
 Upstream: pkg/scheduler/scheduler.go, pkg/scheduler/schedule_one.go.
 """
@@ -59,7 +60,7 @@ NO_POST_FILTER = PostFilterResult(Code.UNSCHEDULABLE)
 
 
 class Scheduler:
-    """Decides on which node each pod runs. All times are seconds of one clock that never goes back."""
+    """The cache, the queue, the profiles, and the path of a pod. All times are seconds of a monotonic clock."""
 
     def __init__(self, seed: int, profiles: Iterable[Profile] = ()) -> None:
         """Start with an empty cluster. `seed` decides between nodes with equal scores."""
@@ -116,7 +117,7 @@ class Scheduler:
             self._next_leftover_flush = now + LEFTOVER_FLUSH_SECONDS
 
     def next_wakeup(self, now: float) -> float | None:
-        """Return when to call `tick` and `schedule_one` next: `now` if a pod is ready, None if only a message helps."""
+        """Return when to call `tick` and `schedule_one` next: `now` if a pod is ready, None before the next message."""
         if self._held.has_unreported or self._extenders.has_answered or self._queue.has_next():
             return now
         times = [self._queue.next_backoff_expiry()]
@@ -175,7 +176,10 @@ class Scheduler:
                 return CallExtenders(pod=pod, profile=profile, node_names=node_names)
 
     def _start_binding(self, attempt: Attempt, result: ScheduleResult) -> Bind:
-        """Assume the pod on the chosen node. No plugin waits on Permit, so its attempt is done (see `binding_pods`)."""
+        """Assume the pod on the chosen node and end its attempt.
+
+        No plugin waits on Permit, so from here on none can reject the pod (see `moorage.engine.binding_pods`).
+        """
         queued, node_name = attempt.queued, result.node_name
         snapshot = self._cache.snapshot
         intents = run_reserve(attempt.profile, result, snapshot)

@@ -11,7 +11,7 @@ from moorage.engine.queue.scheduling_queue import SchedulingQueue
 
 @dataclass(frozen=True, slots=True)
 class SchedulerStatistics:
-    """Counts pods and nodes on request; reads the scheduler's state and never writes it."""
+    """Numbers computed on request from the scheduler's state, which this class never writes."""
 
     cache: Cache
     queue: SchedulingQueue

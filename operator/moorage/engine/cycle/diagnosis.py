@@ -1,4 +1,4 @@
-"""Why a pod fits on no node, as a value for outcomes and messages."""
+"""The diagnosis of a pod that fits on no node, as a value for outcomes and messages."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ EXTENDER = "Extender"
 
 
 class Diagnosis(Struct, frozen=True):
-    """Why a pod fits on no node (upstream: Diagnosis in pkg/scheduler/framework/types.go)."""
+    """The reasons why a pod fits on no node (upstream: Diagnosis in pkg/scheduler/framework/types.go)."""
 
     total_nodes: int
     reasons: Mapping[str, int]

@@ -1,4 +1,4 @@
-"""Why a pod does not fit, computed on request from the results of PreFilter, Filter and extenders.
+"""The reasons why a pod does not fit, computed on request from the results of PreFilter, Filter and extenders.
 
 Upstream: pkg/scheduler/framework/types.go (FitError, Diagnosis, NodeToStatus).
 """

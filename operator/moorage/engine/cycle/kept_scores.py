@@ -1,7 +1,7 @@
 """Scores that depend only on each node and its pods, kept for the next pod of the same shape.
 
-Between two decisions few nodes change, usually only the node of the last pod. The changed nodes are scored again in one
-call, and only when a view contains one of them: if cycles sample the cluster in turn, that is once in each round.
+Between two decisions few nodes change, usually only the node of the last pod. All changed nodes are scored again when a
+view contains one of them. If each cycle samples another part of the cluster, this happens once in each round.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""How many nodes a cycle filters: in a large cluster, it ends the search as soon as enough nodes fit.
+"""Sampling: in a large cluster, a cycle ends the search as soon as enough nodes fit.
 
 Upstream: pkg/scheduler/schedule_one.go (numFeasibleNodesToFind, findNodesThatPassFilters).
 """

@@ -103,7 +103,7 @@ def _kept_scores(plan: Plan, pod: Pod, cluster: Snapshot) -> KeptScores:
 def _static_scores(plan: Plan, pod: Pod, cluster: Snapshot) -> Mapping[ScorePlugin[Any], PluginScores | IntArray]:
     """Return the raw scores of the plugins with `has_static_score`, for all nodes of the cluster.
 
-    If all raw scores of a plugin are equal, so are the normalized ones on every view: then return both as numbers.
+    If all raw scores of a plugin are equal, its normalized scores are equal on every view; both are then plain numbers.
     """
 
     def compute() -> dict[ScorePlugin[Any], PluginScores | IntArray]:

@@ -1,1 +1,1 @@
-"""PostFilter and preemption: which pods to evict so that a pod of higher priority fits."""
+"""PostFilter and preemption: the choice of pods to evict so that a pod of higher priority fits."""

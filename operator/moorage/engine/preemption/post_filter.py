@@ -1,4 +1,4 @@
-"""PostFilter: what can be done for a pod that fits on no node.
+"""PostFilter: the plugins that may help a pod that fits on no node, above all preemption.
 
 Upstream: pkg/scheduler/framework/runtime/framework.go (RunPostFilterPlugins), pkg/scheduler/framework/preemption.
 """

@@ -1,4 +1,4 @@
-"""The dry run of preemption: which pods to evict from which node, so that a pod of higher priority fits.
+"""The dry run of preemption: it finds nodes, and pods to evict from them, so that a pod of higher priority fits.
 
 The dry run evicts nothing. On each node where preemption may help, it removes all pods of lower priority from a copy of
 the node. If the pod fits then, it reprieves as many of them as possible, the most important first; pods whose
@@ -41,7 +41,7 @@ class DryRun:
 
     candidates: list[Candidate] = field(default_factory=list)
     statuses: dict[str, Status] = field(default_factory=dict)
-    """Why the other nodes that were tried are no candidates, by node name."""
+    """The statuses of the nodes that were tried and are no candidates, by node name."""
     without_victims: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
     """The positions of the nodes without pods of lower priority. There may be many, so they are not tried."""
 

@@ -14,7 +14,7 @@ from moorage.framework.profile import Profile, ProfileSettings
 DEFAULT_SETTINGS = ProfileSettings()
 """The settings for pods whose profile has just been removed."""
 MAX_DOUBLINGS = 62
-"""Keeps the doubled backoff a finite float; every maximum is far smaller."""
+"""The largest exponent: it keeps the backoff a finite float and is beyond every maximum."""
 
 
 class BackoffQueue:

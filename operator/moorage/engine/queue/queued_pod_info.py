@@ -21,7 +21,7 @@ class QueueType(Enum):
 
 @dataclass(slots=True, eq=False)
 class QueuedPodInfo:
-    """A pod in the scheduling queue, or in a binding that may bring it back."""
+    """A pod in the scheduling queue, or a pod that is being bound and returns to the queue if its binding fails."""
 
     pod: Pod
     queued_at: float

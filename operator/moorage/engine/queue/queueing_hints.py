@@ -1,4 +1,4 @@
-"""Whether an event is worth another attempt of a pod; the plugins that rejected the pod decide.
+"""Queueing hints: the plugins that rejected a pod decide whether an event is worth another attempt.
 
 Upstream: pkg/scheduler/backend/queue/scheduling_queue.go (isPodWorthRequeuing).
 """
@@ -14,7 +14,7 @@ from moorage.framework.profile import Profile
 
 
 class QueueingStrategy(IntEnum):
-    """What to do with an unschedulable pod after an event; the largest of several strategies wins."""
+    """The next step for an unschedulable pod after an event; the largest of several strategies wins."""
 
     SKIP = 0
     AFTER_BACKOFF = 1
@@ -22,7 +22,7 @@ class QueueingStrategy(IntEnum):
 
 
 class QueueingHints:
-    """Asks plugins for their queueing hints. Finds the plugins by name once for each profile."""
+    """The queueing hints of all profiles. Plugins are looked up by name once for each profile."""
 
     def __init__(self, profiles: Mapping[str, Profile]) -> None:
         """Read the plugins from `profiles`, a live mapping."""

@@ -1,4 +1,4 @@
-"""The scheduling queue: which pod is tried next, and when a rejected pod is worth another attempt.
+"""The scheduling queue: it selects the next pod, and decides when a rejected pod is worth another attempt.
 
           add, PreEnqueue passes               pop
     (new) ----------------------> active -------------> in flight ---> done: assumed, bound or deleted
@@ -32,7 +32,7 @@ MAX_IN_UNSCHEDULABLE_SECONDS = 300.0
 
 
 class SchedulingQueue:
-    """The pods without a node whose profile is live, pods in flight included; a pod in its binding is not here."""
+    """The pods without a node whose profile is live, including pods in flight but not pods that are being bound."""
 
     def __init__(self, profiles: Mapping[str, Profile]) -> None:
         """Read from `profiles`, a live mapping; it must have the profile of every pod in the queue."""
