@@ -84,6 +84,13 @@ def test_a_plugin_that_declares_a_section_is_enabled_and_configured_by_it() -> N
     assert profile.settings.percentage_of_nodes_to_score == 100
 
 
+def test_a_plugin_of_an_unknown_section_is_refused_when_its_class_is_defined() -> None:
+    with pytest.raises(TypeError, match="plugin Misspelled: SchedulingPolicySpec has no field gpus"):
+
+        class Misspelled(PolicyPlugin):
+            policy_section = "gpus"
+
+
 def test_a_weight_enables_a_plugin_without_its_section_and_zero_disables_its_score() -> None:
     profile = compiled(weights={"Lifecycle": 7, "ImageLocality": 0, "NodeAffinity": 9}, gpu={})
     assert weights(profile) == {"Gpu": 5, "Lifecycle": 7, "NodeAffinity": 9}

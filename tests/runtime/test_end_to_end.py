@@ -46,7 +46,7 @@ class Stack:
             settings=Settings(seed=1), registry=REGISTRY, profiles=(profile_called(PROFILE),)
         )
         self.process: Process = build_process(configuration, environment)
-        self.process.keeper.has_synced = True  # no policies
+        self.process.policy_controller.has_synced = True  # no policies
 
     async def node_of(self, name: str) -> str:
         pod = await self.cluster.get(POD, name, "default")

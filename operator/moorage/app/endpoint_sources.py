@@ -26,7 +26,7 @@ def endpoint_sources(process: Process, settings: Settings, election_fault: Calla
         },
         readyz={
             "informers": lambda: _informers_fault(process.informers.values()),
-            "policies": lambda: "" if process.keeper.has_synced else "SchedulingPolicies are not listed yet",
+            "policies": lambda: "" if process.policy_controller.has_synced else "SchedulingPolicies are not listed yet",
         },
         metrics=process.environment.metrics.render,
         configz=lambda: {"settings": asdict(settings), "profiles": _profiles(process.scheduler)},

@@ -27,7 +27,7 @@ from moorage.app.election import Election
 from moorage.app.endpoint_sources import endpoint_sources
 from moorage.app.process import Environment, Process, build_process
 from moorage.configuration.process_configuration import ProcessConfiguration
-from moorage.controller.policy_keeper import receiver_in
+from moorage.controller.policy_controller import receiver_in
 from moorage.controller.policy_watch import PolicyWatch
 from moorage.errors import MoorageError
 from moorage.runtime.api_resources import SCHEDULING_POLICY
@@ -134,9 +134,9 @@ class Operator:
         """Start all tasks, wait for the signal, and stop them. No other replica binds before the lease is released."""
         lease = [tasks.create_task(election.run(process.inbox.wake), name="leader-election")] if election else []
         background = [tasks.create_task(run(), name=name) for name, run in process.background.items()]
-        receive = receiver_in(asyncio.get_running_loop(), process.keeper)
+        receive = receiver_in(asyncio.get_running_loop(), process.policy_controller)
         watch = PolicyWatch(receive, kopf_session(self._settings))
-        listing = process.keeper.keep_listing(
+        listing = process.policy_controller.run(
             lambda: _list_policies(process.environment), watch.start, self._settings.policy_resync_seconds
         )
         background.append(tasks.create_task(listing, name="policy-lists"))

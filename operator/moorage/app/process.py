@@ -18,8 +18,8 @@ from moorage.app.gauges import register_gauges
 from moorage.configuration.process_configuration import ProcessConfiguration
 from moorage.controller.policies import PolicyStore
 from moorage.controller.policy_announcer import PolicyAnnouncer
+from moorage.controller.policy_controller import PolicyController
 from moorage.controller.policy_facts import PolicyFacts
-from moorage.controller.policy_keeper import PolicyKeeper
 from moorage.controller.policy_profiles import build_profile
 from moorage.controller.status_reporter import StatusReporter
 from moorage.controller.status_writer import PolicyStatusWriter
@@ -84,7 +84,7 @@ class Process:
     """By kind."""
     recorder: EventRecorder
     pod_statuses: PodStatusWriter
-    keeper: PolicyKeeper
+    policy_controller: PolicyController
     policy_statuses: PolicyStatusWriter
     status_reporter: StatusReporter
     binder: Binder
@@ -109,7 +109,7 @@ def build_process(configuration: ProcessConfiguration, environment: Environment)
     binding = _build_binding(settings, engine, reporting, extenders, environment)
     evictor = _build_evictor(engine, reporting, environment)
     policies = _build_policies(configuration, engine, reporting, environment)
-    may_schedule = partial(_may_schedule, policies.keeper, engine.informers.values(), environment.may_write)
+    may_schedule = partial(_may_schedule, policies.policy_controller, engine.informers.values(), environment.may_write)
     router = OutcomeRouter(
         may_schedule=may_schedule,
         volume_binder=binding.volume_binder,
@@ -129,7 +129,7 @@ def build_process(configuration: ProcessConfiguration, environment: Environment)
         informers=engine.informers,
         recorder=reporting.recorder,
         pod_statuses=reporting.pod_statuses,
-        keeper=policies.keeper,
+        policy_controller=policies.policy_controller,
         policy_statuses=policies.statuses,
         status_reporter=policies.status_reporter,
         binder=binding.binder,
@@ -140,7 +140,7 @@ def build_process(configuration: ProcessConfiguration, environment: Environment)
             "event-recorder": reporting.recorder.run,
             "pod-statuses": reporting.pod_statuses.run,
             "policy-statuses": policies.statuses.run,
-            "policy-reports": partial(policies.status_reporter.keep_reporting, facts),
+            "policy-reports": partial(policies.status_reporter.run, facts),
             "watchdog": watchdog.run,
             "preemption": evictor.run,
             "evicted-pods": evictor.evicted.run,
@@ -300,7 +300,7 @@ def _build_evictor(engine: _EngineParts, reporting: _ReportingParts, environment
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PolicyParts:
-    keeper: PolicyKeeper
+    policy_controller: PolicyController
     statuses: PolicyStatusWriter
     status_reporter: StatusReporter
 
@@ -313,14 +313,15 @@ def _build_policies(
         build=partial(build_profile, configuration.registry, configuration.defaults),
         reserved={profile.name for profile in configuration.profiles},
     )
+    announcer = PolicyAnnouncer(reporting.recorder.record)
     statuses = PolicyStatusWriter(environment.client, environment.clock)
     return _PolicyParts(
-        keeper=PolicyKeeper(store, engine.inbox.post, PolicyAnnouncer(reporting.recorder.record), environment.clock),
+        policy_controller=PolicyController(store, engine.inbox.post, announcer, environment.clock),
         statuses=statuses,
         status_reporter=StatusReporter(store, statuses, environment.clock),
     )
 
 
-def _may_schedule(keeper: PolicyKeeper, informers: Iterable[Informer], may_write: Callable[[], bool]) -> bool:
+def _may_schedule(policies: PolicyController, informers: Iterable[Informer], may_write: Callable[[], bool]) -> bool:
     """Return whether this replica leads, and the policies and all informers have synced."""
-    return keeper.has_synced and may_write() and all(informer.has_synced for informer in informers)
+    return policies.has_synced and may_write() and all(informer.has_synced for informer in informers)

@@ -46,7 +46,7 @@ class StatusReporter:
         self._reported: dict[str, _Reported] = {}
         self._failing: set[str] = set()
 
-    async def keep_reporting(self, facts: Callable[[], PolicyFacts]) -> None:
+    async def run(self, facts: Callable[[], PolicyFacts]) -> None:
         """Report every second until cancelled."""
         while True:
             try:

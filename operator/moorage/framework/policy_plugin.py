@@ -9,12 +9,12 @@ from __future__ import annotations
 from abc import ABC
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from moorage.api.policy_spec import SchedulingPolicySpec
 from moorage.framework.extension_points import Plugin
 
 if TYPE_CHECKING:
     from moorage.api.base import ApiModel
     from moorage.api.policy_filters import FiltersSection
-    from moorage.api.policy_spec import SchedulingPolicySpec
 
 
 class PolicyPlugin(Plugin, ABC):
@@ -26,6 +26,13 @@ class PolicyPlugin(Plugin, ABC):
 
     policy_section: ClassVar[str | None] = None
     """The section: the name of a field of SchedulingPolicySpec. None: the plugin depends on `filters` only."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Raise TypeError if there is no such section."""
+        super().__pydantic_init_subclass__(**kwargs)
+        if cls.policy_section is not None and cls.policy_section not in SchedulingPolicySpec.model_fields:
+            raise TypeError(f"plugin {cls.__name__}: SchedulingPolicySpec has no field {cls.policy_section}")
 
     @classmethod
     def section_of(cls, spec: SchedulingPolicySpec) -> ApiModel | None:

@@ -1,4 +1,4 @@
-"""PolicyKeeper: lists and watch events become messages for the engine, events and log lines."""
+"""PolicyController: lists and watch events become messages for the engine, events and log lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from fakes import FakeClock, FakeRecorder
 from moorage.controller.policies import PolicyStore
 from moorage.controller.policy_announcer import PolicyAnnouncer
-from moorage.controller.policy_keeper import PolicyKeeper, receiver_in
+from moorage.controller.policy_controller import PolicyController, receiver_in
 from moorage.controller.policy_profiles import build_profile
 from moorage.engine.messages import Message, ProfileChanged, ProfileRefused, ProfileRemoved
 from moorage.errors import ApiError, ApiUnreachable, MoorageError, NotFound
@@ -35,7 +35,7 @@ def policy(name: str, generation: int = 1, **spec: Any) -> dict[str, Any]:
 
 
 class Listing:
-    """A keeper, and the answer of the API server to its lists: policies, or an error."""
+    """A controller, and the answer of the API server to its lists: policies, or an error."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
@@ -46,7 +46,7 @@ class Listing:
         self.first_listed = 0
         store = PolicyStore(build=partial(build_profile, Registry.discover(), ProfileSettings()))
         announcer = PolicyAnnouncer(self.recorder.record)
-        self.keeper = PolicyKeeper(store, self.posted.append, announcer, self.clock)
+        self.controller = PolicyController(store, self.posted.append, announcer, self.clock)
 
     async def read(self) -> list[dict[str, Any]]:
         self.lists += 1
@@ -76,7 +76,7 @@ def name_of(message: Message) -> str:
 async def listing(answer: list[dict[str, Any]] | MoorageError) -> AsyncIterator[Listing]:
     made = Listing()
     made.answer = answer
-    task = asyncio.create_task(made.keeper.keep_listing(made.read, made.count, RESYNC_SECONDS))
+    task = asyncio.create_task(made.controller.run(made.read, made.count, RESYNC_SECONDS))
     try:
         await made.clock.advance(0)
         yield made
@@ -88,16 +88,16 @@ async def listing(answer: list[dict[str, Any]] | MoorageError) -> AsyncIterator[
 async def test_scheduling_waits_for_the_first_list() -> None:
     async with listing(ApiUnreachable("down")) as made:
         await made.clock.advance(2.5)
-        assert (made.lists, made.first_listed, made.keeper.has_synced) == (3, 0, False)
+        assert (made.lists, made.first_listed, made.controller.has_synced) == (3, 0, False)
         made.answer = [policy("gold")]
         await made.clock.advance(1)
-        assert (made.first_listed, made.keeper.has_synced) == (1, True)
+        assert (made.first_listed, made.controller.has_synced) == (1, True)
         assert made.take_posted() == [("changed", "gold")]
 
 
 async def test_without_the_crd_scheduling_starts_and_the_list_is_retried() -> None:
     async with listing(NotFound(404, "NotFound", "no such resource")) as made:
-        assert (made.first_listed, made.keeper.has_synced) == (0, True)
+        assert (made.first_listed, made.controller.has_synced) == (0, True)
         made.answer = [policy("gold")]
         await made.clock.advance(1)
         assert made.first_listed == 1
@@ -160,9 +160,9 @@ async def test_the_log_says_when_the_crd_is_installed(caplog: pytest.LogCaptureF
 async def test_an_event_older_than_the_list_changes_nothing() -> None:
     async with listing([policy("gold", 2, preset="BinPack")]) as made:
         made.take_posted()
-        made.keeper.receive("MODIFIED", policy("gold", 1))
+        made.controller.receive("MODIFIED", policy("gold", 1))
         assert made.take_posted() == []
-        made.keeper.receive("DELETED", policy("gold", 2))
+        made.controller.receive("DELETED", policy("gold", 2))
         assert made.take_posted() == [("removed", "gold")]
 
 
@@ -176,8 +176,8 @@ async def test_the_engine_gets_the_refusal_of_a_policy_without_a_good_generation
 
 async def test_each_result_of_a_policy_is_one_event() -> None:
     async with listing([policy("gold")]) as made:
-        made.keeper.receive("MODIFIED", policy("gold", 2, weights={"NodeResourceFit": 1}))
-        made.keeper.receive("MODIFIED", policy("gold", 2, weights={"NodeResourceFit": 1}))
+        made.controller.receive("MODIFIED", policy("gold", 2, weights={"NodeResourceFit": 1}))
+        made.controller.receive("MODIFIED", policy("gold", 2, weights={"NodeResourceFit": 1}))
         assert [event.reason for event in made.recorder.events] == ["Programmed", "UnknownPlugin"]
 
 
@@ -191,9 +191,9 @@ async def test_the_event_of_a_paused_policy_does_not_say_that_pods_are_scheduled
 async def test_the_log_says_which_policies_are_live_refused_and_deleted(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     async with listing([policy("gold", schedulerName="shiny"), policy("idle", paused=True)]) as made:
-        made.keeper.receive("MODIFIED", policy("gold", 2, schedulerName="shiny", weights={"NodeResourceFit": 1}))
-        made.keeper.receive("MODIFIED", policy("gold", 2, schedulerName="shiny", weights={"NodeResourceFit": 1}))
-        made.keeper.receive("DELETED", policy("gold", 2))
+        made.controller.receive("MODIFIED", policy("gold", 2, schedulerName="shiny", weights={"NodeResourceFit": 1}))
+        made.controller.receive("MODIFIED", policy("gold", 2, schedulerName="shiny", weights={"NodeResourceFit": 1}))
+        made.controller.receive("DELETED", policy("gold", 2))
     assert caplog.messages == [
         "SchedulingPolicy gold is live: generation 1, schedulerName shiny",
         "SchedulingPolicy idle is paused: generation 1, schedulerName idle",
@@ -205,8 +205,8 @@ async def test_the_log_says_which_policies_are_live_refused_and_deleted(caplog: 
     ]
 
 
-async def test_events_of_another_thread_arrive_in_the_loop_of_the_keeper() -> None:
+async def test_events_of_another_thread_arrive_in_the_loop_of_the_controller() -> None:
     async with listing([]) as made:
-        receive = receiver_in(asyncio.get_running_loop(), made.keeper)
+        receive = receiver_in(asyncio.get_running_loop(), made.controller)
         await asyncio.to_thread(receive, "ADDED", policy("gold"))
         assert made.take_posted() == [("changed", "gold")]

@@ -1,4 +1,4 @@
-"""PolicyKeeper: updates the engine's profiles when SchedulingPolicies change.
+"""PolicyController: updates the engine's profiles when SchedulingPolicies change.
 
     PolicyWatch, in kopf's thread --receive--> PolicyStore --> ProfileChanged, ProfileRemoved, ProfileRefused --> engine
     list at start and every minute --resync------^   `--> states --> PolicyAnnouncer, StatusReporter
@@ -27,7 +27,7 @@ LIST_AGAIN_SECONDS = 1.0
 """The pause after a failed list. It is short, because scheduling waits for the first list."""
 
 
-class PolicyKeeper:
+class PolicyController:
     """Passes changes of policies to the engine and to users. Use it in one event loop."""
 
     def __init__(
@@ -46,7 +46,7 @@ class PolicyKeeper:
         change = self._store.remove if type_ == "DELETED" else self._store.replace
         self._pass_on(change(manifest))
 
-    async def keep_listing(
+    async def run(
         self,
         list_policies: Callable[[], Awaitable[list[dict[str, Any]]]],
         first_listed: Callable[[], None],
@@ -85,11 +85,13 @@ class PolicyKeeper:
         self._announcer.announce(changes)
 
 
-def receiver_in(loop: asyncio.AbstractEventLoop, keeper: PolicyKeeper) -> Callable[[str, Mapping[str, Any]], None]:
-    """Return a receiver for other threads, which passes each event to the keeper in `loop`."""
+def receiver_in(
+    loop: asyncio.AbstractEventLoop, controller: PolicyController
+) -> Callable[[str, Mapping[str, Any]], None]:
+    """Return a receiver for other threads, which passes each event to the controller in `loop`."""
 
     def receive(type_: str, manifest: Mapping[str, Any]) -> None:
-        loop.call_soon_threadsafe(keeper.receive, type_, manifest)
+        loop.call_soon_threadsafe(controller.receive, type_, manifest)
 
     return receive
 
