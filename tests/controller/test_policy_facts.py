@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from builders import node, pod
+from engine.scheduler_driver import add_objects, kube_profile, run_until_idle, scheduler_of
 from moorage.controller.policy_facts import FAILURES_IN_A_ROW, PolicyFacts
-from moorage.controller.policy_state import PolicyState
+from moorage.controller.policy_report import PolicyCounts
+from moorage.controller.policy_state import PolicyRefusal, PolicyState
 from moorage.engine.scheduler import Scheduler
 from moorage.framework.profile import Profile
 from moorage.plugins.upstream.priority_sort import PrioritySort
@@ -20,6 +26,40 @@ EXTENDER = Degradation("ExtenderFailing", "extender x fails")
 def reasons(tally: Tally, *extender_degradations: Degradation) -> list[str]:
     facts = PolicyFacts(Scheduler(1, [GOLD]), tally, lambda _: extender_degradations)
     return [degradation.reason for degradation in facts.degradations(LIVE)]
+
+
+def counts(state: PolicyState, tally: Tally | None = None) -> PolicyCounts:
+    """Count the pods of a cluster where two pods of `gold` wait: one for its first attempt, one for a larger node."""
+    scheduler = scheduler_of(
+        node("n1", cpu="1"),
+        pod("large", cpu="2", spec={"schedulerName": "gold"}),
+        profiles=(kube_profile("gold"),),
+    )
+    run_until_idle(scheduler)
+    add_objects(scheduler, pod("new", cpu="1", spec={"schedulerName": "gold"}))
+    return PolicyFacts(scheduler, tally or Tally(), lambda _: ()).counts(state)
+
+
+def test_pending_and_unschedulable_pods_are_counted_apart() -> None:
+    assert counts(LIVE) == PolicyCounts(pending=1, unschedulable=1, rejections={})
+
+
+def test_a_refused_policy_counts_the_waiting_pods_of_its_name() -> None:
+    refused = replace(LIVE, profile=None, refusal=PolicyRefusal("InvalidSpec", "no"))
+    assert counts(refused) == PolicyCounts(pending=1, unschedulable=1)
+
+
+def test_pods_of_a_name_that_another_policy_owns_are_not_counted() -> None:
+    assert counts(replace(LIVE, profile=None, refusal=PolicyRefusal("NameConflict", "no"))) == PolicyCounts()
+
+
+def test_binds_come_from_the_tally_with_the_last_time_in_whole_seconds() -> None:
+    tally = Tally()
+    numbers = tally.of(GOLD)
+    numbers.bound, numbers.failed, numbers.last_bound_time, numbers.rejections = 3, 1, 1.9, {"full": 2}
+    found = counts(LIVE, tally)
+    assert (found.bound, found.failed, found.rejections) == (3, 1, {"full": 2})
+    assert found.last_bound_time == datetime.fromtimestamp(1, UTC)
 
 
 def test_three_attempts_in_a_row_that_end_in_errors_degrade_the_policy_until_one_succeeds() -> None:

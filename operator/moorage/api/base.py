@@ -22,6 +22,8 @@ from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
 
+from moorage.errors import Location
+
 LIST_TYPE = "x-kubernetes-list-type"
 LIST_MAP_KEYS = "x-kubernetes-list-map-keys"
 RULE_ERROR = "rule"
@@ -100,7 +102,7 @@ class ApiModel(BaseModel):
         return self
 
     def _duplicates(self) -> list[InitErrorDetails]:
-        """Return an error for each duplicate in a list of type set or map. The API server refuses them by the type."""
+        """Return an error for each duplicate in a list of type set or map. The API server checks the list type."""
         errors = []
         for name, field in type(self).model_fields.items():
             extra = field.json_schema_extra
@@ -124,13 +126,23 @@ class ApiModel(BaseModel):
         return reference
 
 
+def list_type(kind: Literal["atomic", "set"]) -> dict[str, Any]:
+    """Return the schema keyword that makes server-side apply merge a list as one value, or element by element."""
+    return {LIST_TYPE: kind}
+
+
+def map_list(*keys: str) -> dict[str, Any]:
+    """Return the schema keywords of a list that is merged by these fields of its elements, and has no duplicates."""
+    return {LIST_TYPE: "map", LIST_MAP_KEYS: list(keys)}
+
+
 def _without_nulls(fields: Any) -> Any:
     if isinstance(fields, Mapping):
         return {name: value for name, value in fields.items() if value is not None}
     return fields
 
 
-def _rule_error(message: str, location: tuple[int | str, ...]) -> InitErrorDetails:
+def _rule_error(message: str, location: Location) -> InitErrorDetails:
     context = {"message": message, "depth": len(location)}
     return InitErrorDetails(type=PydanticCustomError(RULE_ERROR, "{message}", context), loc=location, input=None)
 
@@ -141,16 +153,6 @@ def _identity(element: Any, extra: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def _shown(identity: tuple[Any, ...]) -> str:
     return ", ".join(map(repr, identity))
-
-
-def list_type(kind: Literal["atomic", "set"]) -> dict[str, Any]:
-    """Return the schema keyword that makes server-side apply merge a list as one value, or element by element."""
-    return {LIST_TYPE: kind}
-
-
-def map_list(*keys: str) -> dict[str, Any]:
-    """Return the schema keywords of a list that is merged by these fields of its elements, and has no duplicates."""
-    return {LIST_TYPE: "map", LIST_MAP_KEYS: list(keys)}
 
 
 ListOf = Strict(False)

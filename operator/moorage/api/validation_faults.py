@@ -41,15 +41,16 @@ def message_of(details: ErrorDetails) -> str:
     if kind in _FIXED_MESSAGES:
         return _FIXED_MESSAGES[kind]
     if kind == "literal_error":
-        return f"must be one of {details['ctx']['expected']}{_not(details['input'])}"
+        return f"must be one of {details['ctx']['expected']}{_actual(details['input'])}"
     if kind in _EXPECTED:
-        return f"must be {_EXPECTED[kind]}{_not(details['input'])}"
+        return f"must be {_EXPECTED[kind]}{_actual(details['input'])}"
     if kind == "value_error":
         return details["msg"].removeprefix("Value error, ")
-    return _PYDANTIC_OPENING.sub("must ", details["msg"]) + _not(details["input"])
+    return _PYDANTIC_OPENING.sub("must ", details["msg"]) + _actual(details["input"])
 
 
-def _not(value: Any) -> str:
+def _actual(value: Any) -> str:
+    """Return the end of a message that shows the actual value."""
     if isinstance(value, str):
         shown = value if len(value) <= _SHOWN_LENGTH else value[:_SHOWN_LENGTH] + "..."
         return f", not the text {shown!r}"
