@@ -12,7 +12,7 @@ from moorage.model.pods.pod import Pod
 
 NODES = frozenset({"NameFilter"})
 SERVICES = frozenset({"OtherFilter"})
-NOBODY: frozenset[str] = frozenset()
+NO_PLUGINS: frozenset[str] = frozenset()
 NODE_ADDED = added("Node", node("n1"))
 SERVICE_ADDED = added("Service", object())
 
@@ -58,7 +58,7 @@ def test_pods_are_popped_by_priority_then_in_the_order_of_their_addition() -> No
 def test_rejected_pod_waits_for_an_event_that_interests_an_unschedulable_plugin() -> None:
     waiting = pod("a")
     queue = queue_of(waiting)
-    queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
+    queue.reject(popped(queue, 0.0), NODES, NO_PLUGINS, 0.0)
     queue.move_on_event(SERVICE_ADDED, 20.0)
     assert queue_type_of(queue, waiting) is QueueType.UNSCHEDULABLE
     assert queue.pop(20.0) is None
@@ -69,7 +69,7 @@ def test_rejected_pod_waits_for_an_event_that_interests_an_unschedulable_plugin(
 def test_retry_requeues_an_unschedulable_pod_after_its_backoff() -> None:
     waiting, other = pod("a"), pod("b")
     queue = queue_of(waiting)
-    queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
+    queue.reject(popped(queue, 0.0), NODES, NO_PLUGINS, 0.0)
     queue.retry(waiting.uid, 0.1)
     assert queue_type_of(queue, waiting) is QueueType.BACKOFF
     queue.add(other, 0.2)
@@ -81,7 +81,7 @@ def test_event_during_the_attempt_requeues_the_pod() -> None:
     queue = queue_of(pod("a"))
     queued = popped(queue, 0.0)
     queue.move_on_event(NODE_ADDED, 0.1)
-    queue.reject(queued, NODES, NOBODY, 0.2)
+    queue.reject(queued, NODES, NO_PLUGINS, 0.2)
     assert queued.queue is QueueType.BACKOFF
 
 
@@ -90,15 +90,15 @@ def test_event_before_the_attempt_does_not_requeue_the_pod() -> None:
     first = popped(queue, 0.0)
     queue.move_on_event(NODE_ADDED, 0.1)
     second = popped(queue, 0.2)
-    queue.reject(second, NODES, NOBODY, 0.3)
+    queue.reject(second, NODES, NO_PLUGINS, 0.3)
     assert second.queue is QueueType.UNSCHEDULABLE
-    queue.reject(first, NODES, NOBODY, 0.3)
+    queue.reject(first, NODES, NO_PLUGINS, 0.3)
     assert first.queue is QueueType.BACKOFF
 
 
 def test_requeued_pod_stays_in_backoff_while_others_are_active() -> None:
     queue = queue_of(pod("a"))
-    queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
+    queue.reject(popped(queue, 0.0), NODES, NO_PLUGINS, 0.0)
     queue.move_on_event(NODE_ADDED, 0.5)
     queue.add(pod("b"), 0.5)
     queue.add(pod("c"), 0.5)
@@ -108,7 +108,7 @@ def test_requeued_pod_stays_in_backoff_while_others_are_active() -> None:
 
 def test_rejected_pod_is_popped_before_its_backoff_ends_when_no_pod_is_active() -> None:
     queue = queue_of(pod("a"))
-    queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
+    queue.reject(popped(queue, 0.0), NODES, NO_PLUGINS, 0.0)
     queue.move_on_event(NODE_ADDED, 0.1)
     assert popped(queue, 0.1).pod.name == "a"
 
@@ -147,7 +147,7 @@ def test_rejection_resets_the_consecutive_errors() -> None:
     for _ in range(4):
         queue.fail(popped(queue, now), now)
         now += 20.0
-    queue.reject(popped(queue, now), NODES, NOBODY, now)
+    queue.reject(popped(queue, now), NODES, NO_PLUGINS, now)
     queue.move_on_event(NODE_ADDED, now)
     assert queue.next_backoff_expiry() == now + 2.0
 
@@ -163,7 +163,7 @@ def test_event_of_a_pending_plugin_skips_the_backoff() -> None:
 def test_pod_that_is_unschedulable_for_too_long_is_requeued() -> None:
     waiting = pod("a")
     queue = queue_of(waiting)
-    queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
+    queue.reject(popped(queue, 0.0), NODES, NO_PLUGINS, 0.0)
     queue.flush_unschedulable_leftover(MAX_IN_UNSCHEDULABLE_SECONDS)
     assert queue_type_of(queue, waiting) is QueueType.UNSCHEDULABLE
     queue.flush_unschedulable_leftover(MAX_IN_UNSCHEDULABLE_SECONDS + 0.1)
@@ -186,7 +186,7 @@ def test_gated_pod_is_not_tried_until_its_update_passes_pre_enqueue() -> None:
 def test_update_of_an_unschedulable_pod_replaces_the_pod_in_its_queue() -> None:
     old, new = pod("a", labels={"v": "1"}), pod("a", labels={"v": "2"})
     queue = queue_of(old)
-    queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
+    queue.reject(popped(queue, 0.0), NODES, NO_PLUGINS, 0.0)
     queue.update(updated("Pod", old, new), 1.0)
     assert queue_type_of(queue, new) is QueueType.UNSCHEDULABLE
     queue.move_on_event(NODE_ADDED, 1.0)
@@ -202,10 +202,33 @@ def test_pod_updated_during_its_attempt_returns_in_its_new_version() -> None:
     assert popped(queue, 5.0).pod is new
 
 
+def test_pod_whose_attempt_is_done_returns_after_its_backoff_when_its_binding_fails() -> None:
+    bound = pod("a")
+    queue = queue_of(bound)
+    queued = popped(queue, 0.0)
+    queue.done(bound.uid)
+    assert queue.find(bound.uid) is None
+    queue.fail(queued, 5.0)
+    assert queue_type_of(queue, bound) is QueueType.BACKOFF
+    assert popped(queue, 8.0).attempts == 2
+
+
+def test_failed_pod_does_not_replace_a_pod_that_is_in_the_queue() -> None:
+    first = pod("a")
+    queue = queue_of(first)
+    queued = popped(queue, 0.0)
+    queue.done(first.uid)
+    second = pod("a", labels={"v": "2"})
+    queue.add(second, 1.0)
+    queue.fail(queued, 2.0)
+    assert popped(queue, 2.0).pod is second
+    assert queue.pop(100.0) is None
+
+
 def test_deleted_pod_leaves_every_queue() -> None:
     pods = [pod(name) for name in "abc"]
     queue = queue_of(*pods, pod("d", labels={"held": ""}))
-    queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
+    queue.reject(popped(queue, 0.0), NODES, NO_PLUGINS, 0.0)
     queue.fail(popped(queue, 0.0), 0.0)
     for each in (*pods, pod("d")):
         queue.delete(each.uid)
@@ -216,7 +239,7 @@ def test_deleted_pod_leaves_every_queue() -> None:
 
 def test_counts_name_every_queue() -> None:
     queue = queue_of(pod("a"), pod("b"), pod("c"), pod("d", labels={"held": ""}))
-    queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
+    queue.reject(popped(queue, 0.0), NODES, NO_PLUGINS, 0.0)
     queue.fail(popped(queue, 0.0), 0.0)
     assert queue.counts() == {"active": 1, "backoff": 1, "unschedulable": 1, "gated": 1, "inFlight": 0}
     assert queue.counts_by_profile() == {
@@ -226,7 +249,7 @@ def test_counts_name_every_queue() -> None:
 
 def test_retry_profile_makes_all_its_pods_active_at_once() -> None:
     queue = queue_of(pod("a"), pod("b"))
-    queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
+    queue.reject(popped(queue, 0.0), NODES, NO_PLUGINS, 0.0)
     queue.fail(popped(queue, 0.0), 0.0)
     queue.retry_profile(SCHEDULER, 0.5)
     assert sorted(names(queue, 0.5)) == ["a", "b"]
@@ -244,7 +267,7 @@ def test_pods_of_one_shape_share_the_queueing_hint_of_an_event() -> None:
     for number in range(10):
         queue.add(pod(f"p{number}"), 0.0)
     while (queued := queue.pop(0.0)) is not None:
-        queue.reject(queued, frozenset({"Counting"}), NOBODY, 0.0)
+        queue.reject(queued, frozenset({"Counting"}), NO_PLUGINS, 0.0)
     queue.move_on_event(NODE_ADDED, 20.0)
     assert len(asked) == 1
     queue.move_on_event(SERVICE_ADDED, 20.0)
@@ -254,7 +277,7 @@ def test_pods_of_one_shape_share_the_queueing_hint_of_an_event() -> None:
 def test_pod_is_active_since_the_event_that_requeued_it() -> None:
     waiting = pod("a")
     queue = queue_of(waiting)
-    queue.reject(popped(queue, 0.0), NODES, NOBODY, 0.0)
+    queue.reject(popped(queue, 0.0), NODES, NO_PLUGINS, 0.0)
     queue.move_on_event(NODE_ADDED, 200.0)
     assert queue_type_of(queue, waiting) is QueueType.ACTIVE
     assert queue.active_since_before(200.0) == []

@@ -114,7 +114,7 @@ class Cache:
         return state.pod
 
     def assume(self, pod: Pod, node_name: str, intents: Iterable[object] = ()) -> Pod:
-        """Assume a pod on a node, and assume that the volumes are changed as `intents` say; return the assumed pod.
+        """Assume a pod on a node, and its intents for volumes as done; return the assumed pod.
 
         Raise ValueError if the pod has a node.
         """

@@ -26,7 +26,7 @@ POD = "Pod"
 class EventHandlers:
     """Handlers of events and of changed profiles.
 
-    The cache and the queue have the old version of an object; the event's own old version may be older.
+    They compare a pod with its version in the cache or the queue, because the event's old version may be older.
     """
 
     profiles: dict[str, Profile]

@@ -34,7 +34,7 @@ class Attempt(Struct, frozen=True):
 
 
 class PendingExtenders:
-    """Attempts by the uid of their pod until the answer, then in the order of the answers."""
+    """Attempts that wait for an answer, by pod uid, and attempts that can continue, in the order of their answers."""
 
     def __init__(self, queue: SchedulingQueue, profiles: Mapping[str, Profile]) -> None:
         """Check in `queue` and `profiles`, a live mapping, whether an attempt is still valid."""
@@ -52,8 +52,8 @@ class PendingExtenders:
         """Keep an attempt until the answer arrives."""
         self._asked[attempt.queued.pod.uid] = attempt
 
-    def answer(self, message: ExtendersAnswered | CandidatesAnswered) -> None:
-        """Continue the attempt that waits for this answer, or start it again if its profile has changed since."""
+    def resume(self, message: ExtendersAnswered | CandidatesAnswered) -> None:
+        """Continue the attempt that waits for this answer; drop the answer if the profile has changed."""
         attempt = self._asked.pop(message.pod_uid, None)
         if attempt is None or not self._is_queued(attempt):
             return

@@ -99,7 +99,7 @@ class Scheduler:
             case BindingFinished():
                 self._finish_binding(message, now)
             case ExtendersAnswered() | CandidatesAnswered():
-                self._extenders.answer(message)
+                self._extenders.resume(message)
             case TryAgain(pod_uid, void_nomination):
                 self._retry(pod_uid, void_nomination, now)
             case ProfileChanged(profile):
@@ -117,7 +117,10 @@ class Scheduler:
             self._next_leftover_flush = now + LEFTOVER_FLUSH_SECONDS
 
     def next_wakeup(self, now: float) -> float | None:
-        """Return when to call `tick` and `schedule_one` next: `now` if a pod is ready, None before the next message."""
+        """Return when to call `tick` and `schedule_one` next, in seconds.
+
+        That is `now` if a pod is ready, and None if no pod waits for a certain time.
+        """
         if self._held.has_unreported or self._extenders.has_answered or self._queue.has_next():
             return now
         times = [self._queue.next_backoff_expiry()]

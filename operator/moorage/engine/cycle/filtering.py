@@ -22,12 +22,12 @@ from moorage.model.pods.pod import Pod
 
 
 class PluginRejections(Struct, frozen=True):
-    """The nodes that one plugin is the first to reject, and the plugin's reasons."""
+    """The nodes that one plugin is the first to reject."""
 
     plugin: str
     nodes: BoolArray
     reasons: Sequence[Rejection]
-    """May apply to other nodes too, which an earlier plugin rejects."""
+    """The plugin's reasons, including those for nodes that an earlier plugin rejects."""
 
 
 class FilteredNodes(Struct):
@@ -39,7 +39,7 @@ class FilteredNodes(Struct):
     """The plugins in their order."""
     results: Mapping[FilterPlugin[Any], FilterResult]
     with_nominated: Mapping[int, Status] = field(default_factory=dict)
-    """The statuses of the nodes that fail with nominated pods on them, by position."""
+    """The statuses of the nodes that fail because of their nominated pods, by position."""
 
     def rejections(self) -> list[PluginRejections]:
         """Return the rejected nodes by plugin, without the nodes of `with_nominated`."""

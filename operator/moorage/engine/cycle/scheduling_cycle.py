@@ -39,7 +39,7 @@ class CycleInput(Struct, frozen=True, kw_only=True):
 
 
 class ScheduleResult(Struct, frozen=True):
-    """The pod fits on this node."""
+    """The result of a cycle that found a node."""
 
     node_name: str
     evaluated_nodes: int
@@ -49,7 +49,7 @@ class ScheduleResult(Struct, frozen=True):
 
 
 class AskExtenders(Struct, frozen=True):
-    """These nodes passed all Filter plugins; the caller must ask the extenders about them."""
+    """The nodes that passed all Filter plugins; the caller must ask the extenders about them."""
 
     node_names: tuple[str, ...]
 
@@ -138,7 +138,7 @@ def _select_node(cycle: CycleInput, nodes: Snapshot, positions: IntArray) -> str
 
 
 def _extender_statuses(answer: ExtendersAnswered, filtered: FilteredNodes) -> dict[str, Status]:
-    """Return the statuses of the feasible nodes, none of which the extenders keep."""
+    """Return the extenders' statuses of the feasible nodes; they keep none of these nodes."""
     names = (filtered.nodes.names[position] for position in np.flatnonzero(filtered.feasible).tolist())
     statuses: dict[str, Status] = {}
     for name in names:

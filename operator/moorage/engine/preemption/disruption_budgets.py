@@ -33,9 +33,9 @@ def split_by_budgets(pods: Sequence[Pod], budgets: Sequence[PodDisruptionBudget]
 
 
 def covered_first(pods: Sequence[Pod], budgets: Collection[PodDisruptionBudget]) -> tuple[Pod, ...]:
-    """Return the pods with those first that a budget covers.
+    """Return the pods, those that a budget covers first.
 
-    If the API server refuses the eviction of one of them, no other pod has been evicted in vain.
+    If the API server refuses one of these evictions, no other pod has been evicted in vain.
     """
     return tuple(sorted(pods, key=lambda pod: not any(_covers(budget, pod) for budget in budgets)))
 

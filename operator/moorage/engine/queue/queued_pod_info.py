@@ -10,7 +10,7 @@ from moorage.model.pods.pod import Pod
 
 
 class QueueType(Enum):
-    """The part of the scheduling queue that holds a pod; the values are kube-scheduler's names of its queues."""
+    """The part of the scheduling queue that holds a pod; the values are kube-scheduler's names, except inFlight."""
 
     ACTIVE = "active"  # ready for an attempt
     BACKOFF = "backoff"  # worth another attempt once its backoff ends
