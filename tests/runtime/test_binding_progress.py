@@ -1,4 +1,4 @@
-"""How the informers' objects show that bindings are pending, done, or no longer possible."""
+"""Tests that informers' objects show whether bindings are pending, done, or no longer possible."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a bind does when its answer is good, bad, or lost."""
+"""Tests of a bind whose answer is good, bad, or lost."""
 
 from collections.abc import Callable
 from typing import Any

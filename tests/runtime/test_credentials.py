@@ -1,4 +1,4 @@
-"""Where credentials are looked for, and the service account of a pod."""
+"""Tests of the search for credentials, and of a pod's service account."""
 
 from pathlib import Path
 

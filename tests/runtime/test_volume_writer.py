@@ -1,4 +1,4 @@
-"""What is written to volumes and claims."""
+"""Tests of the writes to volumes and claims."""
 
 from typing import Any
 

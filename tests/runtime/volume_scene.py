@@ -72,7 +72,7 @@ class VolumeScene(RuntimeParts):
 
     @property
     def passed_on(self) -> int:
-        """How many decisions reached the binder."""
+        """Number of decisions that reached the binder."""
         return len(self.binder)
 
     @property

@@ -7,7 +7,7 @@ from pydantic import Field
 from moorage.api.base import ApiModel, LabelValue, ListOf, QualifiedName, Rule, WithoutNulls, list_type
 
 LifecycleClass = Literal["spot", "on-demand", "reserved", "unknown"]
-"""How a node is paid for, which affects how long it lives. unknown: the node has none of the known labels."""
+"""Billing class of a node, which affects its lifetime. unknown: the node has none of the known labels."""
 
 _PATTERN_CHARACTERS = frozenset("*?[")
 

@@ -54,7 +54,7 @@ class BackoffSection(ApiModel):
 
 
 class SchedulingPolicySpec(ApiModel):
-    """How the pods of this policy are scheduled.
+    """Scheduling of the pods of this policy.
 
     An empty spec schedules as kube-scheduler's default profile does, but excludes serverless nodes
     (`filters.serverlessNodes`).

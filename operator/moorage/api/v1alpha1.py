@@ -70,7 +70,7 @@ class SchedulingPolicy(ApiModel):
     metadata: ObjectMeta
     """Standard metadata of Kubernetes objects."""
     spec: SchedulingPolicySpec
-    """How the pods of this policy are scheduled. {} schedules as kube-scheduler's default profile does, but excludes
+    """Scheduling of the pods of this policy. {} schedules as kube-scheduler's default profile does, but excludes
     serverless nodes."""
     status: SchedulingPolicyStatus | None = None
     """The observed state of the policy. Only the operator writes it."""

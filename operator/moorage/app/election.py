@@ -18,7 +18,7 @@ from moorage.settings import LeaderElectionSettings
 UNRENEWED_SECONDS = 20.0
 """A leader is unhealthy if it has not renewed for this much longer than the lease lasts (as kube-scheduler)."""
 LAST_EVENT_SECONDS = 1.0
-"""How long a stop waits for the last event."""
+"""Time that a stop waits for the last event."""
 POLL_SECONDS = 0.02
 
 

@@ -44,9 +44,9 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 DRAIN_SECONDS = 10.0
-"""How long bindings in progress may take at the end."""
+"""Time that bindings in progress may delay a stop."""
 REPORT_SECONDS = 1.0
-"""How long their events and statuses may take afterwards: the next leader waits for the lease."""
+"""Time that their events and statuses may delay it afterwards: the next leader waits for the lease."""
 DRAIN_POLL_SECONDS = 0.05
 
 

@@ -96,7 +96,7 @@ class Process:
 
     @property
     def unsent_reports(self) -> int:
-        """How many events and pod statuses are not written yet."""
+        """Number of events and pod statuses that are not written yet."""
         return len(self.pod_statuses) + len(self.recorder)
 
 

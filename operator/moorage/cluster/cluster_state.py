@@ -40,7 +40,7 @@ class ClusterState:
 
     @property
     def total_nodes(self) -> int:
-        """How many nodes the cluster has."""
+        """Number of nodes in the cluster."""
         return self._columns.slots.size
 
     @property

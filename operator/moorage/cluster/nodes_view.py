@@ -33,7 +33,7 @@ class NodesView(Snapshot):
 
     @property
     def size(self) -> int:
-        """How many nodes the view has."""
+        """Number of nodes in the view."""
         return len(self._slots)
 
     @property

@@ -46,7 +46,7 @@ class Snapshot(ClusterState):
 
     @property
     def size(self) -> int:
-        """How many nodes the view has."""
+        """Number of nodes in the view."""
         return self._columns.slots.size
 
     @property
@@ -95,7 +95,7 @@ class Snapshot(ClusterState):
 
     @property
     def pod_count(self) -> IntArray:
-        """How many pods are placed on each node."""
+        """Number of placed pods on each node."""
         return self.gather(self._columns.resources.pod_count)
 
     @property
@@ -115,7 +115,7 @@ class Snapshot(ClusterState):
 
     @property
     def unschedulable(self) -> BoolArray:
-        """Which nodes are cordoned."""
+        """Nodes that are cordoned."""
         return self.gather(self._columns.unschedulable.entries)
 
     @property

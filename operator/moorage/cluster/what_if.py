@@ -97,7 +97,7 @@ class NodeWhatIf(Snapshot):
 
     @property
     def pod_count(self) -> IntArray:
-        """How many pods are on the node."""
+        """Number of pods on the node."""
         return np.array((len(self._pods),), dtype=np.int64)
 
     def port_in_use(self, port: HostPort) -> BoolArray:

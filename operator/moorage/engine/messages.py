@@ -27,7 +27,7 @@ class ProfileRefused(Struct, frozen=True):
 
     scheduler_name: str
     message: str
-    """Which policy is refused, and why."""
+    """Name of the refused policy, and the reason."""
 
 
 class BindingFinished(Struct, frozen=True):

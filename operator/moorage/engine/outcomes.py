@@ -23,7 +23,7 @@ class Bind(Struct, frozen=True, kw_only=True):
     node_name: str
     profile: Profile
     intents: Sequence[object]
-    """What to write before the binding (`moorage.cluster.intents`)."""
+    """Writes that must precede the binding (`moorage.cluster.intents`)."""
     attempts: int
     """The number of attempts, this one included."""
     first_attempt_at: float

@@ -55,7 +55,7 @@ from moorage.framework.profile import Profile
 from moorage.framework.status import Code
 
 LEFTOVER_FLUSH_SECONDS = 30.0
-"""How often the queue looks for pods that are unschedulable for too long (upstream: flushUnschedulablePodsLeftover)."""
+"""Interval of the check for pods that are unschedulable for too long (upstream: flushUnschedulablePodsLeftover)."""
 NO_POST_FILTER = PostFilterResult(Code.UNSCHEDULABLE)
 
 

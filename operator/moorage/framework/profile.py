@@ -44,7 +44,7 @@ class ProfileSettings:
     percentage_of_nodes_to_score: int = 0
     """The percentage of nodes that must fit before the search ends; 0: a percentage that falls as the cluster grows."""
     initial_backoff_seconds: float = INITIAL_BACKOFF_SECONDS
-    """How long a pod waits after its first failed attempt; each further failure doubles the wait."""
+    """Backoff after a pod's first failed attempt; each further failure doubles it."""
     max_backoff_seconds: float = MAX_BACKOFF_SECONDS
     """The longest wait; 0 means no backoff."""
     paused: bool = False

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BACKLOG_PER_TASK = 16
-"""How many decisions may wait for each task: enough to keep the task busy, and few enough to stay fresh."""
+"""Number of decisions that may wait for each task: enough to keep it busy, and few enough to stay fresh."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class Binder:
     reporter: Reporter
     post: Callable[[BindingFinished], None]
     parallelism: int
-    """How many pods are bound at the same time."""
+    """Number of pods that are bound at the same time."""
     _queue: deque[tuple[Bind, float]] = field(default_factory=deque, init=False)
     _queued: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0), init=False)
     _in_flight: int = field(default=0, init=False)

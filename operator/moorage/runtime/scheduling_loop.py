@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SLICE_SECONDS = 0.005
-"""How long the loop may occupy the event loop. Answers to bindings wait at most this long."""
+"""Longest time that the loop occupies the event loop. Answers to bindings wait at most this long."""
 IDLE_SECONDS = 1.0
 """The longest wait without work: backoffs end on whole seconds, and the replica may become the leader."""
 

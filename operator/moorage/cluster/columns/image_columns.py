@@ -21,11 +21,11 @@ class ImageColumn:
     """The nodes that have an image, by one of its names."""
 
     present: BoolArray
-    """Which nodes of the view have the image."""
+    """Nodes of the view that have the image."""
     size_bytes: int
     """The size that the first node with the image reported; as in kube-scheduler, it counts for all nodes."""
     node_count: int
-    """How many nodes of the cluster have the image."""
+    """Number of nodes in the cluster that have the image."""
 
 
 class _Image:

@@ -72,7 +72,7 @@ class ResourceColumns:
 
     @property
     def pod_count(self) -> IntArray:
-        """How many pods are placed on each node."""
+        """Number of placed pods on each node."""
         return self._pods.entries
 
     def _column(self, columns: dict[str, Column[np.int64]], name: str) -> Column[np.int64]:

@@ -35,7 +35,7 @@ class _PlacedShape:
         self.shape = shape
         self.nodes: dict[str, int] = {}
         self.terminating: dict[str, int] = {}
-        """How many of the pods in `nodes` are terminating."""
+        """Number of terminating pods by node; `nodes` counts them too."""
         self.counted: list[_CountedColumn] = []
         self.carried: list[_CarriedColumn] = []
 

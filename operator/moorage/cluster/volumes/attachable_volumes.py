@@ -41,11 +41,11 @@ class AttachableVolumes:
         self._objects = objects
         self._generation: Hashable | None = None
         self._sources: dict[VolumeSource, Counter[str]] = {}
-        """How many pods on each node use a source."""
+        """Number of pods on each node that use a source."""
         self._volumes: dict[VolumeSource, VolumeKey | None] = {}
         """The result of the last resolution of each source."""
         self._users: dict[VolumeKey, Counter[str]] = {}
-        """How many sources on each node resolve to a volume."""
+        """Number of sources on each node that resolve to a volume."""
         self._attached: dict[str, set[VolumeKey]] = {}
         self._columns: dict[str, Column[np.int64]] = {}
         self._limits: dict[str, IntArray] = {}

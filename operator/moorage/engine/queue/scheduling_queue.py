@@ -28,7 +28,7 @@ from moorage.framework.status import Code
 from moorage.model.pods.pod import Pod
 
 MAX_IN_UNSCHEDULABLE_SECONDS = 300.0
-"""How long a pod stays unschedulable without an event (DefaultPodMaxInUnschedulablePodsDuration)."""
+"""Time that a pod stays unschedulable without an event (DefaultPodMaxInUnschedulablePodsDuration)."""
 
 
 class SchedulingQueue:

@@ -72,7 +72,7 @@ class PodShape:
     images: tuple[str, ...] = ()
     """Images of init containers, containers and image volumes with tag or digest; may contain duplicates."""
     container_count: int = 0
-    """How many init containers and containers the pod has."""
+    """Number of the pod's init containers and containers."""
     volumes: tuple[PodVolume, ...] = ()
     """Claims, ephemeral claims and in-tree disks; scheduling reads no other volumes."""
     resource_claims: tuple[str, ...] = ()

@@ -98,7 +98,7 @@ class CSINode:
     name: str
     drivers: frozenset[str] = frozenset()
     limits: Mapping[str, int] = field(default_factory=dict)
-    """How many volumes each driver can attach; a driver without an entry has no limit."""
+    """Number of volumes that each driver can attach; a driver without an entry has no limit."""
     migrated_plugins: str = ""
     """The annotation that lists the in-tree plugins that CSI drivers replace on this node."""
 

@@ -44,6 +44,6 @@ class PodDisruptionBudget:
     name: str
     selector: LabelSelector | None = None
     disruptions_allowed: int = 0
-    """How many more of the selected pods may be disrupted now."""
+    """Number of selected pods that may still be disrupted now."""
     disrupted_pods: frozenset[str] = frozenset()
     """Names of pods that are already being disrupted."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NodeEvaluation:
-    """Which nodes of the cluster are allowed, and their scores."""
+    """Allowed nodes of the cluster, and their scores."""
 
     allowed: BoolArray
     scores: IntArray

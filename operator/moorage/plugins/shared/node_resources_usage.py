@@ -77,7 +77,7 @@ class ResourceUse(Struct, frozen=True):
     amounts: IntArray
     weights: IntArray
     present: BoolArray | None
-    """Which nodes have each resource; None if all nodes have all resources."""
+    """Nodes that have each resource; None if all nodes have all resources."""
 
     @property
     def used(self) -> IntArray:

@@ -65,7 +65,7 @@ class VolumeBinding(PreFilterPlugin[PodVolumeClaims], FilterPlugin[PodVolumeClai
     )
 
     bind_timeout_seconds: Annotated[int, Field(ge=0)] = 600
-    """How long PreBind waits for the claims to be bound, in seconds; after that, the pod returns to the queue."""
+    """Time limit for PreBind to bind the claims, in seconds; after that, the pod returns to the queue."""
     shape: Any = None
     """Not supported: only the feature gate StorageCapacityScoring uses it, which is alpha and off in 1.36."""
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from moorage.runtime.client.kubeconfig import ExecConfig
 
 PLUGIN_SECONDS = 60.0
-"""How long a plugin may take. It may call a cloud API but must not prompt a user."""
+"""Time limit of a plugin. It may call a cloud API but must not prompt a user."""
 
 
 class PluginCluster(Struct, rename="kebab", omit_defaults=True):

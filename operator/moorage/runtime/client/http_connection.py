@@ -31,7 +31,7 @@ class HttpConnection(asyncio.Protocol):
         self.opened_at = loop.time()
         self.idle_since = self.opened_at
         self.answered = 0
-        """How many answers were received."""
+        """Number of answers received."""
         self._loop = loop
         self._transport: Transport | None = None
         self._parser = HttpResponseParser(self)

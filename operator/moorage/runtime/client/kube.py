@@ -32,7 +32,7 @@ REQUEST_SECONDS = 30.0
 LIST_SECONDS = 120.0
 """A busy API server takes long to send a page of large objects."""
 THROTTLED_TRIES = 10
-"""How often a request that is answered with 429 is sent in all; client-go's limit."""
+"""Number of attempts for a request that is answered with 429; client-go's limit."""
 DEFAULT_RETRY_AFTER_SECONDS = 1.0
 
 

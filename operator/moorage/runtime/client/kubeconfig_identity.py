@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     )
 
 EXPIRY_SKEW_SECONDS = 120.0
-"""How long before its expiry a plugin's credential is replaced."""
+"""Time before its expiry at which a plugin's credential is replaced."""
 CLUSTER_EXTENSION = "client.authentication.k8s.io/exec"
 """The extension of a cluster that becomes the `config` of its PluginCluster."""
 NEVER, ALWAYS = float("inf"), float("-inf")

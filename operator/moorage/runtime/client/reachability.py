@@ -39,7 +39,7 @@ class Reachability:
         self._server = server
         self._failures = 0
         self.answers = 0
-        """How many requests were answered so far."""
+        """Number of requests that were answered so far."""
 
     def record_loss(self, error: ApiUnreachable) -> None:
         """Count a request without an answer."""

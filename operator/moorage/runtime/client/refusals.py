@@ -8,7 +8,7 @@ from moorage.errors import ApiError
 
 FIRST_REFUSAL = 400
 SHOWN_CHARACTERS = 200
-"""How much is shown of a body that is not a Status object, such as a load balancer's HTML."""
+"""Number of characters shown of a body that is not a Status object, such as a load balancer's HTML."""
 
 
 class StatusDetails(msgspec.Struct, rename="camel"):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from moorage.runtime.tls.tls_contexts import TlsContexts
 
 STREAM_BUFFER_BYTES = 1 << 20
-"""How much of a watch may wait to be read; larger reads are larger batches."""
+"""Bytes of a watch that may wait to be read; larger reads are larger batches."""
 
 
 def open_session(credentials: Credentials, connection_limit: int, tls: SSLContext | None = None) -> ClientSession:

@@ -19,7 +19,7 @@ NOTE_BYTES = 1024
 CUT = " ..."
 INSTANCE_CHARACTERS = 128
 NAME_CHARACTERS = 253 - 17
-"""How much of the regarding object's name fits into the event's, before a dot and 16 hexadecimal digits."""
+"""Number of characters of the regarding object's name that fit before a dot and 16 hexadecimal digits."""
 CLUSTER_NAMESPACE = "default"
 """The namespace of events about cluster-scoped objects; kubectl searches it for them."""
 

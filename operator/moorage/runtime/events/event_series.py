@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
 REFRESH_SECONDS = 60.0
-"""How often the count of a running series is written; client-go writes it only every 30 minutes."""
+"""Interval between writes of a running series' count; client-go's interval is 30 minutes."""
 FINISH_SECONDS = 360.0
 """A series ends after this time without an event; client-go's finishTime."""
 MAX_SERIES = 4096
-"""How many events are remembered. The one that was unseen for longest is forgotten first."""
+"""Number of events in the cache. The least recently seen event is dropped first."""
 
 
 @dataclass(slots=True)

@@ -43,9 +43,9 @@ NO_TIMEOUT = ClientTimeout()
 """`run_within` keeps the time, on the injected clock."""
 CHUNK_BYTES = 1 << 16
 SPARE_ANSWER_BYTES = 16 << 20
-"""How much longer than twice the request an answer may be: enough for the reasons of some ten thousand nodes."""
+"""Bytes that an answer may have beyond twice the request: enough for the reasons of about ten thousand nodes."""
 SHOWN_CHARACTERS = 200
-"""How much of an invalid answer an error shows."""
+"""Number of characters of an invalid answer that an error shows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,11 +39,11 @@ class ExtenderLimits:
     parallelism: int = 16
     """For how many pods the extenders of a profile are called at the same time; upstream's default parallelism."""
     cycle_seconds: float = 30.0
-    """How long all extenders together may take for one pod: six times upstream's default timeout."""
+    """Time limit of all extenders together for one pod: six times upstream's default timeout."""
     failures_to_open: int = 5
     """After how many failures in a row the circuit breaker opens."""
     open_seconds: float = 10.0
-    """How long the circuit breaker stays open: the default of a failing pod's longest backoff."""
+    """Time that the circuit breaker stays open: the default of a failing pod's longest backoff."""
 
 
 def open_extender_session() -> ClientSession:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from moorage.runtime.extenders.extender_context import ExtenderContext, ExtenderLimits
 
 PARALLEL_READS = 16
-"""How many victims' objects are read at the same time."""
+"""Number of victims' objects that are read at the same time."""
 
 
 @dataclass(frozen=True, slots=True)

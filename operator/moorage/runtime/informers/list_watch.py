@@ -20,7 +20,7 @@ PAGE_SIZE = 500
 INACTIVITY_SECONDS = 90.0
 """A watch without a read for longer counts as dead: bookmarks arrive about every minute."""
 WATCH_SECONDS = (300, 600)
-"""How long the API server should keep a watch open; random, so that not all watches end at once (as client-go)."""
+"""Time after which the API server ends a watch; random, as in client-go, so that not all watches end at once."""
 BOOKMARK = "BOOKMARK"
 ERROR = "ERROR"
 DELETED = "DELETED"

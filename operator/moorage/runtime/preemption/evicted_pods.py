@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 CHECK_SECONDS = 5.0
 SPARE_SECONDS = 30.0
-"""How long a victim may exceed its grace period: kubelets may be slow to kill a pod and to report it."""
+"""Time that a victim may exceed its grace period: kubelets may be slow to kill a pod and to report it."""
 MAX_WATCHED = 4096
 """Above this number the oldest entries are dropped."""
 

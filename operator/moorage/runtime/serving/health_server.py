@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from aiohttp.typedefs import Middleware
 
 SHUTDOWN_SECONDS = 1.0
-"""How long open connections may delay a stop."""
+"""Time that open connections may delay a stop."""
 IDLE_SECONDS = 10.0
-"""How long a connection may stay open before the head of its first or next request is complete."""
+"""Time limit for a connection to send the complete head of its first or next request."""
 UNHEALTHY = 500
 PORT_ERRORS = frozenset({errno.EADDRINUSE, errno.EACCES})
 """Errors that another port avoids; all others are errors of the address."""

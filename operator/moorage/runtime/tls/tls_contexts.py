@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 RELOAD_SECONDS = 60.0
-"""How often the files behind a context are read again."""
+"""Interval at which the files behind a context are read again."""
 
 
 @dataclass(frozen=True, slots=True)

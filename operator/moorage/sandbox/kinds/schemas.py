@@ -85,7 +85,7 @@ class Schema:
 
     @property
     def list_type(self) -> str:
-        """How server-side apply treats a list: atomic, set or map."""
+        """Merge strategy of a list in server-side apply: atomic, set or map."""
         return str(self.node.get("x-kubernetes-list-type") or "atomic")
 
     @property
