@@ -24,9 +24,9 @@ def render() -> str:
 
 
 def render_chart_template() -> str:
-    """Return the CRD as a template of the Helm chart. Values of the chart install it, and keep it at uninstall.
+    """Return the CRD as a template of the Helm chart.
 
-    Braces in descriptions are escaped for Helm.
+    Values of the chart decide whether it is installed, and kept at uninstall. Braces are escaped for Helm.
     """
     head, rest = render().replace("{{", '{{ "{{" }}').split("metadata:\n", 1)
     keep = "  {{- if .Values.crds.keep }}\n  annotations:\n    helm.sh/resource-policy: keep\n  {{- end }}\n"
@@ -95,7 +95,7 @@ def _schema() -> Schema:
 
 
 def _metadata(schema: Schema) -> Schema:
-    """Return the schema with the limit of the name only; a CRD may restrict no other part of metadata that we read."""
+    """Return the schema of metadata with the length of the name. A CRD may restrict only name and generateName."""
     name = ObjectMeta.model_fields["name"].alias or "name"
     limit = schema["properties"][name]["maxLength"]
     return {"type": "object", "properties": {name: {"type": "string", "maxLength": limit}}}

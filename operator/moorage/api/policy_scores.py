@@ -32,7 +32,7 @@ class UtilizationShapePoint(ApiModel):
 
 
 class ResourcesSection(ApiModel):
-    """Ranks nodes by the use of their resources: arguments of the plugin NodeResourcesFit."""
+    """Ranking of nodes by the use of their resources: arguments of the plugin NodeResourcesFit."""
 
     rules = (
         Rule(
@@ -84,7 +84,7 @@ class InstanceTypeScore(ApiModel):
 
 
 class InstanceTypesSection(ApiModel):
-    """Ranks nodes by instance type: arguments of the plugin InstanceType."""
+    """Ranking of nodes by instance type: arguments of the plugin InstanceType."""
 
     scores: Annotated[
         tuple[InstanceTypeScore, ...], ListOf, Field(max_length=TABLE_ROWS, json_schema_extra=list_type("atomic"))
@@ -130,7 +130,7 @@ class LifecycleSource(ApiModel):
 
 
 class LifecycleSection(ApiModel):
-    """Ranks nodes by lifecycle class (spot, on-demand, reserved): arguments of the plugin Lifecycle."""
+    """Ranking of nodes by lifecycle class (spot, on-demand, reserved): arguments of the plugin Lifecycle."""
 
     prefer: Literal["spot", "on-demand", "none"] = "spot"
     """Preferred class of pods that do not ask for a class. On a scale of 0 to 10, its nodes score 8, and all others 5.
@@ -146,7 +146,7 @@ class LifecycleSection(ApiModel):
 
 
 class ZonesSection(ApiModel):
-    """Spreads pods over zones, and ranks zones: arguments of the plugin ZoneSpread."""
+    """Spreading of pods over zones, and ranking of zones: arguments of the plugin ZoneSpread."""
 
     spread: Literal["Ignore", "Prefer", "Require"] = "Prefer"
     """Prefer ranks zones with fewer pods higher. Require does so too, and excludes zones that would exceed `maxSkew`.
@@ -162,7 +162,7 @@ class ZonesSection(ApiModel):
 
 
 class GpuSection(ApiModel):
-    """Keeps GPU nodes for pods that request GPUs, and ranks GPU nodes for them: arguments of the plugin Gpu."""
+    """Reservation of GPU nodes for pods that request GPUs, and ranking of these nodes: arguments of the plugin Gpu."""
 
     resources: Annotated[
         tuple[QualifiedName, ...],

@@ -13,7 +13,7 @@ logger = logging.getLogger(__name__)
 
 
 class PolicyAnnouncer:
-    """Announces whether a policy is live, paused, refused or deleted, once for each change."""
+    """The source of events and log lines about policies that become live, paused, refused or deleted."""
 
     def __init__(self, record: Callable[[Event], None]) -> None:
         """Send the events to `record`."""

@@ -28,7 +28,7 @@ LIST_AGAIN_SECONDS = 1.0
 
 
 class PolicyController:
-    """Passes changes of policies to the engine and to users. Use it in one event loop."""
+    """The controller of SchedulingPolicies. It passes their changes to the engine and to users, in one event loop."""
 
     def __init__(
         self, store: PolicyStore, post: Callable[[Message], None], announcer: PolicyAnnouncer, clock: Clock

@@ -36,7 +36,7 @@ class _Reported:
 
 
 class StatusReporter:
-    """Reports the state of policies in their statuses. Use it in the event loop of the policy store."""
+    """The builder of all statuses. Use it in the event loop of the policy store."""
 
     def __init__(self, store: PolicyStore, statuses: PolicyStatusWriter, clock: Clock) -> None:
         """Report the policies of `store` through `statuses`."""

@@ -44,7 +44,7 @@ class _PendingStatus:
 
 
 class PolicyStatusWriter:
-    """Writes the newest status of each policy until the API server has it."""
+    """A writer that repeats failed writes until the API server has the newest status of each policy."""
 
     def __init__(self, client: KubeClient, clock: Clock) -> None:
         """Write through `client`."""
