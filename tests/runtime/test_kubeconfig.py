@@ -123,7 +123,7 @@ async def test_nulls_count_as_missing(tmp_path: Path) -> None:
         (b"", "is empty"),
         (b"- a\n", "must be a mapping"),
         (b"a: \xff\xfe\n", "is not UTF-8: invalid start byte at byte 3"),
-        (b"a: [\n", "is not YAML"),
+        (b"a: [\n", "is not YAML: line 2: expected the node content, but found '<stream end>'$"),
         (b"a: &a [*a]\n", "is nested too deeply"),
         (b"[" * 10_000, "is not YAML"),
         (b"kind: Config\n", "has no current-context"),

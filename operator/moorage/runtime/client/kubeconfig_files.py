@@ -68,6 +68,9 @@ def _parsed(file: Path) -> Any:
 def _parsed_yaml(what: str, text: str) -> Any:
     try:
         return yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else "?"
+        raise CredentialsError(f"{what} is not YAML: line {line}: {error.problem}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise CredentialsError(f"{what} is not YAML: {error}") from error
 
