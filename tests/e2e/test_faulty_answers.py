@@ -47,7 +47,7 @@ def test_a_failed_watch_of_policies_is_logged_once_and_restarted(world: World) -
     """kopf ends its watch on a 403. After the restart it must find changes from the time between."""
     world.api.fault(Fail(403), verb="watch", path="/schedulingpolicies", times=4)
     with world.operator() as moorage:
-        eventually(lambda: "the watch of SchedulingPolicies ended" in moorage.log.read_text(encoding="utf-8"))
+        eventually(lambda: "The watch of SchedulingPolicies failed" in moorage.log.read_text(encoding="utf-8"))
         world.case.cluster.apply(world.case.policy())
         eventually(world.case.is_live, SLOW)
         assert len(problems(moorage)) == 1, problems(moorage)
