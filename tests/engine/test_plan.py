@@ -1,4 +1,4 @@
-"""Plans against the plugins: a plan leaves out, and static results keep, only what the plugins return."""
+"""Plans and static results agree with the plugins: those left out return Skip, and kept results equal fresh ones."""
 
 import numpy as np
 import pytest
