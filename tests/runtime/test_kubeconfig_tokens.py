@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import os
 from base64 import b64decode
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from kubeconfigs import kubeconfig, plugin, printing
 from moorage.errors import CredentialsError
 from moorage.runtime.client.authentication import REREAD_SECONDS
 from moorage.runtime.client.credentials import Credentials, load_credentials
+from moorage.runtime.client.kubeconfig_tokens import KubeconfigTokens
 
 START = 1_900_000_000.0  # 2030-03-17T17:46:40Z
 IN_AN_HOUR = "2030-03-17T18:46:40Z"
@@ -21,6 +23,12 @@ CLUSTER = {"server": "https://10.0.0.1:6443"}
 
 async def load(path: str, clock: FakeClock | None = None) -> Credentials:
     return await load_credentials(path, clock or FakeClock(), environ={})
+
+
+async def load_tokens(path: str, clock: FakeClock, patience_seconds: float) -> KubeconfigTokens:
+    tokens = KubeconfigTokens(path, None, clock, patience_seconds)
+    await tokens.load()
+    return tokens
 
 
 def counting(count: Path) -> str:
@@ -89,11 +97,11 @@ async def test_a_plugins_token_is_used_until_shortly_before_it_expires(tmp_path:
     clock = FakeClock(START)
     status = f"{{'token': f't{{number}}', 'expirationTimestamp': {IN_AN_HOUR!r}}}"
     user = plugin(tmp_path, counting(tmp_path / "count") + printing(status))
-    found = await load(kubeconfig(tmp_path, user), clock)
+    tokens = await load_tokens(kubeconfig(tmp_path, user), clock, patience_seconds=60)
     clock.now += 57 * 60
-    assert await found.tokens.current() == "Bearer t1"
+    assert await tokens.current() == "Bearer t1"
     clock.now += 2 * 60
-    assert await found.tokens.current() == "Bearer t2"
+    assert await tokens.current() == "Bearer t2"
 
 
 async def test_a_plugins_certificate_is_replaced_before_it_expires(tmp_path: Path) -> None:
@@ -104,16 +112,31 @@ async def test_a_plugins_certificate_is_replaced_before_it_expires(tmp_path: Pat
         f"'expirationTimestamp': {IN_AN_HOUR!r}}}"
     )
     user = plugin(tmp_path, counting(tmp_path / "count") + printing(status))
-    found = await load(kubeconfig(tmp_path, user, CLUSTER), clock)
+    tokens = await load_tokens(kubeconfig(tmp_path, user, CLUSTER), clock, patience_seconds=60)
     certificates = []
     for _ in range(2):
-        assert await found.tokens.current() is None
-        assert found.tls
-        certificate = found.tls().certificate
+        assert await tokens.current() is None
+        certificate = tokens.tls().certificate
         assert certificate
         certificates.append(b64decode(certificate.data or "").decode())
         clock.now += 59 * 60
     assert certificates == [f"{pem}1", f"{pem}2"]
+
+
+async def test_a_slow_plugin_does_not_delay_requests_while_the_last_token_works(tmp_path: Path) -> None:
+    clock, gate = FakeClock(START), tmp_path / "gate"
+    os.mkfifo(gate)
+    status = f"{{'token': f't{{number}}', 'expirationTimestamp': {IN_AN_HOUR!r}}}"
+    wait = f"number == 1 or pathlib.Path({str(gate)!r}).read_text()\n"
+    user = plugin(tmp_path, counting(tmp_path / "count") + wait + printing(status))
+    tokens = await load_tokens(kubeconfig(tmp_path, user), clock, patience_seconds=0.05)
+    clock.now += 59 * 60
+    assert await tokens.current() == "Bearer t1"
+    assert await tokens.current() == "Bearer t1"
+    await asyncio.to_thread(gate.write_text, "go")
+    async with asyncio.timeout(5):
+        while await tokens.current() != "Bearer t2":  # noqa: ASYNC110 - another process answers
+            await asyncio.sleep(0.01)
 
 
 async def test_many_refused_requests_run_the_plugin_once(tmp_path: Path) -> None:

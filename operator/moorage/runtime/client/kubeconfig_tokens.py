@@ -26,17 +26,24 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+PATIENCE_SECONDS = 1.0
+"""How long a request waits for new credentials while the last ones still work. A plugin may take much longer."""
+
 
 class KubeconfigTokens:
     """The token and the TLS settings of a kubeconfig's context."""
 
-    def __init__(self, paths: str, context: str | None, clock: Clock) -> None:
+    def __init__(
+        self, paths: str, context: str | None, clock: Clock, patience_seconds: float = PATIENCE_SECONDS
+    ) -> None:
         """Read nothing before `load`. `paths` is a list of files as in $KUBECONFIG."""
         self._paths = paths
         self._context = context
         self._clock = clock
+        self._patience_seconds = patience_seconds
         self._faults = FaultLog(logger, f"The kubeconfig {paths}")
         self._refreshing = asyncio.Lock()
+        self._background: asyncio.Task[None] | None = None
         self._refreshes = 0
         self._checked_at = 0.0
         self._stamps: object = None
@@ -58,9 +65,15 @@ class KubeconfigTokens:
         return self._identity.tls
 
     async def current(self) -> str | None:
-        """Return the header; every REREAD_SECONDS check whether it has to be read again."""
+        """Return the header; every REREAD_SECONDS check whether it has to be read again.
+
+        A plugin that takes long goes on in the background: a leader that waited for it would lose its lease.
+        """
         if self._clock.monotonic() - self._checked_at >= REREAD_SECONDS:
-            await self._refresh(is_refused=False)
+            self._background = asyncio.create_task(self._refresh(is_refused=False), name="credentials")
+            done, _ = await asyncio.wait([self._background], timeout=self._patience_seconds)
+            for task in done:
+                task.result()  # raises what the task raised
         return self._identity.header
 
     async def renew(self) -> str | None:
