@@ -9,14 +9,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from builders import DECODER, node_object, pod_object
+from extenders.server import FakeExtender
 from fakes import FakeClock
 from moorage.api.extender import Extender
+from moorage.engine.messages import ExtendersAnswered
 from moorage.errors import NotFound
 from moorage.model.node import Node
 from moorage.model.pods.pod import Pod
 from moorage.runtime.extenders.extender_context import ExtenderContext, ExtenderLimits, open_extender_session
 from moorage.runtime.extenders.profile_extenders import ProfileExtenders
 from moorage.runtime.metrics.process_metrics import ProcessMetrics
+
+GPU = "example.com/gpu"
 
 
 @dataclass
@@ -46,6 +50,10 @@ class Caller:
     metrics: ProcessMetrics
     cluster: FakeCluster
 
+    async def ask(self, *node_names: str) -> ExtendersAnswered:
+        """Filter and score these nodes for a pod."""
+        return await self.extenders.filter_and_prioritize(whole_pod(), whole_nodes(*node_names))
+
 
 @asynccontextmanager
 async def calling(*configurations: Mapping[str, Any], **limits: Any) -> AsyncIterator[Caller]:
@@ -62,6 +70,12 @@ async def calling(*configurations: Mapping[str, Any], **limits: Any) -> AsyncIte
         configured = [Extender.model_validate(configuration) for configuration in configurations]
         extenders = ProfileExtenders(configured, context, ExtenderLimits(**limits))
         yield Caller(extenders, context, clock, metrics, cluster)
+
+
+def configured(extender: FakeExtender, **fields: Any) -> dict[str, Any]:
+    """Return the configuration of an extender that filters and prioritizes; `fields` add to it or replace fields."""
+    verbs = {"filterVerb": "filter", "prioritizeVerb": "prioritize", "weight": 2, "nodeCacheCapable": True}
+    return {"urlPrefix": extender.url, **verbs, **fields}
 
 
 def whole_pod(name: str = "p", **fields: Any) -> Pod:

@@ -1,0 +1,123 @@
+"""Calls over real connections to servers that answer, fail or hang."""
+
+import pytest
+
+from builders import pod
+from extenders.calling import calling, configured, whole_nodes, whole_pod
+from extenders.server import FakeExtender, Misbehaviour, answering, endless, half_a_body, hang_up, hanging_up_once
+from moorage.errors import ExtenderError
+from moorage.runtime.extenders.circuit_breaker import BreakerState
+
+
+async def test_requests_and_answers_of_many_megabytes_are_transferred() -> None:
+    annotations = {"metadata": {"annotations": {"padding": "x" * 20_000}}}
+    nodes = whole_nodes(*(f"n{index}" for index in range(500)), **annotations)
+    async with (
+        FakeExtender({"n7": "no"}) as extender,
+        calling(configured(extender, nodeCacheCapable=False, prioritizeVerb=None)) as caller,
+    ):
+        answer = await caller.extenders.filter_and_prioritize(whole_pod(), nodes)
+
+    assert answer.error is None
+    assert len(answer.node_names) == 499
+
+
+async def test_an_endless_answer_is_cut_off() -> None:
+    async with FakeExtender(misbehave=endless) as extender, calling(configured(extender)) as caller:
+        answer = await caller.ask("n1")
+
+    assert answer.error
+    assert "the answer is longer than 16" in answer.error
+
+
+INVALID_ANSWERS: dict[str, tuple[Misbehaviour, str]] = {
+    "null": (answering(None), "the answer cannot be decoded: Expected `object`, got `null`"),
+    "text": (answering("<html>"), "the answer cannot be decoded: JSON is malformed"),
+    "an empty body": (answering(""), "the answer cannot be decoded: Input data was truncated"),
+    "a list": (answering([]), "Expected `object`, got `array`"),
+    "a name that is null": (answering({"NodeNames": ["n1", None]}), "NodeNames cannot be decoded: Expected `str`"),
+    "an unknown node": (answering({"NodeNames": ["n1", "n9"]}), "keeps node 'n9', which was not in the request"),
+    "another status": (answering("busy", status=503), "answered with status 503 instead of 200: busy"),
+    "another status without a body": (answering("", status=404), "answered with status 404 instead of 200"),
+    "a redirection": (answering("", status=307), "answered with status 307 instead of 200"),
+    "an error": (answering({"Error": "no idea"}), "answered with an error: no idea"),
+    "half a body": (half_a_body, "the answer ended too early"),
+    "no answer": (hang_up, "closed the connection without an answer"),
+}
+
+
+@pytest.mark.parametrize(("misbehaviour", "reason"), INVALID_ANSWERS.values(), ids=INVALID_ANSWERS)
+async def test_an_invalid_answer_fails_the_attempt_and_names_the_address(
+    misbehaviour: Misbehaviour, reason: str
+) -> None:
+    async with FakeExtender(misbehave=misbehaviour) as extender, calling(configured(extender)) as caller:
+        answer = await caller.ask("n1", "n2")
+
+    assert answer.error
+    assert answer.error.startswith(f"extender {extender.url}/filter: ")
+    assert reason.lower() in answer.error.lower()
+
+
+@pytest.mark.parametrize("misbehaviour", [answer for answer, _ in INVALID_ANSWERS.values()], ids=INVALID_ANSWERS)
+async def test_an_ignorable_extender_that_fails_is_skipped(misbehaviour: Misbehaviour) -> None:
+    async with (
+        FakeExtender(misbehave=misbehaviour) as bad,
+        FakeExtender({"n1": "no"}) as good,
+        calling(configured(bad, ignorable=True), configured(good)) as caller,
+    ):
+        answer = await caller.ask("n1", "n2")
+
+    assert answer.error is None
+    assert answer.node_names == {"n2"}
+
+
+async def test_an_unreachable_extender_is_named_in_the_error() -> None:
+    async with FakeExtender() as extender:
+        gone = configured(extender)
+    async with calling(gone) as caller:
+        answer = await caller.ask("n1")
+
+    assert answer.error
+    assert "/scheduler/filter: Cannot connect to host localhost" in answer.error
+
+
+async def test_the_password_of_an_address_is_sent_but_never_shown() -> None:
+    async with FakeExtender(misbehave=answering("", status=500)) as extender:
+        secret = configured(extender) | {"urlPrefix": extender.url.replace("localhost", "me:hidden@localhost") + "/"}
+        async with calling(secret) as caller:
+            answer = await caller.ask("n1")
+
+            assert list(caller.extenders.health()) == [extender.url]
+    assert answer.error
+    assert "hidden" not in answer.error
+    assert extender.asked[0].headers["Authorization"].startswith("Basic ")
+
+
+async def test_a_request_on_a_closed_idle_connection_is_sent_again_except_to_bind() -> None:
+    async with FakeExtender({"n1": "no"}) as extender, calling(configured(extender, bindVerb="bind")) as caller:
+        extender.misbehave = hanging_up_once(extender)
+        answer = await caller.ask("n1")
+        extender.misbehave = hanging_up_once(extender)
+        with pytest.raises(ExtenderError):
+            await caller.extenders.bind(pod(), "n1")
+
+    assert answer.failed == {"n1": "no"}
+    assert extender.verbs == ["filter", "filter", "bind"]
+
+
+async def test_a_pod_without_its_whole_object_is_no_failure_of_the_extender() -> None:
+    async with FakeExtender() as extender, calling(configured(extender)) as caller:
+        answer = await caller.extenders.filter_and_prioritize(pod(), whole_nodes("n1"))
+
+    assert answer.error == f"extender {extender.url}/filter: not called: the whole object of pod p is not available"
+
+
+async def test_an_answer_with_an_error_is_no_failure_of_the_extender() -> None:
+    async with (
+        FakeExtender(misbehave=answering({"Error": "this pod is odd"})) as extender,
+        calling(configured(extender), failures_to_open=1) as caller,
+    ):
+        answer = await caller.ask("n1")
+
+        assert "this pod is odd" in (answer.error or "")
+        assert caller.extenders.health()[extender.url].state is BreakerState.CLOSED

@@ -1,0 +1,83 @@
+"""Preempt calls: extenders remove candidates and choose victims."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from builders import pod
+from extenders.calling import calling, configured, whole_pod
+from extenders.server import FakeExtender, answering
+from moorage.engine.candidate import Candidate
+from moorage.errors import ExtenderError
+from moorage.model.pods.pod import Pod
+
+PLACED = {name: [pod(f"{name}-{i}", node=name) for i in range(2)] for name in ("n1", "n2")}
+
+
+CANDIDATES = [Candidate(name, tuple(pods), 1) for name, pods in PLACED.items()]
+
+
+def objects_of(pods: Iterable[Pod]) -> dict[str, bytes]:
+    return {one.uid: b'{"metadata": {"uid": "%s"}}' % one.uid.encode() for one in pods}
+
+
+@pytest.mark.parametrize("names_only", [True, False])
+async def test_an_extender_removes_candidates_with_uids_or_whole_victims(*, names_only: bool) -> None:
+    verbs = {"filterVerb": None, "prioritizeVerb": None, "preemptVerb": "preempt"}
+    async with (
+        FakeExtender(spared={"n1"}) as extender,
+        calling(configured(extender, nodeCacheCapable=names_only, **verbs)) as caller,
+    ):
+        for pods in PLACED.values():
+            caller.cluster.objects |= objects_of(pods)
+        left = await caller.extenders.preempt(whole_pod(), CANDIDATES, PLACED.__getitem__)
+
+    assert left == CANDIDATES[1:]
+    body = extender.asked[0].body
+    assert (body["NodeNameToMetaVictims"] is None, body["NodeNameToVictims"] is None) == (not names_only, names_only)
+
+
+async def test_a_candidate_with_a_deleted_victim_is_skipped() -> None:
+    async with FakeExtender() as extender:
+        configuration = configured(extender, nodeCacheCapable=False, preemptVerb="preempt")
+        async with calling(configuration) as caller:
+            caller.cluster.objects = {
+                one.uid: b'{"metadata": {"uid": "%s"}}' % one.uid.encode() for one in PLACED["n1"]
+            }
+
+            left = await caller.extenders.preempt(whole_pod(), CANDIDATES, PLACED.__getitem__)
+
+    assert left == CANDIDATES[:1]
+
+
+@pytest.mark.parametrize(
+    ("victims", "reason"),
+    [
+        ({"n1": {"Pods": [], "NumPDBViolations": 0}}, "keeps node n1 without a victim"),
+        ({"n1": None}, "keeps node n1 without a victim"),
+        ({"n9": {"Pods": [{"UID": "x"}]}}, "names node 'n9', which is not a candidate"),
+        ({"n1": {"Pods": [{"UID": "x"}]}}, "names a victim with the uid 'x', but node n1 has no such pod"),
+    ],
+)
+async def test_invalid_victims_are_an_error_unless_the_extender_is_ignorable(victims: Any, reason: str) -> None:
+    async with FakeExtender(misbehave=answering({"NodeNameToMetaVictims": victims})) as extender:
+        configuration = configured(extender, preemptVerb="preempt")
+        async with calling(configuration) as caller:
+            with pytest.raises(ExtenderError, match=reason):
+                await caller.extenders.preempt(whole_pod(), CANDIDATES, PLACED.__getitem__)
+        async with calling(configuration | {"ignorable": True}) as caller:
+            left = await caller.extenders.preempt(whole_pod(), CANDIDATES, PLACED.__getitem__)
+
+    assert left in ([], CANDIDATES)
+
+
+async def test_an_extender_may_choose_other_victims() -> None:
+    chosen = {"n2": {"Pods": [{"UID": PLACED["n2"][1].uid}], "NumPDBViolations": 0}}
+    async with (
+        FakeExtender(misbehave=answering({"NodeNameToMetaVictims": chosen})) as extender,
+        calling(configured(extender, preemptVerb="preempt")) as caller,
+    ):
+        left = await caller.extenders.preempt(whole_pod(), CANDIDATES, PLACED.__getitem__)
+
+    assert left == [Candidate("n2", (PLACED["n2"][1],), 0)]
