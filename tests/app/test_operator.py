@@ -15,7 +15,7 @@ users:
 """
 
 
-def test_a_signal_ends_a_start_that_hangs_in_a_credential_plugin(tmp_path: Path) -> None:
+def test_a_signal_stops_a_start_that_hangs_in_a_credential_plugin(tmp_path: Path) -> None:
     kubeconfig, begun = tmp_path / "config", tmp_path / "begun"
     kubeconfig.write_text(KUBECONFIG.replace("PLUGIN", str(begun)))
     command = [

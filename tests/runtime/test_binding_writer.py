@@ -48,7 +48,7 @@ async def test_the_binding_names_pod_uid_and_node() -> None:
     }
 
 
-async def test_a_proxys_page_is_no_answer_to_a_binding() -> None:
+async def test_a_proxy_s_page_is_no_answer_to_a_binding() -> None:
     page = b"<html>It works!</html>"
     api = FakeApi(lambda sent: page if sent.method == "POST" else bound_to(""))
     with pytest.raises(ApiUnreachable, match="not an answer of an API server"):
@@ -64,7 +64,7 @@ AMBIGUOUS = [
 
 
 @pytest.mark.parametrize("error", AMBIGUOUS)
-async def test_a_doubtful_answer_is_good_if_the_pod_is_on_our_node(error: MoorageError) -> None:
+async def test_an_ambiguous_binding_succeeded_if_the_pod_is_on_our_node(error: MoorageError) -> None:
     api = FakeApi(answering(error, bound_to("n1")))
     await writer(api).bind(POD, "n1")
     assert [sent.method for sent in api.sent] == ["POST", "GET"]
@@ -72,14 +72,16 @@ async def test_a_doubtful_answer_is_good_if_the_pod_is_on_our_node(error: Moorag
 
 @pytest.mark.parametrize("error", AMBIGUOUS)
 @pytest.mark.parametrize("seen", [bound_to("n2"), bound_to(""), bound_to("n1", "another"), NotFound(404, "", "")])
-async def test_a_doubtful_answer_is_bad_if_it_is_not(error: MoorageError, seen: dict[str, Any] | MoorageError) -> None:
+async def test_an_ambiguous_binding_failed_if_the_pod_is_not_on_our_node(
+    error: MoorageError, seen: dict[str, Any] | MoorageError
+) -> None:
     api = FakeApi(answering(error, seen))
     with pytest.raises(type(error)):
         await writer(api).bind(POD, "n1")
     assert [sent.method for sent in api.sent] == ["POST", "GET"]
 
 
-async def test_the_pod_is_read_until_there_is_an_answer_and_the_bind_never_repeated() -> None:
+async def test_the_pod_is_read_until_the_api_server_answers_and_the_binding_is_not_repeated() -> None:
     down = ApiUnreachable("down")
     api = FakeApi(answering(ApiUnreachable("reset"), down, ApiError(503, "", "starting"), down, bound_to("n1")))
     await writer(api).bind(POD, "n1")
@@ -88,14 +90,14 @@ async def test_the_pod_is_read_until_there_is_an_answer_and_the_bind_never_repea
 
 
 @pytest.mark.parametrize("error", [Forbidden(403, "Forbidden", "no"), NotFound(404, "NotFound", "gone")])
-async def test_a_clear_refusal_is_believed(error: ApiError) -> None:
+async def test_a_clear_refusal_is_raised_without_reading_the_pod(error: ApiError) -> None:
     api = FakeApi(answering(error))
     with pytest.raises(type(error)):
         await writer(api).bind(POD, "n1")
     assert len(api.sent) == 1
 
 
-async def test_nothing_is_sent_once_leadership_is_in_doubt() -> None:
+async def test_a_replica_that_does_not_lead_sends_no_binding() -> None:
     api = FakeApi(answering(None), may_write=lambda: False)
     with pytest.raises(NotLeader):
         await writer(api).bind(POD, "n1")

@@ -16,7 +16,7 @@ class Watched:
         return self.breaker
 
 
-def test_opens_after_failures_in_a_row_only() -> None:
+def test_it_opens_after_several_failures_in_a_row() -> None:
     watched = Watched()
     for verdict in (watched.breaker.failed, lambda _: watched.breaker.succeeded(), watched.breaker.failed):
         verdict("down")
@@ -30,7 +30,7 @@ def test_opens_after_failures_in_a_row_only() -> None:
     assert watched.changes == [BreakerState.OPEN]
 
 
-def test_a_half_open_breaker_admits_one_call_and_its_success_closes_it() -> None:
+def test_half_open_it_admits_one_call_whose_success_closes_it() -> None:
     watched = Watched()
     breaker = watched.open()
     watched.clock.now += 10
@@ -43,7 +43,7 @@ def test_a_half_open_breaker_admits_one_call_and_its_success_closes_it() -> None
     assert watched.changes == [BreakerState.OPEN, BreakerState.HALF_OPEN, BreakerState.CLOSED]
 
 
-def test_a_failed_trial_opens_it_for_as_long_again() -> None:
+def test_a_failed_trial_opens_it_again_for_the_whole_time() -> None:
     watched = Watched()
     breaker = watched.open()
     watched.clock.now += 10
@@ -63,7 +63,7 @@ def test_a_failed_trial_opens_it_for_as_long_again() -> None:
     ]
 
 
-def test_a_trial_that_is_given_up_makes_room_for_another() -> None:
+def test_after_an_abandoned_trial_it_admits_another() -> None:
     watched = Watched()
     breaker = watched.open()
     watched.clock.now += 10
@@ -73,7 +73,7 @@ def test_a_trial_that_is_given_up_makes_room_for_another() -> None:
     assert breaker.admits()
 
 
-def test_failures_of_calls_that_began_before_do_not_prolong_the_pause() -> None:
+def test_late_failures_of_earlier_calls_do_not_keep_it_open_longer() -> None:
     watched = Watched()
     breaker = watched.open()
     watched.clock.now += 6

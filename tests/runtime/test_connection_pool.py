@@ -31,13 +31,21 @@ class Peer:
         self.connections = 0
         self.requests: list[bytes] = []
         self.server: asyncio.Server
+        self._serving: set[asyncio.Task[None] | None] = set()
 
     async def start(self, tls: ssl.SSLContext | None = None) -> int:
         self.server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=tls)
         return int(self.server.sockets[0].getsockname()[1])
 
+    async def stop(self) -> None:
+        """Stop, and wait until every connection has ended; the client has closed its side."""
+        self.server.close()
+        await self.server.wait_closed()
+        await asyncio.gather(*(task for task in self._serving if task))
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        self._serving.add(asyncio.current_task())
         try:
             while self.script:
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -68,8 +76,7 @@ async def pool_to(*script: bytes) -> AsyncIterator[tuple[ConnectionPool, Peer]]:
         yield pool, peer
     finally:
         await pool.close()
-        peer.server.close()
-        await peer.server.wait_closed()
+        await peer.stop()
 
 
 async def exchange(pool: ConnectionPool, method: str = "POST", path: str = "/x", timeout_seconds: float = 5) -> bytes:
@@ -204,8 +211,7 @@ async def exchange_over_tls(settings: ClientTls, certificates: Path, server_name
         async with open_transport(credentials, 2, tls) as transport:
             answer = await transport.exchange("GET", "/x", b"", "application/json", 5)
     finally:
-        peer.server.close()
-        await peer.server.wait_closed()
+        await peer.stop()
     return answer.status
 
 

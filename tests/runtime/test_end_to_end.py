@@ -10,7 +10,8 @@ import pytest
 
 from builders import node_object, pod_object
 from fakes import Cluster, fixed_random, until
-from moorage.app.process import Environment, Process, build_process
+from moorage.app.environment import Environment
+from moorage.app.process import Process, build_process
 from moorage.configuration.process_configuration import ProcessConfiguration
 from moorage.engine.messages import ProfileChanged
 from moorage.framework.profile import Profile, ProfileSpec

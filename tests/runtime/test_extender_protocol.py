@@ -1,4 +1,4 @@
-"""The extender protocol's bytes, as Go's structs of k8s.io/kube-scheduler/extender/v1 write and read them."""
+"""Requests and answers of the extender protocol, as Go encodes and decodes k8s.io/kube-scheduler/extender/v1."""
 
 import contextlib
 import json
@@ -27,7 +27,7 @@ def filtered(answer: Any, *, names_only: bool = True) -> Any:
     return read_filter(json.dumps(answer).encode(), ASKED, names_only=names_only)
 
 
-def test_questions_have_go_s_keys() -> None:
+def test_requests_have_go_s_keys() -> None:
     pod = whole_pod()
     names = json.loads(nodes_arguments(pod, ASKED, names_only=True))
     nodes = json.loads(nodes_arguments(pod, ASKED, names_only=False))
@@ -49,14 +49,14 @@ def test_questions_have_go_s_keys() -> None:
     assert whole["NodeNameToMetaVictims"] is None
 
 
-def test_keys_are_read_in_any_case_and_unknown_ones_left_alone() -> None:
+def test_keys_match_in_any_case_and_unknown_keys_are_ignored() -> None:
     answer = filtered({"nodenames": ["n2"], "failedNodes": {"n1": "no"}, "more": [1]})
 
     assert answer.kept == ("n2",)
     assert answer.failed == {"n1": "no"}
 
 
-def test_names_win_over_nodes_where_names_were_asked_for() -> None:
+def test_names_win_over_nodes_if_the_extender_is_cache_capable() -> None:
     both = {"NodeNames": ["n1"], "Nodes": {"items": [{"metadata": {"name": "n2"}}]}}
 
     assert filtered(both).kept == ("n1",)
@@ -65,17 +65,17 @@ def test_names_win_over_nodes_where_names_were_asked_for() -> None:
 
 
 @pytest.mark.parametrize("names_only", [True, False])
-def test_an_answer_with_neither_list_keeps_no_node(*, names_only: bool) -> None:
+def test_an_answer_without_both_lists_keeps_no_node(*, names_only: bool) -> None:
     assert filtered({}, names_only=names_only).kept == ()
     assert filtered({"Nodes": {"items": None}}, names_only=names_only).kept == ()
 
 
-def test_names_where_nodes_were_asked_for_are_a_mistake_in_the_configuration() -> None:
+def test_names_instead_of_nodes_are_an_error_that_names_the_field_to_set() -> None:
     with pytest.raises(ValueError, match="nodeCacheCapable"):
         filtered({"NodeNames": ["n1"]}, names_only=False)
 
 
-def test_unresolvable_wins_over_failed_and_kept_over_both() -> None:
+def test_a_kept_node_is_not_rejected_and_an_unresolvable_node_is_not_failed() -> None:
     answer = filtered(
         {
             "NodeNames": ["n2"],
@@ -90,31 +90,31 @@ def test_unresolvable_wins_over_failed_and_kept_over_both() -> None:
 
 
 @pytest.mark.parametrize("score", ["5.0", '"5"', "true", "9223372036854775808", "[]"])
-def test_only_whole_numbers_are_scores(score: str) -> None:
+def test_a_score_must_be_a_whole_number(score: str) -> None:
     with pytest.raises(ValueError, match="of node 'n1' is not a whole number"):
         read_scores(b'[{"Host": "n1", "Score": %s}]' % score.encode(), 1)
 
 
 @pytest.mark.parametrize("score", [2**63 - 1, -(2**63), 2**58 // 10 + 1])
-def test_scores_that_no_total_could_hold_are_refused(score: int) -> None:
+def test_scores_that_could_overflow_a_total_are_refused(score: int) -> None:
     with pytest.raises(ValueError, match=f"the score {score} of node 'n1', times 10 for its weight, is too large"):
         read_scores(b'[{"Host": "n1", "Score": %d}]' % score, 10)
 
 
-def test_scores_out_of_the_usual_range_count_as_they_are() -> None:
+def test_scores_outside_0_to_10_are_accepted() -> None:
     answer = b'[{"Host": "n1", "Score": -5}, {"Host": "n2", "Score": 1000}]'
 
     assert read_scores(answer, 10) == {"n1": -50, "n2": 10000}
 
 
-def test_scores_add_up_and_nulls_are_zero() -> None:
+def test_scores_of_one_node_add_up_and_null_is_zero() -> None:
     answer = b'[{"Host": "n1", "Score": 3}, {"host": "n1", "score": 4}, {"Host": "n2", "Score": null}, {"Host": "n3"}]'
 
     assert read_scores(answer, 1) == {"n1": 7, "n2": 0, "n3": 0}
     assert read_scores(b"null", 1) == {}
 
 
-def test_a_binding_s_error_is_read() -> None:
+def test_the_error_of_a_bind_answer_is_returned() -> None:
     assert read_binding(b'{"Error": ""}') == ""
     assert read_binding(b"{}") == ""
     assert read_binding(b'{"error": "full"}') == "full"
@@ -122,7 +122,7 @@ def test_a_binding_s_error_is_read() -> None:
         read_binding(b"null")
 
 
-def test_no_candidates_are_left_where_the_answer_holds_none() -> None:
+def test_an_answer_without_candidates_keeps_none() -> None:
     assert read_preemption(b'{"NodeNameToMetaVictims": null}', [], lambda _: ()) == []
 
 
@@ -145,7 +145,7 @@ BODIES = (
 
 
 @given(BODIES, st.booleans())
-def test_whatever_comes_is_an_answer_or_a_value_error(body: bytes, names_only: bool) -> None:  # noqa: FBT001
+def test_any_body_is_decoded_or_raises_value_error(body: bytes, names_only: bool) -> None:  # noqa: FBT001
     candidates = [Candidate("n1", (), 0)]
     for read in (
         lambda: read_filter(body, ASKED, names_only=names_only),

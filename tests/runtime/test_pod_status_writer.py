@@ -26,7 +26,7 @@ class Writing:
         self.writer = PodStatusWriter(self.api.client(), look, self.clock, fixed_random())
 
 
-async def test_the_condition_is_a_strategic_merge_patch_of_the_status_guarded_by_the_uid() -> None:
+async def test_the_condition_is_written_by_a_strategic_merge_patch_with_the_uid() -> None:
     writing = Writing(pod("p"))
     writing.writer.submit(pod("p"), WAITS)
     async with running(writing.writer):
@@ -55,12 +55,12 @@ def test_a_condition_that_stays_false_keeps_its_transition_time() -> None:
     assert b"lastTransitionTime" not in WAITS.patch(waiting, 0)
 
 
-def test_the_condition_names_the_generation_that_was_tried_where_the_api_server_tracks_it() -> None:
+def test_the_condition_has_the_pod_s_generation_if_the_api_server_tracks_it() -> None:
     assert b'"observedGeneration":3' in WAITS.patch(pod("p", metadata={"generation": 3}), 0)
     assert b"observedGeneration" not in WAITS.patch(pod("p"), 0)
 
 
-async def test_what_the_pod_says_already_is_not_written() -> None:
+async def test_a_status_that_the_pod_already_has_is_not_written() -> None:
     writing = Writing(pod("p"))
     writing.writer.submit(pod("p", status=condition()), WAITS)
     assert len(writing.writer) == 0
@@ -76,7 +76,7 @@ async def test_a_nomination_is_written_and_cleared(nominated: str, written: str 
     assert writing.api.sent[0].body["status"]["nominatedNodeName"] == written
 
 
-async def test_a_nomination_that_nobody_decided_on_is_left_alone() -> None:
+async def test_a_nomination_without_a_decision_is_not_changed() -> None:
     writing = Writing(pod("p"))
     writing.writer.submit(pod("p"), WAITS)
     async with running(writing.writer):
@@ -84,7 +84,7 @@ async def test_a_nomination_that_nobody_decided_on_is_left_alone() -> None:
     assert "nominatedNodeName" not in writing.api.sent[0].body["status"]
 
 
-async def test_of_several_changes_that_wait_only_the_last_is_written() -> None:
+async def test_only_the_last_of_several_queued_changes_is_written() -> None:
     writing = Writing(pod("p"))
     for number in range(3):
         writing.writer.submit(pod("p"), PodScheduled("Unschedulable", f"m{number}"))
@@ -94,7 +94,7 @@ async def test_of_several_changes_that_wait_only_the_last_is_written() -> None:
 
 
 @pytest.mark.parametrize("now", [None, pod("p", node="n1"), pod("p", metadata={"uid": "another"})])
-async def test_a_pod_that_is_bound_or_gone_by_now_is_left_alone(now: Pod | None) -> None:
+async def test_a_pod_that_is_no_longer_pending_is_not_written_to(now: Pod | None) -> None:
     writing = Writing(*([now] if now else []))
     writing.writer.submit(pod("p"), WAITS)
     async with running(writing.writer):
@@ -104,7 +104,7 @@ async def test_a_pod_that_is_bound_or_gone_by_now_is_left_alone(now: Pod | None)
 
 
 @pytest.mark.parametrize("error", [NotFound(404, "", ""), Conflict(409, "", "")])
-async def test_a_refusal_because_the_pod_is_another_ends_it(error: ApiError) -> None:
+async def test_a_write_is_not_retried_after_the_pod_was_deleted_or_created_again(error: ApiError) -> None:
     def answer(_: Sent) -> Any:
         raise error
 
@@ -115,7 +115,7 @@ async def test_a_refusal_because_the_pod_is_another_ends_it(error: ApiError) -> 
     assert len(writing.api.sent) == 1
 
 
-async def test_a_failing_api_server_is_asked_again_with_the_newest_wish() -> None:
+async def test_a_retry_writes_the_newest_status() -> None:
     answers: list[Any] = [ApiUnreachable("down"), ApiError(500, "", "oops"), {}]
 
     def answer(_: Sent) -> Any:

@@ -11,9 +11,9 @@ from moorage.runtime.timestamps import micro_time, whole_time
         (1_700_000_000.000001, "2023-11-14T22:13:20.000001Z"),
     ],
 )
-def test_micro_times_always_have_six_digits(seconds: float, written: str) -> None:
+def test_a_micro_time_always_has_six_decimals(seconds: float, written: str) -> None:
     assert micro_time(seconds) == written
 
 
-def test_condition_times_have_whole_seconds() -> None:
+def test_a_condition_s_time_has_whole_seconds() -> None:
     assert whole_time(1_700_000_000.9) == "2023-11-14T22:13:20Z"

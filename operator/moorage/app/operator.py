@@ -25,7 +25,8 @@ from moorage import __version__
 from moorage.app.connections import Connections, find_credentials, kopf_session, serving_tls
 from moorage.app.election import Election
 from moorage.app.endpoint_sources import endpoint_sources
-from moorage.app.process import Environment, Process, build_process
+from moorage.app.environment import Environment
+from moorage.app.process import Process, build_process
 from moorage.configuration.process_configuration import ProcessConfiguration
 from moorage.controller.policy_controller import receiver_in
 from moorage.controller.policy_watch import PolicyWatch

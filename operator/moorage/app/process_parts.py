@@ -1,0 +1,231 @@
+"""Builds the groups of parts that make up the process.
+
+Each function receives the parts that it uses. `moorage.app.process` calls them in order and connects the groups.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from random import SystemRandom
+from typing import Any
+
+from moorage.app.environment import Environment
+from moorage.configuration.process_configuration import ProcessConfiguration
+from moorage.controller.policies import PolicyStore
+from moorage.controller.policy_announcer import PolicyAnnouncer
+from moorage.controller.policy_controller import PolicyController
+from moorage.controller.policy_profiles import build_profile
+from moorage.controller.status_reporter import StatusReporter
+from moorage.controller.status_writer import PolicyStatusWriter
+from moorage.engine.messages import Message
+from moorage.engine.scheduler import Scheduler
+from moorage.model.decode import Decoder
+from moorage.model.pods.pod import Pod
+from moorage.runtime.api_resources import INFORMED
+from moorage.runtime.binder import Binder
+from moorage.runtime.binding_writer import BindingWriter
+from moorage.runtime.client.kube import REQUEST_SECONDS
+from moorage.runtime.events.event_recorder import EventRecorder
+from moorage.runtime.extenders.extender_context import ExtenderLimits
+from moorage.runtime.extenders.extender_dispatcher import ExtenderDispatcher
+from moorage.runtime.inbox import Inbox
+from moorage.runtime.informers.informer import Informer
+from moorage.runtime.informers.list_watch import ListWatch
+from moorage.runtime.latest_objects import LatestObjects
+from moorage.runtime.pod_status_writer import PodStatusWriter
+from moorage.runtime.preemption.evicted_pods import EvictedPods
+from moorage.runtime.preemption.evictor import Evictor
+from moorage.runtime.preemption.victim_writer import VictimWriter
+from moorage.runtime.reporter import Reporter
+from moorage.runtime.tally import Tally
+from moorage.runtime.volumes.selected_node_repair import SelectedNodeRepair
+from moorage.runtime.volumes.volume_binder import VolumeBinder
+from moorage.runtime.volumes.volume_stores import VolumeStores
+from moorage.runtime.volumes.volume_writer import VolumeWriter
+from moorage.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+SEED_BITS = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineParts:
+    """The scheduler, and the parts that feed it."""
+
+    inbox: Inbox[Message]
+    scheduler: Scheduler
+    informers: Mapping[str, Informer]
+    latest: LatestObjects
+
+
+def build_engine(configuration: ProcessConfiguration, environment: Environment) -> EngineParts:
+    """Build the scheduler, its inbox, and the informers that post to the inbox."""
+    inbox: Inbox[Message] = Inbox()
+    informers = _build_informers(inbox, environment)
+    return EngineParts(
+        inbox=inbox,
+        scheduler=Scheduler(_seed(configuration.settings), configuration.profiles),
+        informers=informers,
+        latest=LatestObjects(informers["Pod"].objects, informers["Node"].objects),
+    )
+
+
+def _seed(settings: Settings) -> int:
+    if settings.seed is not None:
+        return settings.seed
+    seed = SystemRandom().getrandbits(SEED_BITS)
+    logger.info("the choice among equally good nodes uses the seed %d; --seed repeats it", seed)
+    return seed
+
+
+def _build_informers(inbox: Inbox[Message], environment: Environment) -> Mapping[str, Informer]:
+    """Build an informer for each kind in INFORMED."""
+    decoder = Decoder()
+    return {
+        resource.kind: Informer(
+            ListWatch(environment.client, resource, environment.random),
+            _decode_function(decoder, resource.kind),
+            inbox.post_all,
+            environment.metrics.informers,
+            environment.clock,
+        )
+        for resource in INFORMED
+    }
+
+
+def _decode_function(decoder: Decoder, kind: str) -> Callable[[bytes], Any]:
+    """Return the function that decodes a kind. Pods and nodes keep their JSON, because extenders receive it."""
+    if kind == "Pod":
+        return partial(decoder.decode_pod, keep_raw=True)
+    if kind == "Node":
+        return partial(decoder.decode_node, keep_raw=True)
+    return partial(decoder.decode, kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportingParts:
+    """The reporter, and the parts that it reports through."""
+
+    recorder: EventRecorder
+    pod_statuses: PodStatusWriter
+    tally: Tally
+    reporter: Reporter
+
+
+def build_reporting(engine: EngineParts, environment: Environment) -> ReportingParts:
+    """Build the reporter of attempts, with the parts that write events and pod statuses."""
+    client, clock, metrics = environment.client, environment.clock, environment.metrics
+    recorder = EventRecorder(client, socket.gethostname(), clock, metrics.recorder)
+    pod_statuses = PodStatusWriter(client, engine.latest, clock, environment.random)
+    tally = Tally()
+    reporter = Reporter(recorder, pod_statuses, metrics.scheduling, tally, clock)
+    return ReportingParts(recorder=recorder, pod_statuses=pod_statuses, tally=tally, reporter=reporter)
+
+
+def build_extenders(settings: Settings, engine: EngineParts, environment: Environment) -> ExtenderDispatcher:
+    """Build the dispatcher that calls extenders."""
+    return ExtenderDispatcher(
+        environment.extender_context,
+        ExtenderLimits(parallelism=settings.parallelism),
+        engine.informers["Node"].objects,
+        partial(_pods_on, engine.scheduler),
+        engine.inbox.post,
+    )
+
+
+def _pods_on(scheduler: Scheduler, node_name: str) -> Iterable[Pod]:
+    snapshot = scheduler.snapshot
+    position = snapshot.position(node_name)
+    return () if position is None else tuple(snapshot.pods_on(position))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BindingParts:
+    """The parts that bind pods and their volumes."""
+
+    binder: Binder
+    volume_binder: VolumeBinder
+    claim_repair: SelectedNodeRepair
+
+
+def build_binding(
+    settings: Settings,
+    engine: EngineParts,
+    reporting: ReportingParts,
+    extenders: ExtenderDispatcher,
+    environment: Environment,
+) -> BindingParts:
+    """Build the binder of pods, the binder of volumes before it, and the repair of claims."""
+    client, clock = environment.client, environment.clock
+    binder = Binder(
+        writer=BindingWriter(client, clock, environment.random, _binding_timeout_seconds(settings)),
+        extenders=extenders,
+        latest=engine.latest,
+        reporter=reporting.reporter,
+        post=engine.inbox.post,
+        parallelism=settings.parallelism,
+    )
+    stores = VolumeStores(
+        pods=engine.informers["Pod"].objects,
+        nodes=engine.informers["Node"].objects,
+        claims=engine.informers["PersistentVolumeClaim"].objects,
+        volumes=engine.informers["PersistentVolume"].objects,
+    )
+    writer = VolumeWriter(client, stores)
+    return BindingParts(
+        binder=binder,
+        volume_binder=VolumeBinder(writer, stores, clock, binder),
+        claim_repair=SelectedNodeRepair(writer, stores, reporting.recorder),
+    )
+
+
+def _binding_timeout_seconds(settings: Settings) -> float:
+    """Return the timeout of a binding: one sent just before this replica stops leading ends before another leads."""
+    election = settings.leader_election
+    if not election.enabled:
+        return REQUEST_SECONDS
+    return election.lease_duration_seconds - election.renew_deadline_seconds
+
+
+def build_evictor(engine: EngineParts, reporting: ReportingParts, environment: Environment) -> Evictor:
+    """Build the evictor of victims, with the watch on those that do not terminate."""
+    clock, recorder, post = environment.clock, reporting.recorder, engine.inbox.post
+    return Evictor(
+        writer=VictimWriter(environment.client, clock),
+        evicted=EvictedPods(engine.latest, recorder, post, clock),
+        recorder=recorder,
+        metrics=environment.metrics.scheduling,
+        clock=clock,
+        post=post,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyParts:
+    """The parts that read SchedulingPolicy objects and write their statuses."""
+
+    policy_controller: PolicyController
+    statuses: PolicyStatusWriter
+    status_reporter: StatusReporter
+
+
+def build_policies(
+    configuration: ProcessConfiguration, engine: EngineParts, reporting: ReportingParts, environment: Environment
+) -> PolicyParts:
+    """Build the parts that turn SchedulingPolicy objects into profiles and write their statuses."""
+    store = PolicyStore(
+        build=partial(build_profile, configuration.registry, configuration.defaults),
+        reserved={profile.name for profile in configuration.profiles},
+    )
+    announcer = PolicyAnnouncer(reporting.recorder.record)
+    statuses = PolicyStatusWriter(environment.client, environment.clock)
+    return PolicyParts(
+        policy_controller=PolicyController(store, engine.inbox.post, announcer, environment.clock),
+        statuses=statuses,
+        status_reporter=StatusReporter(store, statuses, environment.clock),
+    )
