@@ -230,6 +230,6 @@ def test_a_claim_whose_selected_node_is_gone_gets_another_node(scene: Scene) -> 
     eventually(lambda: scene.selected_node("data") in {scene.node("a"), scene.node("b")}, SOON)
     events = [event for event in case.events() if event["reason"] == "SelectedNodeGone"]
     assert [event["regarding"]["name"] for event in events] == [scene.node("data")]
-    assert "Node gone, which was selected for the claim's volume, is gone" in events[0]["note"]
+    assert "selected node gone does not exist any more" in events[0]["note"]
     scene.provision("data", scene.selected_node("data").removeprefix(f"{case.name}-"))
     assert case.wait_until_bound("p", SOON)
