@@ -201,7 +201,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
 async def exchange_over_tls(settings: ClientTls, certificates: Path, server_name: str | None) -> int:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certificates / "cert.pem", certificates / "key.pem")
-    peer = Peer([OK])
+    peer = Peer([OK, OK])
     port = await peer.start(context)
     credentials = Credentials(
         f"https://127.0.0.1:{port}", StaticTokens("Bearer t"), tls=lambda: settings, tls_server_name=server_name
@@ -210,6 +210,7 @@ async def exchange_over_tls(settings: ClientTls, certificates: Path, server_name
     try:
         async with open_transport(credentials, 2, tls) as transport:
             answer = await transport.exchange("GET", "/x", b"", "application/json", 5)
+            assert {read.status async for read in transport.stream("/x", 5)} == {answer.status}
     finally:
         await peer.stop()
     return answer.status

@@ -123,6 +123,25 @@ async def test_headers_of_the_credentials_may_be_repeated(transport: OpenTranspo
         assert request.headers.getall("Impersonate-Group") == ["dev", "ops"]
 
 
+async def test_all_requests_go_through_the_proxy() -> None:
+    hosts = []
+
+    async def proxy(request: web.Request) -> web.StreamResponse:
+        hosts.append(request.host)
+        return ok()
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", proxy)
+    async with TestServer(app) as server:
+        credentials = Credentials("http://api.test", StaticTokens(None), proxy=str(server.make_url("")))
+        async with open_transport(credentials, 4) as transport:
+            assert (await transport.exchange("GET", "/x", b"", "", 5)).status == 200
+            assert [read.body async for read in transport.stream("/x", 5)][-1] == b'{"ok": true}'
+        async with open_session(credentials, 1) as session, session.get("http://api.test/x") as response:
+            assert response.status == 200
+    assert hosts == ["api.test"] * 3
+
+
 async def test_writes_keep_their_content_type_and_query(transport: OpenTransport) -> None:
     async with serving(answering(ok), transport) as peer:
         await peer.client.patch("/x", b"{}", STRATEGIC_MERGE_PATCH)
