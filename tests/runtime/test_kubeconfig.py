@@ -54,6 +54,10 @@ async def test_authority_server_name_and_proxy(tmp_path: Path) -> None:
     assert (found.tls_server_name, found.proxy) == ("kubernetes.default", "http://proxy:3128")
 
 
+async def test_the_scheme_of_a_server_may_be_in_capitals(tmp_path: Path) -> None:
+    assert (await load(kubeconfig(tmp_path, {}, {"server": "HTTPS://10.0.0.1:6443"}))).tls
+
+
 async def test_verification_can_be_switched_off(tmp_path: Path) -> None:
     cluster = {"server": "https://10.0.0.1:6443", "insecure-skip-tls-verify": True}
     found = await load(kubeconfig(tmp_path, {}, cluster))

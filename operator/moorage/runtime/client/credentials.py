@@ -69,11 +69,10 @@ async def _from_kubeconfig(paths: str, context: str | None, clock: Clock) -> Cre
     tokens = KubeconfigTokens(paths, context, clock)
     chosen = await tokens.load()
     cluster = chosen.cluster.value
-    server = cluster.server.rstrip("/")
     return Credentials(
-        server=server,
+        server=cluster.server.rstrip("/"),
         tokens=tokens,
-        tls=tokens.tls if server.startswith("https://") else None,
+        tls=tokens.tls if cluster.uses_tls else None,
         tls_server_name=cluster.tls_server_name or None,
         proxy=cluster.proxy_url or None,
         headers=impersonation_headers(chosen.user),

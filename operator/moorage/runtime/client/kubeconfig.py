@@ -61,6 +61,11 @@ class KubeconfigCluster(Struct, rename="kebab", frozen=True):
     """Without effect: moorage never asks for compressed answers."""
     extensions: tuple[NamedExtension, ...] = ()
 
+    @property
+    def uses_tls(self) -> bool:
+        """Whether the server's address is an HTTPS one."""
+        return self.server.lower().startswith("https://")
+
 
 class KubeconfigUser(Struct, rename="kebab", frozen=True):
     """A user's credentials."""

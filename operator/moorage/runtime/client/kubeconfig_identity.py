@@ -47,7 +47,7 @@ class Identity:
 async def identity_of(chosen: ChosenContext) -> Identity:
     """Read all that the context names and run its plugin; raise CredentialsError."""
     identity = await _plugin_identity(chosen) if chosen.user.value.exec else _written_identity(chosen)
-    if chosen.cluster.value.server.startswith("https://"):
+    if chosen.cluster.value.uses_tls:
         identity.tls.read()
     return identity
 
