@@ -17,7 +17,7 @@ from moorage.runtime.client.credentials import Credentials
 from moorage.runtime.client.kube import STRATEGIC_MERGE_PATCH, KubeClient
 from moorage.runtime.client.pooled_transport import open_transport
 from moorage.runtime.client.rate_limiter import RateLimiter
-from moorage.runtime.client.session_transport import HttpTransport, open_session
+from moorage.runtime.client.session_transport import SessionTransport, open_session
 from moorage.runtime.client.transport import Transport
 from moorage.runtime.tls.tls_contexts import TlsContexts
 
@@ -52,7 +52,7 @@ async def over_session(
     credentials: Credentials, connection_limit: int, tls: TlsContexts | None = None
 ) -> AsyncIterator[Transport]:
     async with open_session(credentials, connection_limit) as session:
-        yield HttpTransport(session, credentials.server, tls)
+        yield SessionTransport(session, credentials.server, tls)
 
 
 @asynccontextmanager

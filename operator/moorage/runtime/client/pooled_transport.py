@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from moorage.runtime.client.authentication import send_authenticated
 from moorage.runtime.client.connection_pool import ConnectionPool
-from moorage.runtime.client.session_transport import HttpTransport, open_session
+from moorage.runtime.client.session_transport import SessionTransport, open_session
 from moorage.runtime.client.transport import HEADERS, unreachable
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ async def open_transport(
 ) -> AsyncIterator[Transport]:
     """Open a transport to an API server. Through a proxy, exchanges go over the session too."""
     async with open_session(credentials, connection_limit) as session:
-        over_session = HttpTransport(session, credentials.server, tls)
+        over_session = SessionTransport(session, credentials.server, tls)
         if credentials.proxy:
             yield over_session
             return

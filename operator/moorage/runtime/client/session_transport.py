@@ -45,7 +45,7 @@ def open_session(credentials: Credentials, connection_limit: int, tls: SSLContex
     )
 
 
-class HttpTransport:
+class SessionTransport:
     """A `Transport` over a session."""
 
     def __init__(self, session: ClientSession, server: str, tls: TlsContexts | None = None) -> None:
