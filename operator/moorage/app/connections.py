@@ -37,7 +37,7 @@ async def find_credentials(settings: Settings, clock: Clock) -> Credentials:
 
 
 class Connections:
-    """Opens clients of one API server; `stack` closes them."""
+    """The connections to one API server; `stack` closes them."""
 
     def __init__(
         self,

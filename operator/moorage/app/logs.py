@@ -36,7 +36,7 @@ def configure_logging(level: str, format_: str) -> None:
 
 
 class JsonFormatter(logging.Formatter):
-    """Formats each record as one line of JSON."""
+    """A formatter that writes each record as one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return time (RFC 3339, UTC), level, logger, message and, if there is one, the exception."""

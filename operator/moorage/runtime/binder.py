@@ -46,7 +46,7 @@ class Binder:
     _in_flight: int = field(default=0, init=False)
 
     def __len__(self) -> int:
-        """Return how many decisions are queued or being carried out."""
+        """Return the number of decisions that are queued or being carried out."""
         return len(self._queue) + self._in_flight
 
     @property
@@ -55,7 +55,7 @@ class Binder:
         return len(self._queue) >= BACKLOG_PER_TASK * self.parallelism
 
     def submit(self, bind: Bind, started_at: float) -> None:
-        """Queue a decision; `started_at` is when its attempt began, on the monotonic clock."""
+        """Queue a decision; `started_at` is the start of its attempt, on the monotonic clock."""
         self._queue.append((bind, started_at))
         self._queued.release()
 
@@ -93,7 +93,7 @@ class Binder:
                 self.fail(bind, error, started_at)
 
     async def _bind(self, bind: Bind) -> str | None:
-        """Bind a pod; return why it is not bound, or None after success."""
+        """Bind a pod; return the error, or None after success."""
         pod, node_name = bind.pod, bind.node_name
         reason = self.latest.why_not_bind(pod, node_name)
         if reason:

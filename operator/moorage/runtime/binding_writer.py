@@ -73,7 +73,7 @@ class _BindingStatus(msgspec.Struct):
 
 
 class BindingWriter:
-    """Writes bindings."""
+    """The writer of bindings."""
 
     def __init__(
         self, client: KubeClient, clock: Clock, random: Random, timeout_seconds: float = REQUEST_SECONDS

@@ -19,7 +19,7 @@ class Inbox(Generic[E]):
         self._arrived = asyncio.Event()
 
     def __len__(self) -> int:
-        """Return how many messages wait."""
+        """Return the number of messages."""
         return len(self._messages)
 
     def post(self, *messages: E) -> None:

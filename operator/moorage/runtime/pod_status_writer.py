@@ -1,4 +1,4 @@
-"""Writes why a pod is not scheduled into its status: the PodScheduled condition and `nominatedNodeName`.
+"""Writes the PodScheduled condition and `nominatedNodeName` of pods that are not scheduled.
 
 cluster-autoscaler and Karpenter act on this condition, so reason and message are kube-scheduler's. The condition is
 written only when it changes. If several changes wait for one pod, only the last is written.
@@ -72,7 +72,7 @@ class PodScheduled:
 
 
 class PodStatusWriter:
-    """Writes the statuses of pods; the changes of one pod are written in order."""
+    """The writer of pods' statuses; it writes the changes of one pod in order."""
 
     def __init__(self, client: KubeClient, latest: LatestObjects, clock: Clock, random: Random) -> None:
         """Write through `client`, and only to pods that are pending according to `latest`."""
@@ -84,7 +84,7 @@ class PodStatusWriter:
         self._queue: asyncio.Queue[str] = asyncio.Queue()
 
     def __len__(self) -> int:
-        """Return how many pods have a status that is not written yet."""
+        """Return the number of pods with a status that is not written yet."""
         return len(self._wanted)
 
     def submit(self, pod: Pod, wanted: PodScheduled) -> None:

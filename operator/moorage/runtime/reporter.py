@@ -31,7 +31,7 @@ LIST_POLICIES = "(`kubectl get schedulingpolicies` lists the policies)"
 
 
 class Reporter:
-    """Reports results. The argument `started_at` is when the attempt began, on the monotonic clock."""
+    """The reporter of attempts' results. `started_at` is the start of the attempt, on the monotonic clock."""
 
     def __init__(
         self,

@@ -27,7 +27,7 @@ IDLE_SECONDS = 1.0
 
 
 class SchedulingLoop:
-    """Drives the engine."""
+    """The loop that drives the engine."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class SchedulingLoop:
         self._clock = clock
         self._metrics = metrics
         self.last_turn = clock.monotonic()
-        """When the last turn began, on the monotonic clock; the liveness probe reads it."""
+        """Start of the last turn, on the monotonic clock; the liveness probe reads it."""
 
     async def run(self) -> None:
         """Schedule until cancelled."""

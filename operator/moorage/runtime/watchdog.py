@@ -21,7 +21,7 @@ MAX_NAMES = 10
 
 
 class Watchdog:
-    """Checks the queue every CHECK_SECONDS."""
+    """A periodic check of the queue."""
 
     def __init__(self, scheduler: Scheduler, may_schedule: Callable[[], bool], clock: Clock) -> None:
         """Count no pod as stuck while `may_schedule` is false, as on a standby."""

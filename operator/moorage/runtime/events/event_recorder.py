@@ -59,7 +59,7 @@ class _RepeatedEvent:
 
 
 class EventRecorder:
-    """Queues events and sends them."""
+    """A queue of events, and the tasks that send them."""
 
     def __init__(self, client: KubeClient, hostname: str, clock: Clock, metrics: RecorderMetrics) -> None:
         """Send events through `client`, reported by `<reporter>-<hostname>`."""
@@ -75,7 +75,7 @@ class EventRecorder:
         self._has_logged_refusal = False
 
     def __len__(self) -> int:
-        """Return how many events wait to be sent or are being sent."""
+        """Return the number of events that are queued or being sent."""
         return len(self._queue) + self._in_flight
 
     def record(self, event: Event) -> None:

@@ -44,7 +44,7 @@ class SeriesCache:
         self._by_key: OrderedDict[Hashable, EventSeries] = OrderedDict()
 
     def __len__(self) -> int:
-        """Return how many events are remembered."""
+        """Return the number of series."""
         return len(self._by_key)
 
     def count(self, key: Hashable, now: float) -> EventSeries | None:

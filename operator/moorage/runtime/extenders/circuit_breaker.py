@@ -43,7 +43,7 @@ class CircuitBreaker:
         self._opened_at: float | None = None
         self._on_trial = False
         self.error = ""
-        """Why the last call failed; empty after a success."""
+        """Error of the last call; empty after a success."""
 
     @property
     def state(self) -> BreakerState:

@@ -58,7 +58,7 @@ class ExtenderRequest:
     """The extender's path for the verb."""
     body: bytes
     until: float = float("inf")
-    """When the caller stops waiting, on the monotonic clock."""
+    """End of the caller's time, on the monotonic clock."""
     repeatable: bool = True
     """Whether the call may be sent again after an idle connection turns out to be closed."""
 
@@ -192,7 +192,7 @@ def without_user(url: str) -> str:
 
 
 def check_url(extender: Extender) -> list[Fault]:
-    """Return why no request can be sent to an extender's address, although the address matches the pattern."""
+    """Return a fault if no request can be sent to the extender's address; the API's pattern accepts more than URLs."""
     try:
         URL(extender.url_prefix)
     except ValueError as error:

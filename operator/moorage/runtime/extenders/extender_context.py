@@ -37,11 +37,11 @@ class ExtenderLimits:
     """Limits on calls."""
 
     parallelism: int = 16
-    """For how many pods the extenders of a profile are called at the same time; upstream's default parallelism."""
+    """Number of pods for which a profile's extenders are called at the same time; upstream's default parallelism."""
     cycle_seconds: float = 30.0
     """Time limit of all extenders together for one pod: six times upstream's default timeout."""
     failures_to_open: int = 5
-    """After how many failures in a row the circuit breaker opens."""
+    """Number of failures in a row that opens the circuit breaker."""
     open_seconds: float = 10.0
     """Time that the circuit breaker stays open: the default of a failing pod's longest backoff."""
 

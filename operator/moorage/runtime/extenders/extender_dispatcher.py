@@ -41,7 +41,7 @@ class _KeptExtenders:
 
 
 class ExtenderDispatcher:
-    """Calls extenders and posts their answers."""
+    """The dispatcher of calls to extenders; it posts their answers."""
 
     def __init__(
         self,

@@ -37,7 +37,7 @@ class ExtenderHealth:
 
     state: BreakerState
     error: str
-    """Why the last call failed; empty after a success."""
+    """Error of the last call; empty after a success."""
 
 
 class ProfileExtenders:

@@ -48,7 +48,7 @@ class EvictedPods:
         self._evicted: dict[str, _EvictedPod] = {}
 
     def __len__(self) -> int:
-        """Return how many evicted pods are watched."""
+        """Return the number of watched pods."""
         return len(self._evicted)
 
     def add(self, victim: Pod, preemptor: Pod, reporter: str, grace_seconds: float) -> None:

@@ -51,7 +51,7 @@ class _EvictionResult(Enum):
 
 @dataclass(slots=True, kw_only=True)
 class Evictor:
-    """Evicts victims in tasks of its own; the scheduling loop never waits for it."""
+    """The evictor of victims; its tasks never delay the scheduling loop."""
 
     writer: VictimWriter
     evicted: EvictedPods

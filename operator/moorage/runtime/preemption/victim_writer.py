@@ -32,7 +32,7 @@ class _DeletedPod(msgspec.Struct):
 
 
 class VictimWriter:
-    """Writes to victims. All methods raise ApiError, ApiUnreachable or NotLeader."""
+    """The writer of conditions, deletions and evictions. All methods raise ApiError, ApiUnreachable or NotLeader."""
 
     def __init__(self, client: KubeClient, clock: Clock) -> None:
         """Write through `client`."""

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 class SelectedNodeRepair:
-    """Repairs the claims of unschedulable pods."""
+    """The repair of unschedulable pods' claims."""
 
     def __init__(self, writer: VolumeWriter, stores: VolumeStores, recorder: EventRecorder) -> None:
         """Write through `writer`, and record an event for each repaired claim."""

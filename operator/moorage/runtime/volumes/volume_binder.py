@@ -39,7 +39,7 @@ PARALLEL_WRITES = 16
 
 
 class VolumeBinder:
-    """Binds volumes, and submits their pods to the binder."""
+    """The stage before the binder, which binds a pod's volumes."""
 
     def __init__(self, writer: VolumeWriter, stores: VolumeStores, clock: Clock, binder: Binder) -> None:
         """Write through `writer`, read the result in `stores`, and pass pods on to `binder`."""
@@ -52,7 +52,7 @@ class VolumeBinder:
         self._pending = 0
 
     def __len__(self) -> int:
-        """Return how many pods wait for their volumes."""
+        """Return the number of pods that wait for their volumes."""
         return self._pending
 
     @property
@@ -61,7 +61,7 @@ class VolumeBinder:
         return self._binder.is_full
 
     def submit(self, bind: Bind, started_at: float) -> None:
-        """Queue a decision; `started_at` is when its attempt began, on the monotonic clock."""
+        """Queue a decision; `started_at` is the start of its attempt, on the monotonic clock."""
         if bind.intents:
             self._pending += 1
             self._queue.put_nowait((bind, started_at))

@@ -30,7 +30,7 @@ BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 
 
 class VolumeWriter:
-    """Writes volumes and claims. All methods raise ApiError, ApiUnreachable or NotLeader."""
+    """The writer of volumes and claims. All methods raise ApiError, ApiUnreachable or NotLeader."""
 
     def __init__(self, client: KubeClient, stores: VolumeStores) -> None:
         """Write through `client`, except for values that the `stores` already have."""
