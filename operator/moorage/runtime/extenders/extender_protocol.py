@@ -41,13 +41,13 @@ class _NodeList(Struct):
     metadata: dict[str, str] = {}
 
 
-class _ExtenderArguments(Struct, rename="pascal"):
+class _ExtenderArgs(Struct, rename="pascal"):
     pod: Raw
     nodes: _NodeList | None
     node_names: Sequence[str] | None
 
 
-class _BindingArguments(Struct):
+class _ExtenderBindingArgs(Struct):
     PodName: str
     PodNamespace: str
     PodUID: str
@@ -68,7 +68,7 @@ class _MetaVictims(Struct):
     NumPDBViolations: int
 
 
-class _PreemptionArguments(Struct, rename="pascal"):
+class _ExtenderPreemptionArgs(Struct, rename="pascal"):
     pod: Raw
     node_name_to_victims: Mapping[str, _Victims] | None
     node_name_to_meta_victims: Mapping[str, _MetaVictims] | None
@@ -89,15 +89,15 @@ class _NamedList(Struct):
 def nodes_arguments(pod: Pod, nodes: Mapping[str, Node], *, names_only: bool) -> bytes:
     """Return the body of a filter or a prioritize call."""
     if names_only:
-        arguments = _ExtenderArguments(_whole(pod), None, list(nodes))
+        arguments = _ExtenderArgs(_whole(pod), None, list(nodes))
     else:
-        arguments = _ExtenderArguments(_whole(pod), _NodeList([_whole(node) for node in nodes.values()]), None)
+        arguments = _ExtenderArgs(_whole(pod), _NodeList([_whole(node) for node in nodes.values()]), None)
     return msgspec.json.encode(arguments)
 
 
 def binding_arguments(pod: Pod, node_name: str) -> bytes:
     """Return the body of a bind call."""
-    return msgspec.json.encode(_BindingArguments(pod.name, pod.namespace, pod.uid, node_name))
+    return msgspec.json.encode(_ExtenderBindingArgs(pod.name, pod.namespace, pod.uid, node_name))
 
 
 def preemption_arguments(pod: Pod, candidates: Sequence[Candidate], objects: Mapping[str, bytes] | None) -> bytes:
@@ -113,7 +113,7 @@ def preemption_arguments(pod: Pod, candidates: Sequence[Candidate], objects: Map
             candidate.node_name: _Victims([Raw(objects[pod.uid]) for pod in candidate.victims], candidate.violations)
             for candidate in candidates
         }
-    return msgspec.json.encode(_PreemptionArguments(_whole(pod), whole, meta))
+    return msgspec.json.encode(_ExtenderPreemptionArgs(_whole(pod), whole, meta))
 
 
 def read_filter(body: bytes, requested: Mapping[str, Node], *, names_only: bool) -> FilterAnswer:
