@@ -1,4 +1,4 @@
-"""Fakes at the borders of the runtime: the clock, the API server, and parts that record calls instead of sending."""
+"""Fakes of the clock and the API server, and runtime parts that keep what they get instead of sending it."""
 
 from __future__ import annotations
 
@@ -98,22 +98,6 @@ async def until(condition: Callable[[], object], seconds: float = 5.0) -> None:
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110 - there is no event to wait for
             await asyncio.sleep(0.002)
-
-
-class FakeObserver:
-    """An observer that keeps all observations."""
-
-    def __init__(self) -> None:
-        self.seen: list[tuple[Any, ...]] = []
-
-    def __getattr__(self, name: str) -> Callable[..., None]:
-        if not name.startswith("observe_"):
-            raise AttributeError(name)
-        return lambda *values: self.seen.append((name.removeprefix("observe_"), *values))
-
-    def named(self, name: str) -> list[tuple[Any, ...]]:
-        """Return the values of each observation with this name."""
-        return [values[1:] for values in self.seen if values[0] == name]
 
 
 def client_metrics(registry: CollectorRegistry | None = None) -> ClientMetrics:

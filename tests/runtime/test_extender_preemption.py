@@ -13,8 +13,6 @@ from moorage.errors import ExtenderError
 from moorage.model.pods.pod import Pod
 
 PLACED = {name: [pod(f"{name}-{i}", node=name) for i in range(2)] for name in ("n1", "n2")}
-
-
 CANDIDATES = [Candidate(name, tuple(pods), 1) for name, pods in PLACED.items()]
 
 
@@ -42,10 +40,7 @@ async def test_a_candidate_with_a_deleted_victim_is_skipped() -> None:
     async with FakeExtender() as extender:
         configuration = configured(extender, nodeCacheCapable=False, preemptVerb="preempt")
         async with calling(configuration) as caller:
-            caller.cluster.objects = {
-                one.uid: b'{"metadata": {"uid": "%s"}}' % one.uid.encode() for one in PLACED["n1"]
-            }
-
+            caller.cluster.objects = objects_of(PLACED["n1"])
             left = await caller.extenders.preempt(whole_pod(), CANDIDATES, PLACED.__getitem__)
 
     assert left == CANDIDATES[:1]

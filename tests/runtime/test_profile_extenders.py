@@ -42,7 +42,7 @@ async def test_scores_that_could_overflow_a_total_are_ignored_and_count_as_an_er
         health = caller.extenders.health()
 
     assert answer.error is None
-    assert answer.scores == {"n1": 0, "n2": 3 * 2 * 10}  # all from the other
+    assert answer.scores == {"n1": 0, "n2": 3 * 2 * 10}  # only the usual extender's
     assert "of node 'n1', times 21474836470 for its weight, is too large" in health[boundless.url].error
     assert health[usual.url].error == ""
 
@@ -90,8 +90,8 @@ async def test_extenders_are_called_only_for_pods_that_use_a_managed_resource() 
 async def test_scores_add_up_and_a_failing_extender_adds_none() -> None:
     async with FakeExtender(scores={"n1": 1}) as good, FakeExtender(scores={"n1": 3}) as better, FakeExtender() as bad:
         bad.misbehave = answering("oops", status=500)
-        rankers = [configured(one, filterVerb=None) for one in (good, better, bad)]
-        async with calling(*rankers) as caller:
+        configurations = [configured(one, filterVerb=None) for one in (good, better, bad)]
+        async with calling(*configurations) as caller:
             answer = await caller.ask("n1", "n2")
 
     assert answer.error is None

@@ -151,7 +151,9 @@ class ExtenderConnection:
 
     def _record_failure(self, request: ExtenderRequest, result: str, message: str, started: float) -> ExtenderError:
         if not self._breaker.error:
-            logger.warning("Extender %s failed at %s, it is called again: %s", self.name, request.verb, message)
+            logger.warning(
+                "Extender %s failed at %s, the next pod calls it again: %s", self.name, request.verb, message
+            )
         self._breaker.failed(message)
         self._observe(request, result, started)
         return self.error(request.path, message)
