@@ -16,7 +16,7 @@ from moorage.runtime.leadership.elector import LeaderElector
 from moorage.settings import LeaderElectionSettings
 
 UNRENEWED_SECONDS = 20.0
-"""A leader is unhealthy if it has not renewed for this much longer than the lease lasts (as kube-scheduler)."""
+"""Time after the expiry of its lease at which a leader that has not renewed it is unhealthy (as kube-scheduler)."""
 LAST_EVENT_SECONDS = 1.0
 """Time that a stop waits for the last event."""
 POLL_SECONDS = 0.02

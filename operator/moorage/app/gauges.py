@@ -11,7 +11,7 @@ from moorage.runtime.metrics.process_metrics import ProcessMetrics
 from moorage.runtime.watchdog import Watchdog
 
 QUEUES = frozenset({"active", "backoff", "unschedulable", "gated"})
-"""kube-scheduler's queues; pods in flight and pods that extenders hold are in none of them."""
+"""kube-scheduler's queues; pods in flight and held pods are in none of them."""
 
 
 def register_gauges(

@@ -16,7 +16,7 @@ QUIET = {
     "kopf._core.reactor": logging.CRITICAL,  # the same, and warns that its thread gets no signals, which is intended
     "aiohttp": logging.WARNING,
 }
-"""The lowest level that is logged of each library."""
+"""The lowest logged level of each library."""
 
 
 def configure_logging(level: str, format_: str) -> None:

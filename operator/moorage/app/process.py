@@ -55,7 +55,7 @@ class Process:
     binder: Binder
     loop: SchedulingLoop
     facts: Callable[[], PolicyFacts]
-    """Return what the policies' statuses show of the engine now."""
+    """Return the engine's current facts for the policies' statuses."""
     background: Mapping[str, Callable[[], Coroutine[Any, Any, None]]]
     """The tasks besides the scheduling loop, by name; each runs until cancelled."""
 

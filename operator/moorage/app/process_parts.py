@@ -185,7 +185,10 @@ def build_binding(
 
 
 def _binding_timeout_seconds(settings: Settings) -> float:
-    """Return the timeout of a binding: one sent just before this replica stops leading ends before another leads."""
+    """Return the timeout of a binding.
+
+    A binding that is sent just before this replica stops leading times out before another replica leads.
+    """
     election = settings.leader_election
     if not election.enabled:
         return REQUEST_SECONDS

@@ -12,7 +12,7 @@ class Clock(Protocol):
         """Return seconds since the epoch, for timestamps that people read."""
 
     def monotonic(self) -> float:
-        """Return seconds that never go back, for deadlines."""
+        """Return monotonic seconds, for deadlines."""
 
     async def sleep(self, seconds: float) -> None:
         """Sleep for `seconds`."""
@@ -26,7 +26,7 @@ class SystemClock:
         return time.time()
 
     def monotonic(self) -> float:
-        """Return seconds that never go back."""
+        """Return monotonic seconds."""
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from moorage.model.pods.pod import Pod
 
 UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "NoSchedule")
-"""The taint that a cordoned node is treated as having."""
+"""A cordoned node is checked as if it had this taint."""
 
 
 class LatestObjects:

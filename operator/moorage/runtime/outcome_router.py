@@ -47,7 +47,7 @@ class OutcomeRouter:
         return not self.volume_binder.is_full and self.may_schedule()
 
     def carry_out(self, outcome: Outcome, started_at: float) -> None:
-        """Start what the outcome asks for; `started_at` is the start of the attempt, on the monotonic clock."""
+        """Start the work of the outcome; `started_at` is the start of the attempt, on the monotonic clock."""
         match outcome:
             case Bind():
                 self.volume_binder.submit(outcome, started_at)

@@ -80,7 +80,7 @@ class SchedulingLoop:
         return len(self._inbox) > 0
 
     def _apply_messages(self) -> None:
-        """Apply all messages of the inbox; a message that raises does not take the later ones with it."""
+        """Apply all messages of the inbox; if one raises, put the later ones back."""
         messages = self._inbox.drain()
         for index, message in enumerate(messages):
             try:

@@ -17,7 +17,7 @@ CHECK_SECONDS = 30.0
 STUCK_SECONDS = 120.0
 """Longer than a pod waits for its turn in any burst of pods."""
 MAX_NAMES = 10
-"""Number of pods that each check names in the log."""
+"""Largest number of pods that a check names in the log."""
 
 
 class Watchdog:

@@ -1,1 +1,1 @@
-"""Events that users read with kubectl: what they say, how they repeat, and how they reach the API server."""
+"""Events for users: their content, their series, and the recorder that writes them."""

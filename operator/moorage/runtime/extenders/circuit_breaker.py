@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class BreakerState(Enum):
-    """Whether calls are admitted."""
+    """The states of a circuit breaker."""
 
     CLOSED = "closed"
     OPEN = "open"

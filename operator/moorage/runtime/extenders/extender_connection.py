@@ -64,7 +64,7 @@ class ExtenderRequest:
 
 
 class _InvalidAnswer(Exception):  # noqa: N818 - becomes an ExtenderError at once
-    """The answer breaks the protocol."""
+    """An answer that breaks the protocol."""
 
 
 class ExtenderConnection:

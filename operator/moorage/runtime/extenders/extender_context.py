@@ -1,4 +1,4 @@
-"""Holds what all extenders of the process share: the HTTP session, the clock, callbacks, and limits."""
+"""The dependencies of all extenders of the process, and the limits on their calls."""
 
 from __future__ import annotations
 

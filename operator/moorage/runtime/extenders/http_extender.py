@@ -61,7 +61,7 @@ class HttpExtender:
         return answer
 
     async def prioritize(self, pod: Pod, nodes: Mapping[str, Node], until: float) -> Mapping[str, int]:
-        """Return what the extender adds to the nodes' totals, weight included; nothing without a prioritizeVerb."""
+        """Return the scores to add to the nodes' totals, multiplied by the weight; none without a prioritizeVerb."""
         path = self._configuration.prioritize_verb
         if path is None:
             return {}
@@ -71,7 +71,7 @@ class HttpExtender:
         return {name: score for name, score in scores.items() if name in nodes}
 
     async def bind(self, pod: Pod, node_name: str) -> None:
-        """Let the extender bind the pod. After an error the pod may be bound all the same."""
+        """Let the extender bind the pod. The pod may be bound even if this raises."""
         path = self._configuration.bind_verb or ""
         request = ExtenderRequest("bind", path, binding_arguments(pod, node_name), repeatable=False)
         self._raise_if(await self._connection.call(request, read_binding), path)

@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 PARALLEL_WRITES = 16
 TRIES = 5
 PAUSE_SECONDS = 1.0
-"""The first pause between tries; it doubles, so that all tries take 15 s. A later attempt may find a budget renewed."""
+"""The first pause between tries; it doubles, so that all tries take 15 s. Later tries are left to the next attempt."""
 
 
 class _EvictionResult(Enum):
@@ -102,7 +102,7 @@ class Evictor:
         return await self._evict(victims[-1], outcome) if worst is _EvictionResult.EVICTED else worst
 
     async def _evict_in_turn(self, victims: Iterable[Pod], outcome: Unschedulable) -> _EvictionResult:
-        """Evict victims in order and stop at the first failure: without its room, the later evictions are no use."""
+        """Evict victims in order; stop at the first failure, because the later evictions would make no room."""
         for victim in victims:
             result = await self._evict(victim, outcome)
             if result is not _EvictionResult.EVICTED:

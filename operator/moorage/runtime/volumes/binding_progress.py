@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class VolumesNotBound(MoorageError):  # noqa: N818 - a sentence for an event, like the other errors
-    """A pod's volumes are not bound, and further waiting is no use."""
+    """An error after which a pod must not wait for its volumes any longer."""
 
 
 @dataclass(frozen=True, slots=True)

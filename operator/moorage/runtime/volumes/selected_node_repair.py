@@ -1,8 +1,8 @@
 """Clears the selected node of a claim when the node no longer exists.
 
-A claim that waits for its volume on a node ties its pods to that node. A provisioner that cannot create the volume
-clears the selected node. It cannot when the node disappears before the provisioner sees the claim. kube-scheduler then
-leaves the claim and its pods pending for ever.
+A claim that waits for its volume on a node ties its pods to that node. Usually a provisioner that cannot create the
+volume clears the selected node. It does not if the node disappears before the provisioner sees the claim, and
+kube-scheduler then leaves the claim and its pods pending for ever.
 """
 
 from __future__ import annotations
