@@ -11,30 +11,30 @@ from hypothesis import strategies as st
 from extenders.calling import whole_nodes, whole_pod
 from moorage.engine.candidate import Candidate
 from moorage.runtime.extenders.extender_protocol import (
-    binding_arguments,
-    nodes_arguments,
-    preemption_arguments,
-    read_binding,
-    read_filter,
-    read_preemption,
-    read_scores,
+    decode_binding_result,
+    decode_filter_result,
+    decode_host_priorities,
+    decode_preemption_result,
+    encode_args,
+    encode_binding_args,
+    encode_preemption_args,
 )
 
 ASKED = whole_nodes("n1", "n2")
 
 
 def filtered(answer: Any, *, names_only: bool = True) -> Any:
-    return read_filter(json.dumps(answer).encode(), ASKED, names_only=names_only)
+    return decode_filter_result(json.dumps(answer).encode(), ASKED, names_only=names_only)
 
 
 def test_requests_have_go_s_keys() -> None:
     pod = whole_pod()
-    names = json.loads(nodes_arguments(pod, ASKED, names_only=True))
-    nodes = json.loads(nodes_arguments(pod, ASKED, names_only=False))
-    binding = json.loads(binding_arguments(pod, "n1"))
+    names = json.loads(encode_args(pod, ASKED, names_only=True))
+    nodes = json.loads(encode_args(pod, ASKED, names_only=False))
+    binding = json.loads(encode_binding_args(pod, "n1"))
     victims = [Candidate("n1", (whole_pod("v"),), 2)]
-    meta = json.loads(preemption_arguments(pod, victims, None))
-    whole = json.loads(preemption_arguments(pod, victims, {"default/v": b'{"kind": "Pod"}'}))
+    meta = json.loads(encode_preemption_args(pod, victims, None))
+    whole = json.loads(encode_preemption_args(pod, victims, {"default/v": b'{"kind": "Pod"}'}))
 
     assert names == {"Pod": json.loads(pod.raw), "Nodes": None, "NodeNames": ["n1", "n2"]}
     items = [json.loads(node.raw) for node in ASKED.values()]
@@ -92,38 +92,38 @@ def test_a_kept_node_is_not_rejected_and_an_unresolvable_node_is_not_failed() ->
 @pytest.mark.parametrize("score", ["5.0", '"5"', "true", "9223372036854775808", "[]"])
 def test_a_score_must_be_a_whole_number(score: str) -> None:
     with pytest.raises(ValueError, match="of node 'n1' is not a whole number"):
-        read_scores(b'[{"Host": "n1", "Score": %s}]' % score.encode(), 1)
+        decode_host_priorities(b'[{"Host": "n1", "Score": %s}]' % score.encode(), 1)
 
 
 @pytest.mark.parametrize("score", [2**63 - 1, -(2**63), 2**58 // 10 + 1])
 def test_scores_that_could_overflow_a_total_are_refused(score: int) -> None:
     with pytest.raises(ValueError, match=f"the score {score} of node 'n1', times 10 for its weight, is too large"):
-        read_scores(b'[{"Host": "n1", "Score": %d}]' % score, 10)
+        decode_host_priorities(b'[{"Host": "n1", "Score": %d}]' % score, 10)
 
 
 def test_scores_outside_0_to_10_are_accepted() -> None:
     answer = b'[{"Host": "n1", "Score": -5}, {"Host": "n2", "Score": 1000}]'
 
-    assert read_scores(answer, 10) == {"n1": -50, "n2": 10000}
+    assert decode_host_priorities(answer, 10) == {"n1": -50, "n2": 10000}
 
 
 def test_scores_of_one_node_add_up_and_null_is_zero() -> None:
     answer = b'[{"Host": "n1", "Score": 3}, {"host": "n1", "score": 4}, {"Host": "n2", "Score": null}, {"Host": "n3"}]'
 
-    assert read_scores(answer, 1) == {"n1": 7, "n2": 0, "n3": 0}
-    assert read_scores(b"null", 1) == {}
+    assert decode_host_priorities(answer, 1) == {"n1": 7, "n2": 0, "n3": 0}
+    assert decode_host_priorities(b"null", 1) == {}
 
 
 def test_the_error_of_a_bind_answer_is_returned() -> None:
-    assert read_binding(b'{"Error": ""}') == ""
-    assert read_binding(b"{}") == ""
-    assert read_binding(b'{"error": "full"}') == "full"
+    assert decode_binding_result(b'{"Error": ""}') == ""
+    assert decode_binding_result(b"{}") == ""
+    assert decode_binding_result(b'{"error": "full"}') == "full"
     with pytest.raises(ValueError, match="the answer cannot be decoded"):
-        read_binding(b"null")
+        decode_binding_result(b"null")
 
 
 def test_an_answer_without_candidates_keeps_none() -> None:
-    assert read_preemption(b'{"NodeNameToMetaVictims": null}', [], lambda _: ()) == []
+    assert decode_preemption_result(b'{"NodeNameToMetaVictims": null}', [], lambda _: ()) == []
 
 
 KEYS = ["NodeNames", "Nodes", "FailedNodes", "Error", "Host", "Score", "NodeNameToMetaVictims", "Pods", "UID", "n1"]
@@ -148,10 +148,10 @@ BODIES = (
 def test_any_body_is_decoded_or_raises_value_error(body: bytes, names_only: bool) -> None:  # noqa: FBT001
     candidates = [Candidate("n1", (), 0)]
     for read in (
-        lambda: read_filter(body, ASKED, names_only=names_only),
-        lambda: read_scores(body, 1),
-        lambda: read_binding(body),
-        lambda: read_preemption(body, candidates, lambda _: ()),
+        lambda: decode_filter_result(body, ASKED, names_only=names_only),
+        lambda: decode_host_priorities(body, 1),
+        lambda: decode_binding_result(body),
+        lambda: decode_preemption_result(body, candidates, lambda _: ()),
     ):
         with contextlib.suppress(ValueError):
             read()

@@ -21,30 +21,30 @@ def endpoint_sources(process: Process, settings: Settings, election_fault: Calla
     return EndpointSources(
         livez={
             "ping": lambda: "",
-            "scheduling-loop": lambda: _loop_fault(process),
+            "scheduling-loop": lambda: _check_loop(process),
             "leader-election": election_fault,
         },
         readyz={
-            "informers": lambda: _informers_fault(process.informers.values()),
+            "informers": lambda: _check_informers(process.informers.values()),
             "policies": lambda: "" if process.policy_controller.has_synced else "SchedulingPolicies are not listed yet",
         },
         metrics=process.environment.metrics.render,
-        configz=lambda: {"settings": asdict(settings), "profiles": _profiles(process.scheduler)},
-        debug_cache=lambda: _cache(process),
+        configz=lambda: {"settings": asdict(settings), "profiles": _describe_profiles(process.scheduler)},
+        debug_cache=lambda: _describe_cache(process),
     )
 
 
-def _loop_fault(process: Process) -> str:
+def _check_loop(process: Process) -> str:
     silent = process.environment.clock.monotonic() - process.loop.last_turn
     return f"no turn for {silent:.0f} s" if silent > STUCK_SECONDS else ""
 
 
-def _informers_fault(informers: Iterable[Informer]) -> str:
+def _check_informers(informers: Iterable[Informer]) -> str:
     waiting = [informer.kind for informer in informers if not informer.has_synced]
     return f"not synced: {', '.join(waiting)}" if waiting else ""
 
 
-def _profiles(scheduler: Scheduler) -> dict[str, Any]:
+def _describe_profiles(scheduler: Scheduler) -> dict[str, Any]:
     return {
         name: {
             "policy": asdict(profile.policy) if profile.policy else None,
@@ -57,7 +57,7 @@ def _profiles(scheduler: Scheduler) -> dict[str, Any]:
     }
 
 
-def _cache(process: Process) -> dict[str, Any]:
+def _describe_cache(process: Process) -> dict[str, Any]:
     """Return the number of known objects by kind, the age of the watches, and where pods wait."""
     now = process.environment.clock.monotonic()
     informers = process.informers.values()

@@ -69,13 +69,13 @@ def build_engine(configuration: ProcessConfiguration, environment: Environment) 
     informers = _build_informers(inbox, environment)
     return EngineParts(
         inbox=inbox,
-        scheduler=Scheduler(_seed(configuration.settings), configuration.profiles),
+        scheduler=Scheduler(_choose_seed(configuration.settings), configuration.profiles),
         informers=informers,
         latest=LatestObjects(informers["Pod"].objects, informers["Node"].objects),
     )
 
 
-def _seed(settings: Settings) -> int:
+def _choose_seed(settings: Settings) -> int:
     if settings.seed is not None:
         return settings.seed
     seed = SystemRandom().getrandbits(SEED_BITS)

@@ -95,7 +95,7 @@ class Binder:
     async def _bind(self, bind: Bind) -> str | None:
         """Bind a pod; return the error, or None after success."""
         pod, node_name = bind.pod, bind.node_name
-        reason = self.latest.why_not_bind(pod, node_name)
+        reason = self.latest.check_bind(pod, node_name)
         if reason:
             return reason
         try:

@@ -97,12 +97,12 @@ class BindingWriter:
         body = self._encoder.encode(_BindingBody(metadata, _BindingTarget("Node", node_name)))
         try:
             answer = await self._client.create(f"{path}/binding", body, timeout_seconds=self._timeout_seconds)
-            self._check(answer, path)
+            self._check_answer(answer, path)
         except (ApiError, ApiUnreachable) as error:
             if not _is_ambiguous(error) or not await self._is_bound(path, pod.uid, node_name):
                 raise
 
-    def _check(self, answer: bytes, path: str) -> None:
+    def _check_answer(self, answer: bytes, path: str) -> None:
         try:
             self._statuses.decode(answer)
         except msgspec.DecodeError as error:

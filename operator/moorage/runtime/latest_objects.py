@@ -29,7 +29,7 @@ class LatestObjects:
         self._pods = pods
         self._nodes = nodes
 
-    def why_not_bind(self, pod: Pod, node_name: str) -> str:
+    def check_bind(self, pod: Pod, node_name: str) -> str:
         """Return the reason not to bind the pod to the node any more; empty for none."""
         latest = self._pods.get(pod.key)
         if latest is None or latest.uid != pod.uid:

@@ -37,14 +37,14 @@ class ExtenderCycle:
             if not self._nodes:
                 return
             try:
-                answer = await extender.filter(self._pod, self._nodes, self._until)
+                result = await extender.filter(self._pod, self._nodes, self._until)
             except ExtenderError:
                 if not extender.is_ignorable:
                     raise
             else:
-                self._nodes = {name: self._nodes[name] for name in answer.kept}
-                self._failed |= answer.failed
-                self._unresolvable |= answer.unresolvable
+                self._nodes = {name: self._nodes[name] for name in result.kept}
+                self._failed |= result.failed
+                self._unresolvable |= result.unresolvable
 
     async def prioritize(self, extenders: Sequence[HttpExtender]) -> None:
         """Call all extenders at once if there are several nodes. An extender that fails adds no score."""

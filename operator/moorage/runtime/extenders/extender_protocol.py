@@ -27,8 +27,8 @@ ADDABLE = range(-(2**58), 2**58 + 1)
 
 
 @dataclass(frozen=True, slots=True)
-class FilterAnswer:
-    """The answer to a filter call: kept nodes, and rejected nodes with reasons."""
+class ExtenderFilterResult:
+    """The answer to a filter call: the kept nodes, and the rejected nodes with reasons."""
 
     kept: Sequence[str] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
@@ -86,21 +86,21 @@ class _NamedList(Struct):
     items: list[_NamedObject] | None = None
 
 
-def nodes_arguments(pod: Pod, nodes: Mapping[str, Node], *, names_only: bool) -> bytes:
+def encode_args(pod: Pod, nodes: Mapping[str, Node], *, names_only: bool) -> bytes:
     """Return the body of a filter or a prioritize call."""
     if names_only:
-        arguments = _ExtenderArgs(_whole(pod), None, list(nodes))
+        arguments = _ExtenderArgs(_raw_object(pod), None, list(nodes))
     else:
-        arguments = _ExtenderArgs(_whole(pod), _NodeList([_whole(node) for node in nodes.values()]), None)
+        arguments = _ExtenderArgs(_raw_object(pod), _NodeList([_raw_object(node) for node in nodes.values()]), None)
     return msgspec.json.encode(arguments)
 
 
-def binding_arguments(pod: Pod, node_name: str) -> bytes:
+def encode_binding_args(pod: Pod, node_name: str) -> bytes:
     """Return the body of a bind call."""
     return msgspec.json.encode(_ExtenderBindingArgs(pod.name, pod.namespace, pod.uid, node_name))
 
 
-def preemption_arguments(pod: Pod, candidates: Sequence[Candidate], objects: Mapping[str, bytes] | None) -> bytes:
+def encode_preemption_args(pod: Pod, candidates: Sequence[Candidate], objects: Mapping[str, bytes] | None) -> bytes:
     """Return the body of a preempt call, with the victims' `objects` by uid, or only with their uids for None."""
     whole = meta = None
     if objects is None:
@@ -113,14 +113,14 @@ def preemption_arguments(pod: Pod, candidates: Sequence[Candidate], objects: Map
             candidate.node_name: _Victims([Raw(objects[pod.uid]) for pod in candidate.victims], candidate.violations)
             for candidate in candidates
         }
-    return msgspec.json.encode(_ExtenderPreemptionArgs(_whole(pod), whole, meta))
+    return msgspec.json.encode(_ExtenderPreemptionArgs(_raw_object(pod), whole, meta))
 
 
-def read_filter(body: bytes, requested: Mapping[str, Node], *, names_only: bool) -> FilterAnswer:
+def decode_filter_result(body: bytes, requested: Mapping[str, Node], *, names_only: bool) -> ExtenderFilterResult:
     """Decode the answer to a filter call; an answer without both lists keeps no node, as upstream."""
-    fields = _fields(body)
-    names = _read(fields, "NodeNames", list[str] | None)
-    nodes = _read(fields, "Nodes", _NamedList | None)
+    fields = _decode_fields(body)
+    names = _decode_field(fields, "NodeNames", list[str] | None)
+    nodes = _decode_field(fields, "Nodes", _NamedList | None)
     if names and not names_only and nodes is None:
         raise ValueError("answered with NodeNames instead of Nodes; set nodeCacheCapable: true to get names only")
     if not names_only or names is None:
@@ -129,73 +129,78 @@ def read_filter(body: bytes, requested: Mapping[str, Node], *, names_only: bool)
     if unknown:
         raise ValueError(f"keeps node {unknown[0]!r}, which was not in the request")
     kept = dict.fromkeys(names)
-    unresolvable = _rejections(fields, "FailedAndUnresolvableNodes", requested.keys() - kept.keys())
-    return FilterAnswer(
+    unresolvable = _decode_reasons(fields, "FailedAndUnresolvableNodes", requested.keys() - kept.keys())
+    return ExtenderFilterResult(
         tuple(kept),
-        _rejections(fields, "FailedNodes", requested.keys() - kept.keys() - unresolvable.keys()),
+        _decode_reasons(fields, "FailedNodes", requested.keys() - kept.keys() - unresolvable.keys()),
         unresolvable,
-        _read(fields, "Error", str | None) or "",
+        _decode_field(fields, "Error", str | None) or "",
     )
 
 
-def read_scores(body: bytes, factor: int) -> Mapping[str, int]:
+def decode_host_priorities(body: bytes, factor: int) -> Mapping[str, int]:
     """Decode the answer to a prioritize call: whole numbers by node, each multiplied by `factor`.
 
     Raises ValueError for a score that could overflow a node's total; upstream's totals would wrap around.
     """
     scores: dict[str, int] = {}
     for entry in _decode(body, list[dict[str, Raw]] | None, "the answer") or ():
-        fields = _lowered(entry)
-        host = _read(fields, "Host", str | None) or ""
-        scores[host] = scores.get(host, 0) + _whole_number(fields.get("score", b"0"), host)
+        fields = _lower_keys(entry)
+        host = _decode_field(fields, "Host", str | None) or ""
+        scores[host] = scores.get(host, 0) + _decode_whole_number(fields.get("score", b"0"), host)
     for host, score in scores.items():
         if score * factor not in ADDABLE:
             raise ValueError(f"the score {score} of node {host!r}, times {factor} for its weight, is too large")
     return {host: score * factor for host, score in scores.items()}
 
 
-def read_binding(body: bytes) -> str:
+def decode_binding_result(body: bytes) -> str:
     """Decode the answer to a bind call; return its error, empty for none."""
-    return _read(_fields(body), "Error", str | None) or ""
+    return _decode_field(_decode_fields(body), "Error", str | None) or ""
 
 
-def read_preemption(
+def decode_preemption_result(
     body: bytes, requested: Sequence[Candidate], pods_on: Callable[[str], Iterable[Pod]]
 ) -> Sequence[Candidate]:
     """Decode the answer to a preempt call. The victims may be any pods on the candidate's node."""
-    answered = _read(_fields(body), "NodeNameToMetaVictims", dict[str, dict[str, Raw] | None] | None) or {}
+    answered = (
+        _decode_field(_decode_fields(body), "NodeNameToMetaVictims", dict[str, dict[str, Raw] | None] | None) or {}
+    )
     unknown = sorted(answered.keys() - {candidate.node_name for candidate in requested})
     if unknown:
         raise ValueError(f"names node {unknown[0]!r}, which is not a candidate")
-    return [_read_candidate(name, _lowered(entry or {}), pods_on(name)) for name, entry in answered.items()]
+    return [_decode_candidate(name, _lower_keys(entry or {}), pods_on(name)) for name, entry in answered.items()]
 
 
-def _read_candidate(node_name: str, fields: Mapping[str, Raw], pods: Iterable[Pod]) -> Candidate:
-    uids = [_read(_lowered(pod), "UID", str) for pod in _read(fields, "Pods", list[dict[str, Raw]] | None) or ()]
+def _decode_candidate(node_name: str, fields: Mapping[str, Raw], pods: Iterable[Pod]) -> Candidate:
+    uids = [
+        _decode_field(_lower_keys(pod), "UID", str)
+        for pod in _decode_field(fields, "Pods", list[dict[str, Raw]] | None) or ()
+    ]
     placed = {pod.uid: pod for pod in pods}
     unknown = [uid for uid in uids if uid not in placed]
     if unknown:
         raise ValueError(f"names a victim with the uid {unknown[0]!r}, but node {node_name} has no such pod")
-    violations = _read(fields, "NumPDBViolations", int | None) or 0
+    violations = _decode_field(fields, "NumPDBViolations", int | None) or 0
     return Candidate(node_name, tuple(placed[uid] for uid in uids), violations)
 
 
-def _whole(thing: Pod | Node) -> Raw:
+def _raw_object(thing: Pod | Node) -> Raw:
     """Return the object as the API server sent it."""
     if not thing.raw:
         raise ValueError(f"the whole object of {type(thing).__name__.lower()} {thing.name} is not available")
     return Raw(thing.raw)
 
 
-def _fields(body: bytes) -> Mapping[str, Raw]:
-    return _lowered(_decode(body, dict[str, Raw], "the answer"))
+def _decode_fields(body: bytes) -> Mapping[str, Raw]:
+    return _lower_keys(_decode(body, dict[str, Raw], "the answer"))
 
 
-def _lowered(fields: Mapping[str, Raw]) -> Mapping[str, Raw]:
+def _lower_keys(fields: Mapping[str, Raw]) -> Mapping[str, Raw]:
     return {name.lower(): value for name, value in fields.items()}
 
 
-def _read(fields: Mapping[str, Raw], name: str, kind: Any) -> Any:
+def _decode_field(fields: Mapping[str, Raw], name: str, kind: Any) -> Any:
     raw = fields.get(name.lower())
     return None if raw is None else _decode(raw, kind, name)
 
@@ -207,13 +212,13 @@ def _decode(raw: bytes | Raw, kind: Any, name: str) -> Any:
         raise ValueError(f"{name} cannot be decoded: {error}") from error
 
 
-def _rejections(fields: Mapping[str, Raw], name: str, about: set[str]) -> Mapping[str, str]:
+def _decode_reasons(fields: Mapping[str, Raw], name: str, about: set[str]) -> Mapping[str, str]:
     """Decode the reasons of the nodes in `about`; an extender with a cache of its own may name other nodes too."""
-    reasons: Mapping[str, str] = _read(fields, name, dict[str, str] | None) or {}
+    reasons: Mapping[str, str] = _decode_field(fields, name, dict[str, str] | None) or {}
     return {node: reason for node, reason in reasons.items() if node in about}
 
 
-def _whole_number(raw: bytes | Raw, host: str) -> int:
+def _decode_whole_number(raw: bytes | Raw, host: str) -> int:
     """Decode an int64 as Go does: 5.0 is not a whole number."""
     text = bytes(raw).strip()
     if text == b"null":

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from moorage.runtime.extenders.extender_connection import ExtenderRequest
 from moorage.runtime.extenders.extender_protocol import (
-    FilterAnswer,
-    binding_arguments,
-    nodes_arguments,
-    preemption_arguments,
-    read_binding,
-    read_filter,
-    read_preemption,
-    read_scores,
+    ExtenderFilterResult,
+    decode_binding_result,
+    decode_filter_result,
+    decode_host_priorities,
+    decode_preemption_result,
+    encode_args,
+    encode_binding_args,
+    encode_preemption_args,
 )
 
 if TYPE_CHECKING:
@@ -46,17 +46,19 @@ class HttpExtender:
         """Return whether the extender is called for this pod."""
         return self._configuration.is_interested(pod.shape.limit_names)
 
-    async def filter(self, pod: Pod, nodes: Mapping[str, Node], until: float) -> FilterAnswer:
+    async def filter(self, pod: Pod, nodes: Mapping[str, Node], until: float) -> ExtenderFilterResult:
         """Ask which nodes to keep; without a filterVerb keep all.
 
         `until` is when the time of the cycle ends, on the monotonic clock.
         """
         path = self._configuration.filter_verb
         if path is None:
-            return FilterAnswer(tuple(nodes))
+            return ExtenderFilterResult(tuple(nodes))
         names_only = self._configuration.node_cache_capable
         request = ExtenderRequest("filter", path, self._nodes_body(pod, nodes, path), until)
-        answer = await self._connection.call(request, lambda body: read_filter(body, nodes, names_only=names_only))
+        answer = await self._connection.call(
+            request, lambda body: decode_filter_result(body, nodes, names_only=names_only)
+        )
         self._raise_if(answer.error, path)
         return answer
 
@@ -67,14 +69,14 @@ class HttpExtender:
             return {}
         request = ExtenderRequest("prioritize", path, self._nodes_body(pod, nodes, path), until)
         factor = self._configuration.weight * SCORE_FACTOR
-        scores = await self._connection.call(request, lambda body: read_scores(body, factor))
+        scores = await self._connection.call(request, lambda body: decode_host_priorities(body, factor))
         return {name: score for name, score in scores.items() if name in nodes}
 
     async def bind(self, pod: Pod, node_name: str) -> None:
         """Let the extender bind the pod. The pod may be bound even if this raises."""
         path = self._configuration.bind_verb or ""
-        request = ExtenderRequest("bind", path, binding_arguments(pod, node_name), repeatable=False)
-        self._raise_if(await self._connection.call(request, read_binding), path)
+        request = ExtenderRequest("bind", path, encode_binding_args(pod, node_name), repeatable=False)
+        self._raise_if(await self._connection.call(request, decode_binding_result), path)
 
     async def preempt(
         self,
@@ -88,9 +90,9 @@ class HttpExtender:
         `objects` are the victims' objects by uid if it `needs_whole_victims`; `pods_on` returns the pods on a node.
         """
         path = self._configuration.preempt_verb or ""
-        body = self._encode(path, lambda: preemption_arguments(pod, candidates, objects))
+        body = self._encode(path, lambda: encode_preemption_args(pod, candidates, objects))
         request = ExtenderRequest("preempt", path, body)
-        kept = await self._connection.call(request, lambda body: read_preemption(body, candidates, pods_on))
+        kept = await self._connection.call(request, lambda body: decode_preemption_result(body, candidates, pods_on))
         empty = [candidate.node_name for candidate in kept if not candidate.victims]
         if empty and not self.is_ignorable:
             raise self._connection.error(path, f"keeps node {empty[0]} without a victim")
@@ -98,7 +100,7 @@ class HttpExtender:
 
     def _nodes_body(self, pod: Pod, nodes: Mapping[str, Node], path: str) -> bytes:
         names_only = self._configuration.node_cache_capable
-        return self._encode(path, lambda: nodes_arguments(pod, nodes, names_only=names_only))
+        return self._encode(path, lambda: encode_args(pod, nodes, names_only=names_only))
 
     def _encode(self, path: str, encode: Callable[[], bytes]) -> bytes:
         try:

@@ -37,7 +37,9 @@ class WrittenIntent:
     """The resourceVersion of the written object; older copies of the object do not show the write."""
 
 
-def pending_bindings(pod: Pod, node_name: str, written: Iterable[WrittenIntent], stores: VolumeStores) -> list[str]:
+def find_pending_bindings(
+    pod: Pod, node_name: str, written: Iterable[WrittenIntent], stores: VolumeStores
+) -> list[str]:
     """Describe the bindings that are still pending; empty when all are done.
 
     Raises VolumesNotBound when a binding is no longer possible.
@@ -48,18 +50,18 @@ def pending_bindings(pod: Pod, node_name: str, written: Iterable[WrittenIntent],
     node = stores.nodes.get(node_name)
     if node is None:
         raise VolumesNotBound(f"node {node_name} was deleted while volumes were being bound for it")
-    descriptions = (_pending_binding(one, node, stores) for one in written)
+    descriptions = (_check_binding(one, node, stores) for one in written)
     return [description for description in descriptions if description]
 
 
-def _pending_binding(written: WrittenIntent, node: Node, stores: VolumeStores) -> str:
+def _check_binding(written: WrittenIntent, node: Node, stores: VolumeStores) -> str:
     intent = written.intent
     if isinstance(intent, BindVolume):
-        return _pending_volume(intent, written.resource_version, node, stores)
-    return _pending_provisioning(intent, written.resource_version, node, stores)
+        return _check_volume(intent, written.resource_version, node, stores)
+    return _check_provisioning(intent, written.resource_version, node, stores)
 
 
-def _pending_volume(intent: BindVolume, version: str, node: Node, stores: VolumeStores) -> str:
+def _check_volume(intent: BindVolume, version: str, node: Node, stores: VolumeStores) -> str:
     claim = _find_claim(f"{intent.claim_namespace}/{intent.claim_name}", stores)
     volume = stores.volumes.get(intent.volume_name)
     if volume is None:
@@ -74,7 +76,7 @@ def _pending_volume(intent: BindVolume, version: str, node: Node, stores: Volume
     return "" if claim.is_bound else f"claim {claim.key} (the volume controller binds it to volume {volume.name})"
 
 
-def _pending_provisioning(intent: SelectNode, version: str, node: Node, stores: VolumeStores) -> str:
+def _check_provisioning(intent: SelectNode, version: str, node: Node, stores: VolumeStores) -> str:
     claim = _find_claim(f"{intent.claim_namespace}/{intent.claim_name}", stores)
     if _is_older(claim.resource_version, version):
         return f"claim {claim.key} (written, but not yet received from the API server)"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from moorage.cluster.intents import BindVolume, SelectNode
 from moorage.errors import MoorageError
-from moorage.runtime.volumes.binding_progress import VolumesNotBound, WrittenIntent, pending_bindings
+from moorage.runtime.volumes.binding_progress import VolumesNotBound, WrittenIntent, find_pending_bindings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -98,7 +98,7 @@ class VolumeBinder:
     async def _wait(self, bind: Bind, written: list[WrittenIntent], timeout_seconds: float) -> None:
         """Wait until all volumes are bound. Raises VolumesNotBound."""
         deadline = self._clock.monotonic() + timeout_seconds
-        while pending := pending_bindings(bind.pod, bind.node_name, written, self._stores):
+        while pending := find_pending_bindings(bind.pod, bind.node_name, written, self._stores):
             if self._clock.monotonic() >= deadline:
                 raise VolumesNotBound(f"not all are bound after {timeout_seconds:g} s: {', '.join(pending)}")
             await self._clock.sleep(POLL_SECONDS)
