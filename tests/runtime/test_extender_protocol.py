@@ -10,14 +10,12 @@ from hypothesis import strategies as st
 
 from extenders.calling import whole_nodes, whole_pod
 from moorage.engine.candidate import Candidate
-from moorage.runtime.extenders.extender_protocol import (
+from moorage.runtime.extenders.extender_args import encode_args, encode_binding_args, encode_preemption_args
+from moorage.runtime.extenders.extender_results import (
     decode_binding_result,
     decode_filter_result,
     decode_host_priorities,
     decode_preemption_result,
-    encode_args,
-    encode_binding_args,
-    encode_preemption_args,
 )
 
 ASKED = whole_nodes("n1", "n2")

@@ -31,47 +31,6 @@ MAX_READ_BACK_SECONDS = 10.0
 SERVER_ERROR = 500
 
 
-class _BindingMetadata(msgspec.Struct):
-    name: str
-    namespace: str
-    uid: str
-
-
-class _BindingTarget(msgspec.Struct):
-    kind: str
-    name: str
-
-
-class _BindingBody(msgspec.Struct, rename="camel"):
-    """The object `v1.Binding`."""
-
-    metadata: _BindingMetadata
-    target: _BindingTarget
-    api_version: str = "v1"
-    kind: str = "Binding"
-
-
-class _BoundMetadata(msgspec.Struct):
-    uid: str = ""
-
-
-class _BoundSpec(msgspec.Struct, rename="camel"):
-    node_name: str = ""
-
-
-class _BoundPod(msgspec.Struct):
-    """The fields of a pod that tell where it is bound."""
-
-    metadata: _BoundMetadata
-    spec: _BoundSpec
-
-
-class _BindingStatus(msgspec.Struct):
-    """The API server's answer to a binding; a proxy in between would answer something else."""
-
-    kind: Literal["Status"]
-
-
 class BindingWriter:
     """The writer of bindings."""
 
@@ -120,6 +79,47 @@ class BindingWriter:
                 await self._clock.sleep(backoff.next_seconds())
             else:
                 return pod.metadata.uid == uid and pod.spec.node_name == node_name
+
+
+class _BindingMetadata(msgspec.Struct):
+    name: str
+    namespace: str
+    uid: str
+
+
+class _BindingTarget(msgspec.Struct):
+    kind: str
+    name: str
+
+
+class _BindingBody(msgspec.Struct, rename="camel"):
+    """The object `v1.Binding`."""
+
+    metadata: _BindingMetadata
+    target: _BindingTarget
+    api_version: str = "v1"
+    kind: str = "Binding"
+
+
+class _BoundMetadata(msgspec.Struct):
+    uid: str = ""
+
+
+class _BoundSpec(msgspec.Struct, rename="camel"):
+    node_name: str = ""
+
+
+class _BoundPod(msgspec.Struct):
+    """The fields of a pod that tell where it is bound."""
+
+    metadata: _BoundMetadata
+    spec: _BoundSpec
+
+
+class _BindingStatus(msgspec.Struct):
+    """The API server's answer to a binding; a proxy in between would answer something else."""
+
+    kind: Literal["Status"]
 
 
 def _is_ambiguous(error: ApiError | ApiUnreachable) -> bool:

@@ -40,24 +40,6 @@ PAUSE_SECONDS = 1.0
 NANOSECONDS = 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class _NewEvent:
-    """An event to create."""
-
-    event: Event
-    name: str
-    seconds: float
-    series: EventSeries | None
-
-
-@dataclass(frozen=True, slots=True)
-class _RepeatedEvent:
-    """A series whose count is to be written."""
-
-    key: Hashable
-    series: EventSeries
-
-
 class EventRecorder:
     """A queue of events, and the tasks that send them."""
 
@@ -168,3 +150,21 @@ class EventRecorder:
             self._series.forget(item.key)
         elif item.series:
             self._series.forget(item.event.key)
+
+
+@dataclass(frozen=True, slots=True)
+class _NewEvent:
+    """An event to create."""
+
+    event: Event
+    name: str
+    seconds: float
+    series: EventSeries | None
+
+
+@dataclass(frozen=True, slots=True)
+class _RepeatedEvent:
+    """A series whose count is to be written."""
+
+    key: Hashable
+    series: EventSeries

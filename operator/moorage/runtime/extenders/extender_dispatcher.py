@@ -30,16 +30,6 @@ STEP_IF_IGNORABLE = "fix it; it is ignorable, so pods are scheduled without it u
 STEP_IF_NOT_CALLED_AGAIN = "it may work again: it has not been called since, and the next pod that needs it calls it"
 
 
-@dataclass(slots=True)
-class _KeptExtenders:
-    """The extenders of a profile; kept while the profile's configuration of extenders does not change."""
-
-    configurations: tuple[Extender, ...]
-    extenders: ProfileExtenders
-    turns: asyncio.Semaphore
-    """Limits the calls that are prepared at once, because a request lists up to thousands of nodes."""
-
-
 class ExtenderDispatcher:
     """The dispatcher of calls to extenders; it posts their answers."""
 
@@ -123,6 +113,16 @@ class ExtenderDispatcher:
         except MoorageError as error:
             return _failed(outcome, str(error))
         return CandidatesAnswered(pod_uid=outcome.pod.uid, candidates=tuple(kept))
+
+
+@dataclass(slots=True)
+class _KeptExtenders:
+    """The extenders of a profile; kept while the profile's configuration of extenders does not change."""
+
+    configurations: tuple[Extender, ...]
+    extenders: ProfileExtenders
+    turns: asyncio.Semaphore
+    """Limits the calls that are prepared at once, because a request lists up to thousands of nodes."""
 
 
 def _describe(name: str, health: ExtenderHealth, *, is_ignorable: bool) -> str:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from moorage.runtime.extenders.extender_args import encode_args, encode_binding_args, encode_preemption_args
 from moorage.runtime.extenders.extender_connection import ExtenderRequest
-from moorage.runtime.extenders.extender_protocol import (
+from moorage.runtime.extenders.extender_results import (
     ExtenderFilterResult,
     decode_binding_result,
     decode_filter_result,
     decode_host_priorities,
     decode_preemption_result,
-    encode_args,
-    encode_binding_args,
-    encode_preemption_args,
 )
 
 if TYPE_CHECKING:
@@ -56,11 +54,11 @@ class HttpExtender:
             return ExtenderFilterResult(tuple(nodes))
         names_only = self._configuration.node_cache_capable
         request = ExtenderRequest("filter", path, self._nodes_body(pod, nodes, path), until)
-        answer = await self._connection.call(
+        result = await self._connection.call(
             request, lambda body: decode_filter_result(body, nodes, names_only=names_only)
         )
-        self._raise_if(answer.error, path)
-        return answer
+        self._raise_if(result.error, path)
+        return result
 
     async def prioritize(self, pod: Pod, nodes: Mapping[str, Node], until: float) -> Mapping[str, int]:
         """Return the scores to add to the nodes' totals, multiplied by the weight; none without a prioritizeVerb."""

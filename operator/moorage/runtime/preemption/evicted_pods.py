@@ -23,17 +23,6 @@ MAX_WATCHED = 4096
 """Above this number the oldest entries are dropped."""
 
 
-@dataclass(frozen=True, slots=True)
-class _EvictedPod:
-    """An evicted pod and its preemptor. Times are on the monotonic clock."""
-
-    victim: Pod
-    preemptor: Pod
-    reporter: str
-    evicted_at: float
-    due_at: float
-
-
 class EvictedPods:
     """Evicted pods that still exist."""
 
@@ -82,3 +71,14 @@ class EvictedPods:
         )
         self._recorder.record(preemption_failed(evicted.preemptor, note, evicted.reporter))
         self._post(TryAgain(evicted.preemptor.uid))
+
+
+@dataclass(frozen=True, slots=True)
+class _EvictedPod:
+    """An evicted pod and its preemptor. Times are on the monotonic clock."""
+
+    victim: Pod
+    preemptor: Pod
+    reporter: str
+    evicted_at: float
+    due_at: float

@@ -40,15 +40,6 @@ PAUSE_SECONDS = 1.0
 """The first pause between tries; it doubles, so that all tries take 15 s. Later tries are left to the next attempt."""
 
 
-class _EvictionResult(Enum):
-    """The result of one eviction; of several victims the highest value counts."""
-
-    EVICTED = 1
-    FAILED = 2
-    NOT_LEADER = 3
-    """The next leader decides."""
-
-
 @dataclass(slots=True, kw_only=True)
 class Evictor:
     """The evictor of victims; its tasks never delay the scheduling loop."""
@@ -150,6 +141,15 @@ class Evictor:
         logger.warning("Pod %s was not preempted for pod %s, trying again: %s", victim.key, outcome.pod.key, error)
         note = f"Pod {victim.key} on node {victim.node_name} could not be evicted, another attempt follows: {error}"
         self.recorder.record(preemption_failed(outcome.pod, note, outcome.profile.name))
+
+
+class _EvictionResult(Enum):
+    """The result of one eviction; of several victims the highest value counts."""
+
+    EVICTED = 1
+    FAILED = 2
+    NOT_LEADER = 3
+    """The next leader decides."""
 
 
 def _is_strict(outcome: Unschedulable) -> bool:

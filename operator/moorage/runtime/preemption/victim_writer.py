@@ -21,16 +21,6 @@ DEFAULT_GRACE_SECONDS = 30.0
 """The grace period to assume when the API server's answer has none; the default of the API."""
 
 
-class _DeletedMetadata(msgspec.Struct, rename="camel"):
-    deletion_grace_period_seconds: float | None = None
-
-
-class _DeletedPod(msgspec.Struct):
-    """A pod that is being deleted, or the Status of a pod that is gone."""
-
-    metadata: _DeletedMetadata = msgspec.field(default_factory=_DeletedMetadata)
-
-
 class VictimWriter:
     """The writer of conditions, deletions and evictions. All methods raise ApiError, ApiUnreachable or NotLeader."""
 
@@ -89,6 +79,16 @@ class VictimWriter:
         except msgspec.DecodeError:
             return DEFAULT_GRACE_SECONDS
         return seconds or 0.0
+
+
+class _DeletedMetadata(msgspec.Struct, rename="camel"):
+    deletion_grace_period_seconds: float | None = None
+
+
+class _DeletedPod(msgspec.Struct):
+    """A pod that is being deleted, or the Status of a pod that is gone."""
+
+    metadata: _DeletedMetadata = msgspec.field(default_factory=_DeletedMetadata)
 
 
 def _path(pod: Pod) -> str:

@@ -1,6 +1,5 @@
-"""Encodes and decodes kube-scheduler's extender protocol.
+"""Decodes the answers of kube-scheduler's extender protocol.
 
-Upstream's structs have no JSON tags, so the keys are Go's field names, with whole Kubernetes objects below them.
 Answers are decoded as Go does: keys match in any case, null is the zero value, unknown keys are ignored. An answer that
 cannot be decoded, or that names a node or pod outside the request, raises ValueError with the reason.
 Upstream: staging/src/k8s.io/kube-scheduler/extender/v1/types.go.
@@ -34,86 +33,6 @@ class ExtenderFilterResult:
     failed: Mapping[str, str] = field(default_factory=dict)
     unresolvable: Mapping[str, str] = field(default_factory=dict)
     error: str = ""
-
-
-class _NodeList(Struct):
-    items: Sequence[Raw]
-    metadata: dict[str, str] = {}
-
-
-class _ExtenderArgs(Struct, rename="pascal"):
-    pod: Raw
-    nodes: _NodeList | None
-    node_names: Sequence[str] | None
-
-
-class _ExtenderBindingArgs(Struct):
-    PodName: str
-    PodNamespace: str
-    PodUID: str
-    Node: str
-
-
-class _Victims(Struct):
-    Pods: Sequence[Raw]
-    NumPDBViolations: int
-
-
-class _MetaPod(Struct):
-    UID: str
-
-
-class _MetaVictims(Struct):
-    Pods: Sequence[_MetaPod]
-    NumPDBViolations: int
-
-
-class _ExtenderPreemptionArgs(Struct, rename="pascal"):
-    pod: Raw
-    node_name_to_victims: Mapping[str, _Victims] | None
-    node_name_to_meta_victims: Mapping[str, _MetaVictims] | None
-
-
-class _NamedMetadata(Struct):
-    name: str
-
-
-class _NamedObject(Struct):
-    metadata: _NamedMetadata
-
-
-class _NamedList(Struct):
-    items: list[_NamedObject] | None = None
-
-
-def encode_args(pod: Pod, nodes: Mapping[str, Node], *, names_only: bool) -> bytes:
-    """Return the body of a filter or a prioritize call."""
-    if names_only:
-        arguments = _ExtenderArgs(_raw_object(pod), None, list(nodes))
-    else:
-        arguments = _ExtenderArgs(_raw_object(pod), _NodeList([_raw_object(node) for node in nodes.values()]), None)
-    return msgspec.json.encode(arguments)
-
-
-def encode_binding_args(pod: Pod, node_name: str) -> bytes:
-    """Return the body of a bind call."""
-    return msgspec.json.encode(_ExtenderBindingArgs(pod.name, pod.namespace, pod.uid, node_name))
-
-
-def encode_preemption_args(pod: Pod, candidates: Sequence[Candidate], objects: Mapping[str, bytes] | None) -> bytes:
-    """Return the body of a preempt call, with the victims' `objects` by uid, or only with their uids for None."""
-    whole = meta = None
-    if objects is None:
-        meta = {
-            candidate.node_name: _MetaVictims([_MetaPod(pod.uid) for pod in candidate.victims], candidate.violations)
-            for candidate in candidates
-        }
-    else:
-        whole = {
-            candidate.node_name: _Victims([Raw(objects[pod.uid]) for pod in candidate.victims], candidate.violations)
-            for candidate in candidates
-        }
-    return msgspec.json.encode(_ExtenderPreemptionArgs(_raw_object(pod), whole, meta))
 
 
 def decode_filter_result(body: bytes, requested: Mapping[str, Node], *, names_only: bool) -> ExtenderFilterResult:
@@ -163,33 +82,35 @@ def decode_preemption_result(
     body: bytes, requested: Sequence[Candidate], pods_on: Callable[[str], Iterable[Pod]]
 ) -> Sequence[Candidate]:
     """Decode the answer to a preempt call. The victims may be any pods on the candidate's node."""
-    answered = (
-        _decode_field(_decode_fields(body), "NodeNameToMetaVictims", dict[str, dict[str, Raw] | None] | None) or {}
-    )
+    fields = _decode_fields(body)
+    answered = _decode_field(fields, "NodeNameToMetaVictims", dict[str, dict[str, Raw] | None] | None) or {}
     unknown = sorted(answered.keys() - {candidate.node_name for candidate in requested})
     if unknown:
         raise ValueError(f"names node {unknown[0]!r}, which is not a candidate")
     return [_decode_candidate(name, _lower_keys(entry or {}), pods_on(name)) for name, entry in answered.items()]
 
 
+class _NamedMetadata(Struct):
+    name: str
+
+
+class _NamedObject(Struct):
+    metadata: _NamedMetadata
+
+
+class _NamedList(Struct):
+    items: list[_NamedObject] | None = None
+
+
 def _decode_candidate(node_name: str, fields: Mapping[str, Raw], pods: Iterable[Pod]) -> Candidate:
-    uids = [
-        _decode_field(_lower_keys(pod), "UID", str)
-        for pod in _decode_field(fields, "Pods", list[dict[str, Raw]] | None) or ()
-    ]
+    victims = _decode_field(fields, "Pods", list[dict[str, Raw]] | None) or ()
+    uids = [_decode_field(_lower_keys(victim), "UID", str) for victim in victims]
     placed = {pod.uid: pod for pod in pods}
     unknown = [uid for uid in uids if uid not in placed]
     if unknown:
         raise ValueError(f"names a victim with the uid {unknown[0]!r}, but node {node_name} has no such pod")
     violations = _decode_field(fields, "NumPDBViolations", int | None) or 0
     return Candidate(node_name, tuple(placed[uid] for uid in uids), violations)
-
-
-def _raw_object(thing: Pod | Node) -> Raw:
-    """Return the object as the API server sent it."""
-    if not thing.raw:
-        raise ValueError(f"the whole object of {type(thing).__name__.lower()} {thing.name} is not available")
-    return Raw(thing.raw)
 
 
 def _decode_fields(body: bytes) -> Mapping[str, Raw]:
