@@ -15,7 +15,7 @@ import pytest
 from fakes import settle
 
 JOIN_SECONDS = 1.0
-"""How long a thread may take to end after its test."""
+"""Time that a thread may take to end after its test."""
 
 
 @pytest.fixture

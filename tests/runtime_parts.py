@@ -1,11 +1,11 @@
 """The parts that carry outcomes out: real ones, around a fake API server and stores that the test fills.
 
 parts = RuntimeParts()
-parts.pods["default/p"] = pod("p")               what an informer of pods would know
+parts.pods["default/p"] = pod("p")               a pod in the informer's store
 async with running(parts.binder):
     parts.binder.submit(bind_of(pod("p")), 0.0)
     await settle()
-parts.api.sent, parts.posted                     what the API server and the engine got
+parts.api.sent, parts.posted                     the requests to the API server, the messages to the engine
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ GOLD = Profile(name="gold", queue_sort=PrioritySort())
 
 
 def accept(sent: Sent) -> Any:
-    """Answer every request as the API server answers a binding."""
+    """Return the API server's answer to a binding, for every request."""
     del sent
     return {"kind": "Status"}
 
 
 class RuntimeParts:
-    """The parts around the scheduling loop. Their clock stands still until the test moves it."""
+    """The parts around the scheduling loop. Only the test moves their clock."""
 
     def __init__(
         self, answer: Callable[[Sent], Any] = accept, *, parallelism: int = 2, client: KubeClient | None = None
     ) -> None:
-        """Use `client` instead of one of the fake API server, if it is given."""
+        """Use `client` if it is given, and otherwise a client of the fake API server."""
         self.clock, self.api, self.metrics = FakeClock(), FakeApi(answer), ProcessMetrics("api")
         self.recorder, self.statuses, self.tally = FakeRecorder(), FakeStatuses(), Tally()
         self.extenders = FakeDispatcher()
@@ -97,12 +97,12 @@ class RuntimeParts:
 
     @property
     def sent(self) -> list[str]:
-        """The requests that the API server got, as `PATCH low/status`."""
+        """The requests to the API server, as `PATCH low/status`."""
         return [f"{sent.method} {_short(sent.path)}" for sent in self.api.sent]
 
 
 def bind_of(assumed: Pod, *, profile: Profile = GOLD, intents: Sequence[object] = (), attempts: int = 1) -> Bind:
-    """Make the decision to bind a pod to its `node_name`."""
+    """Return the decision to bind a pod to its `node_name`."""
     return Bind(
         pod=assumed,
         node_name=assumed.node_name,
@@ -114,7 +114,7 @@ def bind_of(assumed: Pod, *, profile: Profile = GOLD, intents: Sequence[object] 
 
 
 def _short(path: str) -> str:
-    """Return what follows the resource in a path."""
+    """Return the part of a path after the resource."""
     for resource in ("/pods/", "/persistentvolumes/", "/persistentvolumeclaims/"):
         _, found, rest = path.rpartition(resource)
         if found:

@@ -8,7 +8,7 @@ from moorage.runtime.metrics.process_metrics import ProcessMetrics
 
 
 def sample(metrics: ProcessMetrics, name: str, **labels: str) -> float:
-    """Return the value of a sample; 0 where there is none."""
+    """Return the value of a sample, or 0 if it does not exist."""
     for family in text_string_to_metric_families(metrics.render().decode()):
         for each in family.samples:
             if each.name == name and each.labels == labels:

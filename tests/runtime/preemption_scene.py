@@ -1,4 +1,4 @@
-"""An evictor at work for the tests of preemption, with a preemptor and builders of victims."""
+"""A running evictor, a preemptor and victims."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PreemptionScene(RuntimeParts):
     """Parts with an evictor that runs."""
 
     def submit(self, victims: Iterable[Pod], *, displaced: Iterable[Pod] = (), strict: bool = False) -> None:
-        """Let the preemptor preempt these pods."""
+        """Submit an outcome whose victims are these pods."""
         settings = ProfileSettings(strict_preemption=strict)
         self.evictor.submit(
             Unschedulable(
@@ -51,12 +51,12 @@ class PreemptionScene(RuntimeParts):
 
 @asynccontextmanager
 async def preempting(answer: Callable[[Sent], Any] = lambda _: {}) -> AsyncIterator[PreemptionScene]:
-    """Run an evictor, and the check for pods that do not terminate."""
+    """Yield a scene whose evictor and check of evicted pods run."""
     made = PreemptionScene(answer)
     async with running(made.evictor, made.evicted_pods):
         yield made
 
 
 def victims(*names: str) -> list[Pod]:
-    """Make pods on node n1."""
+    """Return pods on node n1."""
     return [pod(name, node="n1") for name in names]

@@ -1,4 +1,4 @@
-"""A volume binder at work: decisions about two claims, an API server, and informers that the test moves."""
+"""A running volume binder, decisions about two claims, and objects that the test changes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class VolumeScene(RuntimeParts):
         return answer
 
     def decide(self, *intents: Intent) -> None:
-        """Let the engine bind the pod, after these writes."""
+        """Submit the decision to bind the pod after these writes."""
         self.volume_binder.submit(bind_of(POD, profile=PROFILE, intents=intents), self.clock.now)
 
     async def wait(self, seconds: float = 1) -> None:
@@ -77,13 +77,13 @@ class VolumeScene(RuntimeParts):
 
     @property
     def failures(self) -> list[str | None]:
-        """The errors that the engine was told."""
+        """The errors in the messages to the engine."""
         return [message.error for message in self.posted if isinstance(message, BindingFinished)]
 
 
 @asynccontextmanager
 async def binding_volumes() -> AsyncIterator[VolumeScene]:
-    """Run a volume binder."""
+    """Yield a scene whose volume binder runs."""
     made = VolumeScene()
     async with running(made.volume_binder):
         yield made
