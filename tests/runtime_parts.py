@@ -1,11 +1,12 @@
 """The parts that carry outcomes out: real ones, around a fake API server and stores that the test fills.
 
-parts = RuntimeParts()
-parts.pods["default/p"] = pod("p")               a pod in the informer's store
-async with running(parts.binder):
-    parts.binder.submit(bind_of(pod("p")), 0.0)
-    await settle()
-parts.api.sent, parts.posted                     the requests to the API server, the messages to the engine
+    parts = RuntimeParts()
+    parts.pods["default/p"], parts.nodes["n1"] = pod("p"), node("n1")
+    parts.binder.submit(bind_of(pod("p", node="n1")), 0.0)
+    async with running(parts.binder):
+        await settle()
+
+Then `parts.api.sent` has the requests to the API server, and `parts.posted` the messages to the engine.
 """
 
 from __future__ import annotations
