@@ -23,7 +23,7 @@ from moorage.runtime.client.kube import MERGE_PATCH, KubeClient
 from moorage.runtime.client.pooled_transport import open_transport
 from moorage.runtime.client.rate_limiter import RateLimiter
 from moorage.runtime.client.transport import Answer
-from moorage.runtime.clock import SystemClock
+from moorage.runtime.clock import Clock
 from moorage.runtime.events.event import Event
 from moorage.runtime.events.event_recorder import EventRecorder
 from moorage.runtime.extenders.extender_dispatcher import ExtenderDispatcher
@@ -37,7 +37,7 @@ from moorage.runtime.tls.tls_contexts import ClientTls, TlsContexts
 from moorage.sandbox.api_server import SandboxServer
 
 
-class FakeClock:
+class FakeClock(Clock):
     """A clock that the test moves.
 
     With `auto`, each sleep moves the clock and returns at once, so that a loop with sleeps does not wait.
@@ -183,7 +183,7 @@ class Client:
         )
 
     async def __aenter__(self) -> KubeClient:
-        clock, settings = SystemClock(), self._credentials.tls
+        clock, settings = Clock(), self._credentials.tls
         tls = TlsContexts(settings, "the server", clock, strict=False) if settings else None
         self._open = open_transport(self._credentials, 32, tls)
         return KubeClient(await self._open.__aenter__(), clock, RateLimiter(0, 0, clock), client_metrics())

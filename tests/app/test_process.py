@@ -17,7 +17,7 @@ from moorage.engine.messages import ProfileChanged
 from moorage.framework.profile import Profile, ProfileSpec
 from moorage.framework.registry import Registry
 from moorage.runtime.api_resources import EVENT, NODE, POD
-from moorage.runtime.clock import SystemClock
+from moorage.runtime.clock import Clock
 from moorage.runtime.extenders.extender_context import ExtenderContext, open_extender_session
 from moorage.runtime.metrics.process_metrics import ProcessMetrics
 from moorage.sandbox.injected_faults import Fail, Reset
@@ -38,7 +38,7 @@ class Stack:
         environment = Environment(
             client=cluster.client,
             extender_context=context,
-            clock=SystemClock(),
+            clock=Clock(),
             random=fixed_random(),
             metrics=self.metrics,
             may_write=lambda: self.leads,
@@ -96,7 +96,7 @@ async def scheduling(*nodes: dict[str, Any]) -> AsyncIterator[Stack]:
             await cluster.create(NODE, node)
         context = ExtenderContext(
             session=await exits.enter_async_context(open_extender_session()),
-            clock=SystemClock(),
+            clock=Clock(),
             metrics=ProcessMetrics("api").extenders,
             may_write=lambda: True,
             read_pod=lambda pod: cluster.client.get(POD.path(pod.name, pod.namespace)),

@@ -28,7 +28,7 @@ from moorage.runtime.client.credentials import load_credentials
 from moorage.runtime.client.kube import KubeClient
 from moorage.runtime.client.pooled_transport import open_transport
 from moorage.runtime.client.rate_limiter import RateLimiter
-from moorage.runtime.clock import SystemClock
+from moorage.runtime.clock import Clock
 from moorage.runtime.events.event import scheduled
 from moorage.runtime.events.event_recorder import EventRecorder
 from moorage.runtime.informers.list_watch import ListWatch
@@ -67,7 +67,7 @@ class BindLoop:
 
 async def main(kubeconfig: Path) -> None:
     """Bind all waiting pods, and print the cost."""
-    clock, random = SystemClock(), Random()
+    clock, random = Clock(), Random()
     credentials = await load_credentials(str(kubeconfig), clock)
     registry = CollectorRegistry()
     tls = TlsContexts(credentials.tls, "the server", clock, strict=True) if credentials.tls else None

@@ -17,7 +17,7 @@ from moorage.framework.cluster_events import Action, ClusterEvent
 from moorage.model.decode import Decoder
 from moorage.runtime.api_resources import CSI_NODE, NAMESPACE, POD, Resource
 from moorage.runtime.client.kube import KubeClient
-from moorage.runtime.clock import Clock, SystemClock
+from moorage.runtime.clock import Clock
 from moorage.runtime.informers.informer import Informer
 from moorage.runtime.informers.list_watch import PAGE_SIZE, ListWatch
 from moorage.sandbox.injected_faults import End, Expire, Fail, Garbage, Stall
@@ -82,7 +82,7 @@ def informer_of(
 async def watching_pods(
     cluster: Cluster, inactivity_seconds: float = 60, page_size: int = PAGE_SIZE
 ) -> AsyncIterator[Watching]:
-    watching = informer_of(cluster.client, POD, SystemClock(), inactivity_seconds, page_size)
+    watching = informer_of(cluster.client, POD, Clock(), inactivity_seconds, page_size)
     async with running(watching.informer):
         await until(lambda: watching.informer.has_synced)
         yield watching

@@ -20,7 +20,7 @@ from moorage.cluster.intents import BindVolume, Intent, SelectNode
 from moorage.engine.messages import BindingFinished
 from moorage.runtime.api_resources import NODE, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM, POD, Resource
 from moorage.runtime.client.kube import KubeClient
-from moorage.runtime.clock import SystemClock
+from moorage.runtime.clock import Clock
 from moorage.runtime.informers.informer import Informer
 from moorage.runtime.informers.list_watch import ListWatch
 from moorage.runtime.volumes.selected_node_repair import SelectedNodeRepair
@@ -54,14 +54,14 @@ class Scene:
         )
         self.stores, self.parts = stores, RuntimeParts()
         writer = VolumeWriter(client, stores)
-        self.binder = VolumeBinder(writer, stores, SystemClock(), self.parts.binder)
+        self.binder = VolumeBinder(writer, stores, Clock(), self.parts.binder)
         self.repair = SelectedNodeRepair(writer, stores, self.parts.recorder)
 
     @staticmethod
     def _informer(client: KubeClient, resource: Resource) -> Informer:
         source = ListWatch(client, resource, fixed_random())
         decode = partial(DECODER.decode, resource.kind)
-        return Informer(source, decode, lambda _: None, informer_metrics(), SystemClock())
+        return Informer(source, decode, lambda _: None, informer_metrics(), Clock())
 
     def decide(self, *intents: Intent) -> None:
         assumed = replace(self.stores.pods["default/web"], node_name="node-a")

@@ -16,7 +16,7 @@ from moorage.runtime.client.rate_limiter import RateLimiter
 from moorage.runtime.client.reachability import ObservedTransport, Reachability
 from moorage.runtime.client.session_transport import open_session
 from moorage.runtime.client.transport import Transport
-from moorage.runtime.clock import Clock, SystemClock
+from moorage.runtime.clock import Clock
 from moorage.runtime.extenders.extender_context import ExtenderContext, open_extender_session
 from moorage.runtime.metrics.client_metrics import ClientMetrics
 from moorage.runtime.metrics.extender_metrics import ExtenderMetrics
@@ -99,7 +99,7 @@ def kopf_session(settings: Settings) -> Callable[[], Awaitable[tuple[Any, str]]]
     """Return a function that opens kopf's session, in kopf's event loop, with credentials of its own."""
 
     async def open_kopf_session() -> tuple[Any, str]:
-        clock = SystemClock()
+        clock = Clock()
         credentials = await find_credentials(settings, clock)
         tls = _tls_contexts(settings, credentials, clock)
         return open_session(credentials, KOPF_CONNECTIONS, tls.current() if tls else None), credentials.server

@@ -32,7 +32,7 @@ from moorage.controller.policy_controller import receiver_in
 from moorage.controller.policy_watch import PolicyWatch
 from moorage.errors import MoorageError
 from moorage.runtime.api_resources import SCHEDULING_POLICY
-from moorage.runtime.clock import SystemClock
+from moorage.runtime.clock import Clock
 from moorage.runtime.events.event_recorder import EventRecorder
 from moorage.runtime.informers.list_watch import ListWatch
 from moorage.runtime.leadership.elector import LeaderElector
@@ -58,7 +58,7 @@ class Operator:
         """Prepare the operator; `run` starts it."""
         self._configuration = configuration
         self._settings = configuration.settings
-        self._clock = SystemClock()
+        self._clock = Clock()
         self._random = Random(SystemRandom().random())  # noqa: S311 - jitter
         self._stopping = asyncio.Event()
 

@@ -1,32 +1,18 @@
-"""The process's clocks behind one interface. No other module reads the time, so that tests can set it."""
+"""The machine's clocks. Parts that depend on time receive a `Clock`, so that tests can replace it."""
 
 import asyncio
 import time
-from typing import Protocol
 
 
-class Clock(Protocol):
-    """Two clocks and a sleep."""
-
-    def time(self) -> float:
-        """Return seconds since the epoch, for timestamps that people read."""
-
-    def monotonic(self) -> float:
-        """Return monotonic seconds, for deadlines."""
-
-    async def sleep(self, seconds: float) -> None:
-        """Sleep for `seconds`."""
-
-
-class SystemClock:
+class Clock:
     """The machine's clocks."""
 
     def time(self) -> float:
-        """Return seconds since the epoch."""
+        """Return seconds since the epoch, for timestamps that people read."""
         return time.time()
 
     def monotonic(self) -> float:
-        """Return monotonic seconds."""
+        """Return monotonic seconds, for deadlines."""
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
