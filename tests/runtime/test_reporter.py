@@ -78,8 +78,8 @@ def test_the_first_of_several_errors_and_their_end_are_logged(caplog: pytest.Log
     reporter.report_unschedulable(UNSCHEDULABLE, STARTED)
     reporter.report_unschedulable(UNSCHEDULABLE, STARTED)
     reporter.report_failed(FAILED, STARTED)
-    first = "an attempt to schedule pod default/p ended in an error, profile gold: oops"
-    assert caplog.messages == [first, "profile gold schedules again, after 2 errors", first]
+    first = "Scheduling pod default/p with profile gold ended in an error, it is tried again: oops"
+    assert caplog.messages == [first, "Profile gold schedules without errors again, after 2 errors", first]
     tally = parts.tally.of(PROFILE)
     assert (tally.errors_in_a_row, tally.last_error) == (1, "oops")
     reporter.report_bound(BIND, STARTED)

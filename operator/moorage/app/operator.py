@@ -83,7 +83,7 @@ class Operator:
     async def _run(self, stack: AsyncExitStack) -> None:
         credentials = await _run_unless(self._stopping, find_credentials(self._settings, self._clock))
         if credentials is None:
-            logger.info("stopping before the start")
+            logger.info("stopping before the credentials were loaded")
             return
         metrics = ProcessMetrics(credentials.server.partition("://")[2])
         connections = Connections(self._settings, credentials, self._clock, metrics.client, stack)

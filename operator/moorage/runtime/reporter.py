@@ -83,7 +83,7 @@ class Reporter:
         """Report that an attempt ended in an error. Of several errors in a row, only the first is logged."""
         tally = self._tally.of(outcome.profile)
         if tally.errors_in_a_row == 0:
-            message = "an attempt to schedule pod %s ended in an error, profile %s: %s"
+            message = "Scheduling pod %s with profile %s ended in an error, it is tried again: %s"
             logger.warning(message, outcome.pod.key, outcome.profile.name, outcome.message)
         tally.errors_in_a_row += 1
         tally.last_error = outcome.message
@@ -102,7 +102,9 @@ class Reporter:
         """Reset the errors in a row, after an attempt without an error."""
         tally = self._tally.of(profile)
         if tally.errors_in_a_row:
-            logger.info("profile %s schedules again, after %d errors", profile.name, tally.errors_in_a_row)
+            logger.info(
+                "Profile %s schedules without errors again, after %d errors", profile.name, tally.errors_in_a_row
+            )
             tally.errors_in_a_row = 0
 
     def _record_pod_warnings(self, pod: Pod, profile: Profile) -> None:

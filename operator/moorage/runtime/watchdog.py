@@ -44,4 +44,6 @@ class Watchdog:
         for key, seconds in list(stuck.items())[:MAX_NAMES]:
             logger.warning("Pod %s is ready and was not tried for %.0f s; /debug/cache shows the queues", key, seconds)
         if len(stuck) > MAX_NAMES:
-            logger.warning("%d more pods are ready and were not tried", len(stuck) - MAX_NAMES)
+            logger.warning(
+                "%d more pods are ready and were not tried; /debug/cache shows the queues", len(stuck) - MAX_NAMES
+            )
