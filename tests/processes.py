@@ -8,6 +8,9 @@ from pathlib import Path
 from controlplane.component import Component, Endpoint
 from controlplane.ports import Ports
 
+EXTENDER_HOSTS = "--policy-extenders=127.0.0.1,localhost,extender,*.example.com"
+"""Lets the tests' policies have extenders."""
+
 
 def moorage(kubeconfig: Path, directory: Path, ports: Ports, *flags: str, name: str = "moorage") -> Component:
     """Start an operator and return it when it is ready; its log is `NAME.log` in `directory`."""
@@ -19,7 +22,8 @@ def operator(
 ) -> Component:
     """Return an operator that is not started yet; `start` will wait until the path `ready` answers."""
     port = ports.take()
-    command = [sys.executable, "-m", "moorage", "run", f"--kubeconfig={kubeconfig}", f"--port={port}", *flags]
+    command = [sys.executable, "-m", "moorage", "run", f"--kubeconfig={kubeconfig}", f"--port={port}"]
+    command += [EXTENDER_HOSTS, *flags]
     return Component(command, directory / f"{name}.log", Endpoint(f"http://127.0.0.1:{port}", (ready,)))
 
 

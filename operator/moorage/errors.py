@@ -5,6 +5,7 @@ Expected outcomes are values, not exceptions: for a pod that fits no node, the e
     MoorageError
     ├── FaultsError
     │   ├── ConfigurationError  an invalid configuration file, with all its faults
+    │   ├── PolicyNotAllowed    a SchedulingPolicy that uses more than the operator's flags allow
     │   └── InvalidPolicy       a SchedulingPolicy that does not compile, with all its faults
     ├── UnknownPlugin           a plugin name that is not registered
     ├── NotLeader               a write refused because another replica may hold the Lease
@@ -93,6 +94,12 @@ class InvalidPolicy(FaultsError):
     """A SchedulingPolicy is invalid; its last good profile stays live."""
 
     subject = "the policy is refused"
+
+
+class PolicyNotAllowed(FaultsError):
+    """A SchedulingPolicy uses something that the operator's flags do not allow."""
+
+    subject = "the policy is not allowed"
 
 
 class UnknownPlugin(MoorageError):

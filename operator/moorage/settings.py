@@ -50,7 +50,14 @@ class Settings:
     seed: int | None = None
     """The seed of the choice among equally good nodes; None: a random seed, which is logged."""
     allow_default_scheduler: bool = False
-    """Whether a profile of the configuration file may take the name default-scheduler."""
+    """Whether a profile of the configuration file, or a policy that asks for it, may be named default-scheduler."""
+    reserved_scheduler_names: tuple[str, ...] = ()
+    """Shell patterns for the schedulerNames that no policy may take."""
+    policy_extenders: tuple[str, ...] = ()
+    """The hosts that extenders of policies may have (`moorage.runtime.extenders.allowed_hosts`). Empty: policies may
+    have no extenders."""
+    policy_extender_tls_dir: Path | None = None
+    """The directory of the files that extenders of policies may name. None: they may name no files."""
     leader_election: LeaderElectionSettings = field(default_factory=LeaderElectionSettings)
     tls_strict: bool = True
     """Verify certificates as strictly as Python 3.13 does; the certificates of several clouds do not pass."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,8 @@ def described(profile: Profile) -> dict[str, object]:
         "plugins": {plugin.name: plugin.model_dump() for plugin in profile.plugins},
         "weights": {score.plugin.name: score.weight for score in profile.score},
         "filters": {plugin.name for plugin in profile.filter},
-        "settings": profile.settings,
+        "settings": replace(profile.settings, extenders=()),
+        "extenders": [extender.model_dump() for extender in profile.settings.extenders],
     }
 
 

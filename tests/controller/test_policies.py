@@ -9,7 +9,7 @@ import pytest
 from moorage.api.v1alpha1 import SchedulingPolicy
 from moorage.controller.policies import PolicyStore
 from moorage.controller.policy_state import PolicyChanges, PolicyRefusal, PolicyState
-from moorage.errors import ConfigurationError, Fault, UnknownPlugin
+from moorage.errors import ConfigurationError, Fault, PolicyNotAllowed, UnknownPlugin
 from moorage.framework.profile import Profile
 from moorage.plugins.upstream.priority_sort import PrioritySort
 
@@ -185,3 +185,29 @@ def test_a_late_deletion_does_not_remove_a_policy_of_the_same_name_created_since
     store.replace(manifest("gold", uid="second"))
     assert store.remove(manifest("gold", uid="first")).removed == ()
     assert state(store, "gold").uid == "second"
+
+
+def test_a_name_that_no_policy_may_take_stays_with_its_pods_scheduler() -> None:
+    # Without an owner the engine gets no message about the name, so it holds and reports none of its pods.
+    store = PolicyStore(build, name_refusal=lambda name: "kube-scheduler's" if name == "default-scheduler" else "")
+    taking: dict[str, Any] = {"schedulerName": "default-scheduler", "allowDefaultScheduler": True}
+    seen = store.resync([manifest("a", age=2, **taking), manifest("b", **taking), manifest("default-scheduler")])
+
+    assert (seen.profiles, seen.refused, seen.removed) == ((), {}, ())
+    for name in ("a", "b", "default-scheduler"):
+        assert state(store, name).refusal == PolicyRefusal("NameNotAllowed", "kube-scheduler's")
+        assert not state(store, name).owns_name
+    assert store.remove(manifest("a")).removed == ()
+
+
+def test_a_policy_that_asks_for_more_than_the_flags_allow_is_refused_and_its_last_good_version_stays() -> None:
+    def build_or_refuse(policy: SchedulingPolicy) -> Profile:
+        if policy.spec.extenders:
+            raise PolicyNotAllowed([Fault(("spec", "extenders", 0, "urlPrefix"), None, "needs a flag")])
+        return build(policy)
+
+    store = PolicyStore(build_or_refuse)
+    store.replace(manifest("gold"))
+    store.replace(manifest("gold", generation=2, extenders=[{"urlPrefix": "http://x", "filterVerb": "f"}]))
+    assert state(store, "gold").refusal == PolicyRefusal("NotAllowed", "spec.extenders[0].urlPrefix: needs a flag")
+    assert state(store, "gold").profile is not None

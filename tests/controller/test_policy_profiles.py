@@ -7,17 +7,22 @@ from typing import Any
 import pytest
 
 from moorage.api.v1alpha1 import parse_policy
+from moorage.controller.policy_permissions import PolicyPermissions
 from moorage.controller.policy_profiles import build_profile
 from moorage.errors import InvalidPolicy, UnknownPlugin
 from moorage.framework.profile import Profile, ProfileSettings
 from moorage.framework.registry import Registry
+from moorage.runtime.extenders.allowed_hosts import AllowedHosts
 
 REGISTRY = Registry.discover()
 
 
-def built(**spec: Any) -> Profile:
+PERMISSIONS = PolicyPermissions(extender_hosts=AllowedHosts.parse(["x.example.com"]))
+
+
+def built(permissions: PolicyPermissions = PERMISSIONS, **spec: Any) -> Profile:
     policy = parse_policy({"metadata": {"name": "p", "uid": "u", "generation": 3}, "spec": spec})
-    return build_profile(REGISTRY, ProfileSettings(), policy)
+    return build_profile(REGISTRY, ProfileSettings(), policy, permissions)
 
 
 def refused(**spec: Any) -> list[str]:

@@ -49,7 +49,7 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audited]:
 def audited_operator(audited: Audited) -> Iterator[Audited]:
     """The audited cluster with an operator, which runs as the first replica's user."""
     cluster, kubeconfig = audited.cluster, audited.control_plane.kubeconfig_of(REPLICAS[0])
-    with moorage(kubeconfig, cluster.directory, cluster.ports, name="operator"):
+    with moorage(kubeconfig, cluster.directory, cluster.ports, "--allow-default-scheduler", name="operator"):
         yield audited
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from builders import DECODER, node_object, pod_object
@@ -56,8 +57,10 @@ class Caller:
 
 
 @asynccontextmanager
-async def calling(*configurations: Mapping[str, Any], **limits: Any) -> AsyncIterator[Caller]:
-    """Yield a profile's extenders; `configurations` are dicts as in a policy."""
+async def calling(
+    *configurations: Mapping[str, Any], kind: type[Extender] = Extender, policy_files: Path | None = None, **limits: Any
+) -> AsyncIterator[Caller]:
+    """Build a profile's extenders from dicts: those of the configuration file, or of a policy with PolicyExtender."""
     clock, metrics, cluster = FakeClock(), ProcessMetrics("api"), FakeCluster()
     async with open_extender_session() as session:
         context = ExtenderContext(
@@ -66,8 +69,9 @@ async def calling(*configurations: Mapping[str, Any], **limits: Any) -> AsyncIte
             metrics=metrics.extenders,
             may_write=cluster.may_write,
             read_pod=cluster.read_pod,
+            policy_files=policy_files,
         )
-        configured = [Extender.model_validate(configuration) for configuration in configurations]
+        configured = [kind.model_validate(configuration) for configuration in configurations]
         extenders = ProfileExtenders(configured, context, ExtenderLimits(**limits))
         yield Caller(extenders, context, clock, metrics, cluster)
 

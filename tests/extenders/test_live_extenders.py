@@ -95,7 +95,7 @@ def test_a_hanging_extender_degrades_its_policy_but_delays_no_other(world: Case,
     eventually(lambda: case.policy_conditions()["Degraded"]["status"] == "False", SOON)
 
 
-def test_an_invalid_answer_is_in_the_pods_event_and_an_ignorable_extender_is_skipped(
+def test_an_invalid_answer_fails_the_attempt_and_an_ignorable_extender_is_skipped(
     world: Case, extender: FakeExtender
 ) -> None:
     strict, lenient = case_called(world, "strict"), case_called(world, "lenient")
@@ -105,11 +105,40 @@ def test_an_invalid_answer_is_in_the_pods_event_and_an_ignorable_extender_is_ski
     strict.cluster.apply(strict.pod("p"), lenient.pod("p"))
 
     assert lenient.wait_until_bound("p", SOON)
-    assert "keeps node 'nowhere', which was not in the request" in strict.wait_for_event(
-        "p", "FailedScheduling", seconds=SOON
-    )
+    note = strict.wait_for_event("p", "FailedScheduling", seconds=SOON)
+    assert note.endswith("/filter: the answer is invalid")
     condition = strict.pod_conditions("p")["PodScheduled"]
     assert (condition["status"], condition["reason"]) == ("False", "SchedulerError")
+
+
+def test_an_extender_on_a_host_that_is_not_allowed_is_refused_and_never_called(
+    world: Case, extender: FakeExtender
+) -> None:
+    case = case_called(world, "elsewhere")
+    url = extender.url.replace("127.0.0.1", "127.0.0.2").replace("localhost", "127.0.0.2")
+    case.cluster.apply(case.policy(extenders=[{"urlPrefix": url, "filterVerb": "filter"}]), case.pod("p"))
+
+    eventually(lambda: case.policy_conditions()["Accepted"]["status"] == "False")
+    accepted = case.policy_conditions()["Accepted"]
+    assert accepted["reason"] == "NotAllowed"
+    assert accepted["message"].startswith("spec.extenders[0].urlPrefix: ")
+    assert "--policy-extenders" in accepted["message"]
+    assert "--policy-extenders" in case.wait_for_event("p", "SchedulingPolicyRefused", seconds=SOON)
+    assert extender.asked == []
+
+
+def test_a_policy_learns_nothing_of_an_answer(world: Case, extender: FakeExtender) -> None:
+    case = case_called(world, "curious")
+    extender.misbehave = answering({"password": "SECRET-1", "Error": "SECRET-2"})
+    case.make_live(extenders=[entry(extender)])
+    case.cluster.apply(case.pod("p"))
+    case.wait_for_event("p", "FailedScheduling", seconds=SOON)
+    extender.misbehave = answering("SECRET-3", status=500)
+    eventually(lambda: any("status 500" in note for note in case.notes("p", "FailedScheduling")), SOON)
+    eventually(lambda: case.policy_conditions()["Degraded"]["status"] == "True", SOON)
+
+    seen = [case.get_policy(), case.get_pod("p"), case.notes("p", "FailedScheduling")]
+    assert "SECRET" not in str(seen)
 
 
 def test_invalid_ca_data_is_refused_with_its_field(world: Case) -> None:

@@ -5,8 +5,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from moorage.api.base import ApiModel, LabelValue, ListOf, Rule, Weight, WithoutNulls, list_type, map_list
-from moorage.api.extender import Extender, repeated_resources
+from moorage.api.extender import repeated_resources
 from moorage.api.plugin_config import PluginConfig, Plugins
+from moorage.api.policy_extender import PolicyExtender
 from moorage.api.policy_filters import FiltersSection
 from moorage.api.policy_scores import GpuSection, InstanceTypesSection, LifecycleSection, ResourcesSection, ZonesSection
 
@@ -83,7 +84,8 @@ class SchedulingPolicySpec(ApiModel):
     scheduler_name: LabelValue | None = None
     """The spec.schedulerName of the pods of this policy. Immutable. Absent: the name of the policy."""
     allow_default_scheduler: bool = False
-    """Whether schedulerName may be default-scheduler. Set it to true only if no kube-scheduler serves that name."""
+    """Whether schedulerName may be default-scheduler. Set it to true only if no kube-scheduler serves that name. The
+    operator must also run with --allow-default-scheduler; otherwise it refuses the policy."""
     paused: bool = False
     """Whether scheduling is paused: the pods of this policy wait, and none is bound."""
     preset: Preset = "Default"
@@ -114,7 +116,7 @@ class SchedulingPolicySpec(ApiModel):
     """Keeps GPU nodes for pods that request GPUs, and ranks them. {} avoids GPU nodes for other pods, and packs GPU
     nodes. Absent: the section of the preset, or no difference between GPUs and other resources."""
     extenders: Annotated[
-        tuple[Extender, ...], ListOf, Field(max_length=EXTENDERS, json_schema_extra=list_type("atomic"))
+        tuple[PolicyExtender, ...], ListOf, Field(max_length=EXTENDERS, json_schema_extra=list_type("atomic"))
     ] = ()
     """Extenders: web services that the scheduler calls after its plugins, in this order, the ignorable ones last. Those
     of the operator's configuration are called first."""

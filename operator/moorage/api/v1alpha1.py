@@ -50,7 +50,10 @@ class SchedulingPolicy(ApiModel):
         Rule(
             cel=f"self.spec.allowDefaultScheduler || {_SCHEDULER_NAME.format('self')} != '{DEFAULT_SCHEDULER_NAME}'",
             holds=lambda policy: policy.spec.allow_default_scheduler or policy.scheduler_name != DEFAULT_SCHEDULER_NAME,
-            message="default-scheduler is kube-scheduler's name; set allowDefaultScheduler: true to take it over",
+            message=(
+                "default-scheduler is kube-scheduler's name; set allowDefaultScheduler: true to take it over, "
+                "and run the operator with --allow-default-scheduler"
+            ),
             field="spec.schedulerName",
             reason="FieldValueForbidden",
         ),

@@ -77,6 +77,7 @@ class Connections:
             metrics=metrics,
             may_write=may_write,
             read_pod=lambda pod: client.get(POD.path(pod.name, pod.namespace)),
+            policy_files=self._settings.policy_extender_tls_dir,
         )
 
     async def _open_transport(self, connection_limit: int) -> Transport:

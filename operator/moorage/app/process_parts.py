@@ -18,6 +18,7 @@ from moorage.configuration.process_configuration import ProcessConfiguration
 from moorage.controller.policies import PolicyStore
 from moorage.controller.policy_announcer import PolicyAnnouncer
 from moorage.controller.policy_controller import PolicyController
+from moorage.controller.policy_permissions import PolicyPermissions
 from moorage.controller.policy_profiles import build_profile
 from moorage.controller.status_reporter import StatusReporter
 from moorage.controller.status_writer import PolicyStatusWriter
@@ -221,9 +222,11 @@ def build_policies(
     configuration: ProcessConfiguration, engine: EngineParts, reporting: ReportingParts, environment: Environment
 ) -> PolicyParts:
     """Build the parts that turn SchedulingPolicy objects into profiles and write their statuses."""
+    permissions = PolicyPermissions.of(configuration.settings)
     store = PolicyStore(
-        build=partial(build_profile, configuration.registry, configuration.defaults),
+        build=partial(build_profile, configuration.registry, configuration.defaults, permissions=permissions),
         reserved={profile.name for profile in configuration.profiles},
+        name_refusal=permissions.name_refusal,
     )
     announcer = PolicyAnnouncer(reporting.recorder.record)
     statuses = PolicyStatusWriter(environment.client, environment.clock)

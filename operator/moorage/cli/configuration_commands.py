@@ -12,6 +12,10 @@ import typer
 from moorage.cli.options import AllowDefaultOption, ConfigOutput, ConfigOutputOption
 
 YAML_WIDTH = 100
+DEFAULT_SCHEDULER_HINT = (
+    "the operator refuses the policy default-scheduler unless it runs with --allow-default-scheduler "
+    "(chart value allowDefaultScheduler)"
+)
 DEFAULT_SCHEDULER_WARNING = (
     "the API server will refuse the policy default-scheduler, because this is kube-scheduler's name; "
     "import with --allow-default-scheduler to take over the name, or rename the profile"
@@ -53,7 +57,12 @@ def import_configuration(
     Each profile becomes a policy. --values prints the other settings, as values of the Helm chart.
     """
     from moorage.app import discover_plugins, load_configuration
-    from moorage.configuration.policy_import import chart_values_of, names_default_scheduler, policies_of
+    from moorage.configuration.policy_import import (
+        chart_values_of,
+        extender_hosts,
+        names_default_scheduler,
+        policies_of,
+    )
 
     loaded = load_configuration(file, discover_plugins(), allow_default_scheduler=True)
     for warning in loaded.warnings:
@@ -61,8 +70,12 @@ def import_configuration(
     if values:
         _print_documents([chart_values_of(loaded.configuration)], output)
         return
-    if names_default_scheduler(loaded.configuration) and not allow_default_scheduler:
-        print(f"warning: {DEFAULT_SCHEDULER_WARNING}", file=sys.stderr)
+    if names_default_scheduler(loaded.configuration):
+        hint = DEFAULT_SCHEDULER_HINT if allow_default_scheduler else DEFAULT_SCHEDULER_WARNING
+        print(f"warning: {hint}", file=sys.stderr)
+    if hosts := extender_hosts(loaded.configuration):
+        flag = f"--policy-extenders={','.join(hosts)} (chart value policyExtenders)"
+        print(f"warning: the operator refuses these policies' extenders unless it runs with {flag}", file=sys.stderr)
     _print_documents(policies_of(loaded.configuration, allow_default_scheduler=allow_default_scheduler), output)
     print("for the other settings, as values of the chart, run: moorage import --values", file=sys.stderr)
 

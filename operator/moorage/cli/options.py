@@ -24,7 +24,11 @@ class ConfigOutput(StrEnum):
 
 
 AllowDefaultOption = Annotated[
-    bool, typer.Option("--allow-default-scheduler", help="Let a profile take the name default-scheduler.")
+    bool,
+    typer.Option(
+        "--allow-default-scheduler",
+        help="Let a profile, or a policy with allowDefaultScheduler: true, take the name default-scheduler.",
+    ),
 ]
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="Print a table, or JSON for programs.")]
 KubeconfigOption = Annotated[

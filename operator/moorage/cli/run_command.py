@@ -29,6 +29,27 @@ def run(  # noqa: PLR0913 - one parameter a flag
     ] = None,
     tls_private_key_file: Annotated[Path | None, typer.Option(help="Read the certificate's key from here.")] = None,
     allow_default_scheduler: AllowDefaultOption = False,
+    reserved_scheduler_names: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Refuse policies whose schedulerName matches one of these shell patterns, such as 'batch-*'. "
+            "Separate several by commas, or repeat the flag."
+        ),
+    ] = None,
+    policy_extenders: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Allow policies to have extenders on these hosts: host, host:port, or *.suffix for all below it. "
+            "Separate several by commas, or repeat the flag. Default: refuse policies with extenders."
+        ),
+    ] = None,
+    policy_extender_tls_dir: Annotated[
+        Path | None,
+        typer.Option(
+            help="Read the certificates and keys that policies' extenders name from files below this directory. "
+            "Default: such extenders may name no files."
+        ),
+    ] = None,
     leader_elect: Annotated[
         bool, typer.Option(help="Bind only while holding the Lease, so that several replicas can run.")
     ] = True,
@@ -49,7 +70,27 @@ def run(  # noqa: PLR0913 - one parameter a flag
         tls_cert_file=tls_cert_file,
         tls_private_key_file=tls_private_key_file,
         allow_default_scheduler=allow_default_scheduler,
+        reserved_scheduler_names=_values(reserved_scheduler_names),
+        policy_extenders=_hosts(policy_extenders),
+        policy_extender_tls_dir=policy_extender_tls_dir,
         seed=seed,
         leader_election=LeaderElectionSettings(enabled=leader_elect),
     )
     raise typer.Exit(run_operator(load_process_configuration(flags, config), log_level, log_format))
+
+
+def _values(flags: list[str] | None) -> tuple[str, ...]:
+    """Split the values of a repeatable flag at the commas."""
+    parts = (part.strip() for flag in flags or () for part in flag.split(","))
+    return tuple(part for part in parts if part)
+
+
+def _hosts(flags: list[str] | None) -> tuple[str, ...]:
+    from moorage.runtime.extenders.allowed_hosts import AllowedHosts
+
+    hosts = _values(flags)
+    try:
+        AllowedHosts.parse(hosts)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--policy-extenders") from error
+    return hosts

@@ -6,6 +6,7 @@ Pure. A profile and its policy compile to the same plugins, weights and argument
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from moorage.api.v1alpha1 import API_VERSION, DEFAULT_SCHEDULER_NAME, KIND
 from moorage.configuration.loading import KubeSchedulerConfiguration, KubeSchedulerProfile
@@ -36,6 +37,12 @@ def policies_of(configuration: KubeSchedulerConfiguration, *, allow_default_sche
 def names_default_scheduler(configuration: KubeSchedulerConfiguration) -> bool:
     """Return whether a profile has kube-scheduler's name."""
     return any(_name_of(profile) == DEFAULT_SCHEDULER_NAME for profile in configuration.profiles)
+
+
+def extender_hosts(configuration: KubeSchedulerConfiguration) -> list[str]:
+    """Return the hosts of the extenders, each once, as the operator's flag --policy-extenders takes them."""
+    hosts = (urlsplit(extender.url_prefix).hostname or "" for extender in configuration.extenders)
+    return list(dict.fromkeys(f"[{host}]" if ":" in host else host for host in hosts))
 
 
 def chart_values_of(configuration: KubeSchedulerConfiguration) -> Manifest:

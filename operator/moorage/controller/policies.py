@@ -21,7 +21,7 @@ from typing import Any
 
 from moorage.api.v1alpha1 import SchedulingPolicy, parse_policy
 from moorage.controller.policy_state import PolicyChanges, PolicyRefusal, PolicyState
-from moorage.errors import ConfigurationError, InvalidPolicy, UnknownPlugin
+from moorage.errors import ConfigurationError, InvalidPolicy, PolicyNotAllowed, UnknownPlugin
 from moorage.framework.profile import Profile
 
 logger = logging.getLogger(__name__)
@@ -39,6 +39,8 @@ class _KnownPolicy:
     created: datetime
     scheduler_name: str
     conditions: tuple[Mapping[str, Any], ...]
+    name_refusal: str = ""
+    """Why no policy may take this schedulerName; empty if a policy may."""
     generation: int = -1
     refusal: PolicyRefusal | None = None
     profile: Profile | None = None
@@ -61,6 +63,8 @@ class PolicyStore:
     build: Callable[[SchedulingPolicy], Profile]
     reserved: Collection[str] = ()
     """schedulerNames of the configuration file, which no policy can take."""
+    name_refusal: Callable[[str], str] = lambda _: ""
+    """Returns why no policy may take a schedulerName; empty if a policy may."""
     _policies: dict[str, _KnownPolicy] = field(default_factory=dict)
     _claims: dict[str, list[_KnownPolicy]] = field(default_factory=lambda: defaultdict(list))
     """The policies of each schedulerName, the oldest first."""
@@ -99,6 +103,7 @@ class PolicyStore:
         if known is None or known.uid != _uid(manifest):
             touched = [] if known is None else [self._forget(known)]
             known = _first_seen(manifest)
+            known.name_refusal = self.name_refusal(known.scheduler_name)
             self._policies[known.name] = known
             insort(self._claims[known.scheduler_name], known, key=lambda claim: claim.age_order)
         generation = int((manifest.get("metadata") or {}).get("generation") or 0)
@@ -109,9 +114,14 @@ class PolicyStore:
         return [*touched, known.scheduler_name]
 
     def _compile(self, known: _KnownPolicy, manifest: Manifest) -> None:
+        if known.name_refusal:
+            known.refusal = PolicyRefusal("NameNotAllowed", known.name_refusal)
+            return
         try:
             known.profile = self.build(parse_policy(manifest))
             known.refusal = None
+        except PolicyNotAllowed as error:
+            known.refusal = PolicyRefusal("NotAllowed", "; ".join(map(str, error.faults)))
         except UnknownPlugin as error:
             known.refusal = PolicyRefusal("UnknownPlugin", str(error))
         except (InvalidPolicy, ConfigurationError) as error:
@@ -148,11 +158,15 @@ class PolicyStore:
         return PolicyChanges(tuple(profiles), tuple(removed), refused, tuple(states), deleted)
 
     def _owner(self, scheduler_name: str) -> _KnownPolicy | None:
-        """Return the oldest policy of a schedulerName; None if the configuration file has the name."""
+        """Return the oldest policy of a schedulerName; None if the configuration file has the name, or no policy may.
+
+        Without an owner the engine leaves the pods of the name alone: they belong to another scheduler.
+        """
         claims = self._claims[scheduler_name]
         if not claims:
             del self._claims[scheduler_name]
-        return claims[0] if claims and scheduler_name not in self.reserved else None
+            return None
+        return None if claims[0].name_refusal or scheduler_name in self.reserved else claims[0]
 
     def _update_states(self, scheduler_name: str, owner: _KnownPolicy | None) -> Iterator[PolicyState]:
         """Update the states of a schedulerName's policies; yield those that differ."""
@@ -171,7 +185,7 @@ def _state(known: _KnownPolicy, owner: _KnownPolicy | None) -> PolicyState:
         scheduler_name=known.scheduler_name,
         observed_generation=known.generation,
         profile=known.profile if owns_name else None,
-        refusal=known.refusal if owns_name else _conflict(known.scheduler_name, owner),
+        refusal=known.refusal if owns_name or known.name_refusal else _conflict(known.scheduler_name, owner),
         conditions=known.conditions,
     )
 

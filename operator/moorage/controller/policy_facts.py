@@ -29,8 +29,7 @@ class PolicyFacts:
 
     def counts(self, state: PolicyState) -> PolicyCounts:
         """Count the pods of the policy's schedulerName; none if the name belongs to another policy."""
-        owns_name = state.refusal is None or state.refusal.reason != "NameConflict"
-        waiting = self._pending.get(state.scheduler_name, {}) if owns_name else {}
+        waiting = self._pending.get(state.scheduler_name, {}) if state.owns_name else {}
         unschedulable = waiting.get("unschedulable", 0)
         pending = sum(waiting.values()) - unschedulable
         if state.profile is None:

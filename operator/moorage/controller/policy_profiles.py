@@ -8,15 +8,23 @@ from moorage.api.extender import Extender
 from moorage.api.v1alpha1 import SchedulingPolicy
 from moorage.controller.compile import compile_policy
 from moorage.controller.fault_paths import fault_in_policy, faults_of_plugins
-from moorage.errors import ConfigurationError, Fault, InvalidPolicy
+from moorage.controller.policy_permissions import NO_PERMISSIONS, PolicyPermissions
+from moorage.errors import ConfigurationError, Fault, InvalidPolicy, PolicyNotAllowed
 from moorage.framework.profile import Profile, ProfileSettings
 from moorage.framework.registry import Registry
 from moorage.runtime.extenders.extender_connection import check_url
 from moorage.runtime.extenders.extender_tls import check_tls
 
 
-def build_profile(registry: Registry, defaults: ProfileSettings, policy: SchedulingPolicy) -> Profile:
-    """Build the profile of a policy. Raise InvalidPolicy with all faults, or UnknownPlugin."""
+def build_profile(
+    registry: Registry,
+    defaults: ProfileSettings,
+    policy: SchedulingPolicy,
+    permissions: PolicyPermissions = NO_PERMISSIONS,
+) -> Profile:
+    """Build the profile of a policy. Raise PolicyNotAllowed or InvalidPolicy with all faults, or UnknownPlugin."""
+    if not_allowed := [*permissions.faults_of(policy)]:
+        raise PolicyNotAllowed(not_allowed)
     faults = [*_faults_of_extenders(policy), *faults_of_plugins(policy, registry)]
     if faults:
         raise InvalidPolicy(faults)

@@ -33,6 +33,11 @@ class PolicyState:
     """The conditions of the object when the store first saw it."""
 
     @property
+    def owns_name(self) -> bool:
+        """Whether the pods of `scheduler_name` are this policy's."""
+        return self.refusal is None or self.refusal.reason not in {"NameConflict", "NameNotAllowed"}
+
+    @property
     def live_generation(self) -> int | None:
         """The generation of the live profile."""
         return self.profile.policy.generation if self.profile and self.profile.policy else None

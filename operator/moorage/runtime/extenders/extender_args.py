@@ -7,7 +7,7 @@ Upstream: staging/src/k8s.io/kube-scheduler/extender/v1/types.go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,12 +20,15 @@ if TYPE_CHECKING:
     from moorage.model.pods.pod import Pod
 
 
-def encode_args(pod: Pod, nodes: Mapping[str, Node], *, names_only: bool) -> bytes:
-    """Return the body of a filter or a prioritize call."""
+def encode_args(
+    pod: Pod, nodes: Mapping[str, Node], *, names_only: bool, show: Callable[[bytes], bytes] = bytes
+) -> bytes:
+    """Return the body of a filter or a prioritize call, with the pod's object as `show` returns it."""
+    shown = Raw(show(bytes(_raw_object(pod))))
     if names_only:
-        arguments = _ExtenderArgs(_raw_object(pod), None, list(nodes))
+        arguments = _ExtenderArgs(shown, None, list(nodes))
     else:
-        arguments = _ExtenderArgs(_raw_object(pod), _NodeList([_raw_object(node) for node in nodes.values()]), None)
+        arguments = _ExtenderArgs(shown, _NodeList([_raw_object(node) for node in nodes.values()]), None)
     return msgspec.json.encode(arguments)
 
 
@@ -34,8 +37,16 @@ def encode_binding_args(pod: Pod, node_name: str) -> bytes:
     return msgspec.json.encode(_ExtenderBindingArgs(pod.name, pod.namespace, pod.uid, node_name))
 
 
-def encode_preemption_args(pod: Pod, candidates: Sequence[Candidate], objects: Mapping[str, bytes] | None) -> bytes:
-    """Return the body of a preempt call, with the victims' `objects` by uid, or only with their uids for None."""
+def encode_preemption_args(
+    pod: Pod,
+    candidates: Sequence[Candidate],
+    objects: Mapping[str, bytes] | None,
+    show: Callable[[bytes], bytes] = bytes,
+) -> bytes:
+    """Return the body of a preempt call, with the victims' `objects` by uid, or only with their uids for None.
+
+    Pods' objects are sent as `show` returns them.
+    """
     whole = meta = None
     if objects is None:
         meta = {
@@ -44,10 +55,12 @@ def encode_preemption_args(pod: Pod, candidates: Sequence[Candidate], objects: M
         }
     else:
         whole = {
-            candidate.node_name: _Victims([Raw(objects[pod.uid]) for pod in candidate.victims], candidate.violations)
+            candidate.node_name: _Victims(
+                [Raw(show(objects[victim.uid])) for victim in candidate.victims], candidate.violations
+            )
             for candidate in candidates
         }
-    return msgspec.json.encode(_ExtenderPreemptionArgs(_raw_object(pod), whole, meta))
+    return msgspec.json.encode(_ExtenderPreemptionArgs(Raw(show(bytes(_raw_object(pod)))), whole, meta))
 
 
 class _NodeList(Struct):

@@ -1,8 +1,8 @@
 """Calls one extender over HTTP, with a timeout and a circuit breaker.
 
-A call succeeds only with status 200 and a valid body. Every other result raises an ExtenderError with the address and
-the reason, and counts as a failure of the extender. An answer whose `Error` field is set is a valid body; the caller
-handles it.
+A call succeeds only with status 200 and a valid body; redirects are not followed. Every other result raises an
+ExtenderError with the address and the reason, and counts as a failure of the extender. An answer whose `Error` field
+is set is a valid body; the caller handles it.
 """
 
 from __future__ import annotations
@@ -13,17 +13,12 @@ from http import HTTPStatus
 from io import BytesIO
 from typing import TYPE_CHECKING, TypeVar
 
-from aiohttp import (
-    ClientConnectorError,
-    ClientError,
-    ClientOSError,
-    ClientPayloadError,
-    ClientTimeout,
-    ServerDisconnectedError,
-)
+from aiohttp import ClientConnectorError, ClientError, ClientOSError, ClientTimeout, ServerDisconnectedError
 from yarl import URL
 
+from moorage.api.policy_extender import PolicyExtender
 from moorage.errors import ExtenderError, Fault, UnusableTls
+from moorage.runtime.extenders.call_failures import InvalidAnswer, describe, kind_of
 from moorage.runtime.extenders.deadline import run_within
 from moorage.runtime.extenders.extender_tls import extender_tls
 
@@ -63,10 +58,6 @@ class ExtenderRequest:
     """Whether the call may be sent again after an idle connection turns out to be closed."""
 
 
-class _InvalidAnswer(Exception):  # noqa: N818 - becomes an ExtenderError at once
-    """An answer that breaks the protocol."""
-
-
 class ExtenderConnection:
     """A client of one extender."""
 
@@ -83,12 +74,20 @@ class ExtenderConnection:
         self.name = without_user(configuration.url_prefix)
         """The urlPrefix without user and password, for messages."""
         tls = configuration.tls_config
-        self._tls = extender_tls(tls, self.name, context.clock) if tls else None
+        self._tls = extender_tls(tls, self.name, context.policy_files, context.clock) if tls else None
         self._server_name = tls.server_name if tls else None
+        self._shows_answers = not isinstance(configuration, PolicyExtender)
 
     def error(self, path: str, message: str) -> ExtenderError:
         """Return an ExtenderError with the call's address."""
         return ExtenderError(f"{self.name}/{path}", message)
+
+    def refusal(self, path: str, message: str) -> ExtenderError:
+        """Return an ExtenderError for the error that the extender answered."""
+        if self._shows_answers:
+            return self.error(path, f"answered with an error: {message}")
+        logger.debug("Extender %s/%s answered with an error: %s", self.name, path, message[:SHOWN_CHARACTERS])
+        return self.error(path, "answered with an error; the operator's log has it at level debug")
 
     async def call(self, request: ExtenderRequest, read: Callable[[bytes], T]) -> T:
         """Send the request and return the answer as `read` decodes it.
@@ -102,8 +101,8 @@ class ExtenderConnection:
             answer = read(await run_within(seconds, self._clock, self._send(request)))
         except TimeoutError as error:
             raise self._record_timeout(request, started) from error
-        except (_InvalidAnswer, ValueError, UnusableTls, ClientError, OSError) as error:
-            raise self._record_failure(request, "error", _describe(error), started) from error
+        except (InvalidAnswer, ValueError, UnusableTls, ClientError, OSError) as error:
+            raise self._record_error(request, error, started) from error
         except BaseException:
             self._breaker.abandoned()
             raise
@@ -130,7 +129,7 @@ class ExtenderConnection:
         async with self._session.post(
             URL(f"{self._prefix}/{request.path}"),
             data=BytesIO(request.body),  # aiohttp sends a file in pieces; whole nodes may be many megabytes
-            ssl=self._tls.current() if self._tls else True,
+            ssl=await self._tls.current() if self._tls else True,
             server_hostname=self._server_name,
             allow_redirects=False,
             timeout=NO_TIMEOUT,
@@ -138,9 +137,7 @@ class ExtenderConnection:
             answer = await _read_all(response, 2 * len(request.body) + SPARE_ANSWER_BYTES)
             if response.status != HTTPStatus.OK:
                 shown = answer[:SHOWN_CHARACTERS].decode("utf-8", "replace").strip()
-                raise _InvalidAnswer(
-                    f"answered with status {response.status} instead of 200" + (f": {shown}" if shown else "")
-                )
+                raise InvalidAnswer(f"answered with status {response.status} instead of 200", shown)
             return answer
 
     def _record_success(self, request: ExtenderRequest, started: float) -> None:
@@ -149,11 +146,19 @@ class ExtenderConnection:
         self._breaker.succeeded()
         self._observe(request, "success", started)
 
-    def _record_failure(self, request: ExtenderRequest, result: str, message: str, started: float) -> ExtenderError:
+    def _record_error(self, request: ExtenderRequest, error: Exception, started: float) -> ExtenderError:
+        self._log_first_failure(request, describe(error))
+        return self._record_failure(
+            request, "error", describe(error) if self._shows_answers else kind_of(error), started
+        )
+
+    def _log_first_failure(self, request: ExtenderRequest, message: str) -> None:
         if not self._breaker.error:
             logger.warning(
                 "Extender %s failed at %s, the next pod calls it again: %s", self.name, request.verb, message
             )
+
+    def _record_failure(self, request: ExtenderRequest, result: str, message: str, started: float) -> ExtenderError:
         self._breaker.failed(message)
         self._observe(request, result, started)
         return self.error(request.path, message)
@@ -161,6 +166,7 @@ class ExtenderConnection:
     def _record_timeout(self, request: ExtenderRequest, started: float) -> ExtenderError:
         if request.until - started >= self._timeout_seconds:
             message = f"no answer within {self._timeout_seconds:g} s"
+            self._log_first_failure(request, message)
             return self._record_failure(request, "timeout", message, started)
         self._breaker.abandoned()  # no failure of this extender: it had less than its timeout
         self._observe(request, "timeout", started)
@@ -170,21 +176,13 @@ class ExtenderConnection:
         self._metrics.observe_extender_call(self.name, request.verb, result, self._clock.monotonic() - started)
 
 
-def _describe(error: Exception) -> str:
-    if isinstance(error, ClientPayloadError):
-        return "the answer ended too early"
-    if isinstance(error, ServerDisconnectedError):
-        return "closed the connection without an answer"
-    return str(error) or type(error).__name__
-
-
 async def _read_all(response: ClientResponse, max_bytes: int) -> bytes:
     read = bytearray()
     async for chunk in response.content.iter_chunked(CHUNK_BYTES):
         read += chunk
         if len(read) > max_bytes:
             response.close()
-            raise _InvalidAnswer(f"the answer is longer than {max_bytes} bytes")
+            raise InvalidAnswer(f"the answer is longer than {max_bytes} bytes")
     return bytes(read)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aiohttp import ClientSession, DummyCookieJar, TCPConnector
@@ -30,6 +31,8 @@ class ExtenderContext:
     """Whether this replica leads; checked before an extender binds a pod."""
     read_pod: Callable[[Pod], Awaitable[bytes]]
     """Read the object of a victim, for extenders that receive whole victims. Raises NotFound for a deleted pod."""
+    policy_files: Path | None = None
+    """The directory of the files that extenders of policies may name. None: they may name none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,47 +1,97 @@
 """Reads an extender's `tlsConfig` as settings of a TLS context.
 
 As in kube-scheduler, data wins over files, any certificate may be an authority, and `tlsConfig` counts whether or not
-`enableHTTPS` is set: the scheme of `urlPrefix` decides.
+`enableHTTPS` is set: the scheme of `urlPrefix` decides. An extender of a policy may name only files below one
+directory. Files are read in a thread: a slow file system must not stop the event loop.
 """
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from moorage.api.policy_extender import PolicyExtender, PolicyExtenderTLSConfig
 from moorage.errors import Fault
 from moorage.runtime.tls.pem import Pem
 from moorage.runtime.tls.tls_contexts import ClientTls, TlsContexts
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
+
     from moorage.api.extender import Extender, ExtenderTLSConfig
     from moorage.runtime.clock import Clock
 
+NOWHERE = Path("/nonexistent")
+"""The directory of policies' files if the operator's flag sets none."""
+
+
+class ExtenderTls:
+    """The TLS context for connections to one extender."""
+
+    def __init__(self, contexts: TlsContexts) -> None:
+        """Read nothing yet."""
+        self._contexts = contexts
+        self._reading: asyncio.Task[SSLContext] | None = None
+
+    async def current(self) -> SSLContext:
+        """Return the context; raise UnusableTls only if there never was a usable one.
+
+        All callers wait for one thread, so that a file that cannot be read for long occupies only one.
+        """
+        recent = self._contexts.recent()
+        if recent is not None:
+            return recent
+        if self._reading is None or self._reading.done():
+            self._reading = asyncio.create_task(asyncio.to_thread(self._contexts.current))
+        return await asyncio.shield(self._reading)
+
 
 def check_tls(extender: Extender) -> list[Fault]:
-    """Return everything for which the extender's TLS settings cannot be used; paths are relative to the extender."""
+    """Return everything for which the extender's TLS settings cannot be used; paths are relative to the extender.
+
+    Files that a policy names are not read here. The extender's first call reads them.
+    """
     if extender.tls_config is None:
         return []
-    faults = _settings(extender.tls_config).faults()
-    return [Fault(tuple(fault.field.split(".")), None, fault.message) for fault in faults]
+    settings = _settings(extender.tls_config, NOWHERE)
+    if isinstance(extender, PolicyExtender):
+        settings = _without_files(settings)
+    return [Fault(tuple(fault.field.split(".")), None, fault.message) for fault in settings.faults()]
 
 
-def extender_tls(configuration: ExtenderTLSConfig, extender: str, clock: Clock) -> TlsContexts:
-    """Return the TLS contexts for an extender, which the log names by its address `extender`."""
-    settings = _settings(configuration)
-    return TlsContexts(lambda: settings, f"tlsConfig of the extender {extender}", clock, strict=False)
+def extender_tls(
+    configuration: ExtenderTLSConfig, extender: str, policy_files: Path | None, clock: Clock
+) -> ExtenderTls:
+    """Return the TLS context of an extender, which the log names by its address `extender`.
+
+    `policy_files` is the directory of the files that policies may name.
+    """
+    settings = _settings(configuration, policy_files or NOWHERE)
+    return ExtenderTls(TlsContexts(lambda: settings, f"tlsConfig of the extender {extender}", clock, strict=False))
 
 
-def _settings(configuration: ExtenderTLSConfig) -> ClientTls:
+def _settings(configuration: ExtenderTLSConfig, policy_files: Path) -> ClientTls:
+    below = policy_files if isinstance(configuration, PolicyExtenderTLSConfig) else None
     return ClientTls(
-        authority=_pem("ca", configuration.ca_data, configuration.ca_file),
-        certificate=_pem("cert", configuration.cert_data, configuration.cert_file),
-        key=_pem("key", configuration.key_data, configuration.key_file),
+        authority=_pem("ca", configuration.ca_data, configuration.ca_file, below),
+        certificate=_pem("cert", configuration.cert_data, configuration.cert_file, below),
+        key=_pem("key", configuration.key_data, configuration.key_file, below),
         verify=not configuration.insecure,
         trusts_any_certificate=True,
     )
 
 
-def _pem(name: str, data: str | None, path: str | None) -> Pem | None:
+def _pem(name: str, data: str | None, path: str | None, below: Path | None) -> Pem | None:
     if data:
         return Pem(f"tlsConfig.{name}Data", data=data)
-    return Pem(f"tlsConfig.{name}File", path=path) if path else None
+    return Pem(f"tlsConfig.{name}File", path=path, below=below) if path else None
+
+
+def _without_files(settings: ClientTls) -> ClientTls:
+    authority = settings.authority if settings.authority and settings.authority.data else None
+    has_data = all(pem is not None and pem.data for pem in (settings.certificate, settings.key))
+    if has_data:
+        return replace(settings, authority=authority)
+    return replace(settings, authority=authority, certificate=None, key=None)

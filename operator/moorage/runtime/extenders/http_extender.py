@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from moorage.api.policy_extender import PolicyExtender
 from moorage.runtime.extenders.extender_args import encode_args, encode_binding_args, encode_preemption_args
 from moorage.runtime.extenders.extender_connection import ExtenderRequest
 from moorage.runtime.extenders.extender_results import (
@@ -13,6 +14,7 @@ from moorage.runtime.extenders.extender_results import (
     decode_host_priorities,
     decode_preemption_result,
 )
+from moorage.runtime.extenders.shared_pod import shared_pod
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,6 +36,8 @@ class HttpExtender:
         """Call the extender as `configuration` says, over `connection`."""
         self._configuration = configuration
         self._connection = connection
+        self._show = shared_pod if isinstance(configuration, PolicyExtender) else bytes
+        """What the extender receives of a pod's object."""
         self.is_ignorable = configuration.ignorable
         self.binds = configuration.bind_verb is not None
         self.preempts = configuration.preempt_verb is not None
@@ -88,7 +92,7 @@ class HttpExtender:
         `objects` are the victims' objects by uid if it `needs_whole_victims`; `pods_on` returns the pods on a node.
         """
         path = self._configuration.preempt_verb or ""
-        body = self._encode(path, lambda: encode_preemption_args(pod, candidates, objects))
+        body = self._encode(path, lambda: encode_preemption_args(pod, candidates, objects, self._show))
         request = ExtenderRequest("preempt", path, body)
         kept = await self._connection.call(request, lambda body: decode_preemption_result(body, candidates, pods_on))
         empty = [candidate.node_name for candidate in kept if not candidate.victims]
@@ -98,7 +102,7 @@ class HttpExtender:
 
     def _nodes_body(self, pod: Pod, nodes: Mapping[str, Node], path: str) -> bytes:
         names_only = self._configuration.node_cache_capable
-        return self._encode(path, lambda: encode_args(pod, nodes, names_only=names_only))
+        return self._encode(path, lambda: encode_args(pod, nodes, names_only=names_only, show=self._show))
 
     def _encode(self, path: str, encode: Callable[[], bytes]) -> bytes:
         try:
@@ -108,4 +112,4 @@ class HttpExtender:
 
     def _raise_if(self, error: str, path: str) -> None:
         if error:
-            raise self._connection.error(path, f"answered with an error: {error}")
+            raise self._connection.refusal(path, error)

@@ -13,6 +13,7 @@ from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
 from moorage.errors import UnusableTls
+from moorage.runtime.tls.confined_file import MAX_FILE_BYTES, read_confined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,9 +30,13 @@ class Pem:
     data: str | None = None
     """In base64."""
     path: str | None = None
+    below: Path | None = None
+    """The directory that the file must be below; its content is then limited too (`read_confined`)."""
 
     def read(self) -> bytes:
         """Return the text; raise UnusableTls if it cannot be read or is not PEM."""
+        if self.below and not self.data:
+            return self._confined_content(self.below)
         content = self._decoded(self.data) if self.data else self._file_content()
         if PEM_BEGIN not in content:
             raise UnusableTls(self.field, "holds no PEM" if self.data else f"names {self.path}, which holds no PEM")
@@ -42,6 +47,13 @@ class Pem:
             return b64decode("".join(data.split()), validate=True)
         except ValueError as error:  # binascii.Error is one
             raise UnusableTls(self.field, f"is not base64: {error}") from error
+
+    def _confined_content(self, directory: Path) -> bytes:
+        content = read_confined(directory, self.path or "")
+        if content is None or PEM_BEGIN not in content:
+            limit = f"a regular file of at most {MAX_FILE_BYTES >> 10} KiB below {directory}"
+            raise UnusableTls(self.field, f"names no readable PEM file; it must be {limit}")
+        return content
 
     def _file_content(self) -> bytes:
         try:

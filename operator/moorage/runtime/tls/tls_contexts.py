@@ -97,12 +97,17 @@ class TlsContexts:
         now, settings = self._clock.monotonic(), self._settings()
         if self._context is None:
             self._context = self._built(settings)
-        elif settings is self._checked and now - self._checked_at < RELOAD_SECONDS:
-            return self._context
+        elif (recent := self.recent()) is not None:
+            return recent
         else:
             self._reload(settings)
         self._checked, self._checked_at = settings, now
         return self._context
+
+    def recent(self) -> ssl.SSLContext | None:
+        """Return the context if `current` would return it without reading a file."""
+        is_recent = self._settings() is self._checked and self._clock.monotonic() - self._checked_at < RELOAD_SECONDS
+        return self._context if is_recent else None
 
     def _reload(self, settings: ClientTls) -> None:
         try:

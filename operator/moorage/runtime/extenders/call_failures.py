@@ -1,0 +1,56 @@
+"""Texts for failed calls of extenders.
+
+For an extender of the configuration file, the text has what the extender answered. For an extender of a policy it names
+only the kind of the failure: its author chooses the address, and must not read answers of other services there.
+"""
+
+from __future__ import annotations
+
+from aiohttp import (
+    ClientConnectorCertificateError,
+    ClientConnectorDNSError,
+    ClientConnectorError,
+    ClientPayloadError,
+    ClientResponseError,
+    ClientSSLError,
+    ServerDisconnectedError,
+)
+
+from moorage.errors import UnusableTls
+
+_KINDS: tuple[tuple[type[Exception], str], ...] = (
+    (ClientPayloadError, "the answer ended too early"),
+    (ServerDisconnectedError, "closed the connection without an answer"),
+    (ClientConnectorCertificateError, "its certificate cannot be verified"),
+    (ClientConnectorDNSError, "its name cannot be resolved"),
+    (ClientSSLError, "the TLS handshake failed"),
+    (ClientConnectorError, "cannot connect"),
+    (ClientResponseError, "the answer is not valid HTTP"),
+    (OSError, "the connection failed"),
+)
+"""The kinds of failures, each before the classes that it derives from."""
+
+
+class InvalidAnswer(Exception):  # noqa: N818 - becomes an ExtenderError at once
+    """The answer breaks the protocol."""
+
+    def __init__(self, message: str, answer: str = "") -> None:
+        """Keep the beginning of the answer apart from the message, which has nothing of the answer."""
+        self.message = message
+        super().__init__(f"{message}: {answer}" if answer else message)
+
+
+def describe(error: Exception) -> str:
+    """Return the text for administrators."""
+    if isinstance(error, ClientPayloadError | ServerDisconnectedError):
+        return kind_of(error)
+    return str(error) or type(error).__name__
+
+
+def kind_of(error: Exception) -> str:
+    """Return a text that has nothing of the answer."""
+    if isinstance(error, UnusableTls):
+        return str(error)
+    if isinstance(error, InvalidAnswer):
+        return error.message
+    return next((kind for cls, kind in _KINDS if isinstance(error, cls)), "the answer is invalid")
