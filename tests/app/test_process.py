@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from builders import node_object, pod_object
+from extenders.server import FakeExtender
 from fakes import Cluster, fixed_random, until
+from moorage.api.policy_extender import PolicyExtender
 from moorage.app.environment import Environment
 from moorage.app.process import Process, build_process
 from moorage.configuration.process_configuration import ProcessConfiguration
-from moorage.engine.messages import ProfileChanged
-from moorage.framework.profile import Profile, ProfileSpec
+from moorage.engine.messages import ProfileChanged, ProfileRemoved
+from moorage.framework.profile import PolicyReference, Profile, ProfileSettings, ProfileSpec
 from moorage.framework.registry import Registry
 from moorage.runtime.api_resources import EVENT, NODE, POD
 from moorage.runtime.clock import Clock
@@ -22,7 +24,7 @@ from moorage.runtime.extenders.extender_context import ExtenderContext, open_ext
 from moorage.runtime.metrics.process_metrics import ProcessMetrics
 from moorage.sandbox.injected_faults import Fail, Reset
 from moorage.settings import Settings
-from scrape import sample
+from scrape import sample, series
 
 PROFILE = "tested"
 REGISTRY = Registry.discover()
@@ -31,10 +33,10 @@ REGISTRY = Registry.discover()
 class Stack:
     """A process at work."""
 
-    def __init__(self, cluster: Cluster, context: ExtenderContext) -> None:
+    def __init__(self, cluster: Cluster, context: ExtenderContext, metrics: ProcessMetrics) -> None:
         self.cluster = cluster
         self.leads = True
-        self.metrics = ProcessMetrics("api")
+        self.metrics = metrics
         environment = Environment(
             client=cluster.client,
             extender_context=context,
@@ -94,14 +96,15 @@ async def scheduling(*nodes: dict[str, Any]) -> AsyncIterator[Stack]:
         cluster = await exits.enter_async_context(Cluster())
         for node in nodes:
             await cluster.create(NODE, node)
+        metrics = ProcessMetrics("api")
         context = ExtenderContext(
             session=await exits.enter_async_context(open_extender_session()),
             clock=Clock(),
-            metrics=ProcessMetrics("api").extenders,
+            metrics=metrics.extenders,
             may_write=lambda: True,
             read_pod=lambda pod: cluster.client.get(POD.path(pod.name, pod.namespace)),
         )
-        stack = Stack(cluster, context)
+        stack = Stack(cluster, context, metrics)
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(run()) for run in (*stack.process.background.values(), stack.process.loop.run)]
             try:
@@ -201,3 +204,29 @@ async def test_a_new_profile_is_used_for_pods_that_already_wait(caplog: pytest.L
             stack.process.inbox.post(ProfileChanged(profile_called("later")))
             await stack.bound("p")
     assert not caplog.records
+
+
+async def test_deleted_policies_leave_no_series() -> None:
+    async with FakeExtender() as extender, scheduling(node_object("n1", cpu="64")) as stack:
+        entry = PolicyExtender.model_validate({"urlPrefix": extender.url, "filterVerb": "filter"})
+        before = {tuple(labels.items()) for labels in series(stack.metrics)}
+        names = [f"short-lived-{number}" for number in range(30)]
+        for name in names:
+            settings = ProfileSettings(extenders=(entry.model_copy(update={"url_prefix": f"{extender.url}/{name}"}),))
+            reference = PolicyReference(name, f"uid-{name}", 1)
+            spec = ProfileSpec(scheduler_name=name, settings=settings, policy=reference)
+            stack.process.inbox.post(ProfileChanged(REGISTRY.build_profile(spec)))
+            await stack.cluster.create(POD, pod_object(name, cpu="100m", spec={"schedulerName": name}))
+            await stack.cluster.create(POD, pod_object(f"{name}-big", cpu="100", spec={"schedulerName": name}))
+        await stack.bound(*names)
+        await stack.event("FailedScheduling", f"{names[-1]}-big")
+        during = series(stack.metrics)
+        for name in names:
+            stack.process.inbox.post(ProfileRemoved(name))
+        await until(lambda: set(stack.process.scheduler.profiles) == {PROFILE})
+        after = {tuple(labels.items()) for labels in series(stack.metrics)}
+    assert len(during) > len(names) * 40
+    assert any(names[0] in labels.get("extender", "") for labels in during)
+    named = [labels for labels in after if any("short-lived" in value for _, value in labels)]
+    assert named == []
+    assert {dict(labels).get("profile", PROFILE) for labels in after - before} == {PROFILE}

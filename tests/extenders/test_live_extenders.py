@@ -134,7 +134,7 @@ def test_a_policy_learns_nothing_of_an_answer(world: Case, extender: FakeExtende
     case.cluster.apply(case.pod("p"))
     case.wait_for_event("p", "FailedScheduling", seconds=SOON)
     extender.misbehave = answering("SECRET-3", status=500)
-    eventually(lambda: any("status 500" in note for note in case.notes("p", "FailedScheduling")), SOON)
+    eventually(lambda: "status 500" in case.pod_conditions("p")["PodScheduled"]["message"], SOON)
     eventually(lambda: case.policy_conditions()["Degraded"]["status"] == "True", SOON)
 
     seen = [case.get_policy(), case.get_pod("p"), case.notes("p", "FailedScheduling")]

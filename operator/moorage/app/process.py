@@ -34,6 +34,7 @@ from moorage.runtime.inbox import Inbox
 from moorage.runtime.informers.informer import Informer
 from moorage.runtime.outcome_router import OutcomeRouter
 from moorage.runtime.pod_status_writer import PodStatusWriter
+from moorage.runtime.retired_profiles import RetiredProfiles
 from moorage.runtime.scheduling_loop import SchedulingLoop
 from moorage.runtime.watchdog import Watchdog
 
@@ -86,6 +87,10 @@ def build_process(configuration: ProcessConfiguration, environment: Environment)
     loop = SchedulingLoop(engine.scheduler, engine.inbox, router, environment.clock, environment.metrics.scheduling)
     facts = partial(PolicyFacts, engine.scheduler, reporting.tally, extenders.degradations)
     watchdog = Watchdog(engine.scheduler, may_schedule, environment.clock)
+    retired = RetiredProfiles(
+        engine.scheduler.profiles, environment.metrics.scheduling, reporting.tally, extenders, environment.clock
+    )
+    environment.metrics.before_scrape(retired.forget)
     register_gauges(environment.metrics, engine.scheduler, engine.informers.values(), watchdog, environment.clock)
     return Process(
         environment=environment,
@@ -107,6 +112,7 @@ def build_process(configuration: ProcessConfiguration, environment: Environment)
             "policy-statuses": policies.statuses.run,
             "policy-reports": partial(policies.status_reporter.run, facts),
             "watchdog": watchdog.run,
+            "retired-profiles": retired.run,
             "preemption": evictor.run,
             "evicted-pods": evictor.evicted.run,
             "extenders": extenders.run,

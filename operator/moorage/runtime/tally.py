@@ -3,7 +3,7 @@
 The numbers of a profile start at 0 when a new generation of its policy goes live.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from moorage.framework.profile import Profile
@@ -39,9 +39,17 @@ class Tally:
 
     def of(self, profile: Profile) -> ProfileTally:
         """Return the numbers of the profile's newest generation."""
-        policy = profile.policy
-        key, generation = (profile.name, policy.uid if policy else ""), policy.generation if policy else 0
+        key, generation = _key(profile), profile.policy.generation if profile.policy else 0
         tally = self._by_profile.get(key)
         if tally is None or tally.generation < generation:
             tally = self._by_profile[key] = ProfileTally(generation)
         return tally
+
+    def keep(self, profiles: Iterable[Profile]) -> None:
+        """Forget the numbers of all other profiles."""
+        kept = {_key(profile) for profile in profiles}
+        self._by_profile = {key: tally for key, tally in self._by_profile.items() if key in kept}
+
+
+def _key(profile: Profile) -> tuple[str, str]:
+    return profile.name, profile.policy.uid if profile.policy else ""

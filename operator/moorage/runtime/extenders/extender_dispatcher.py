@@ -73,6 +73,16 @@ class ExtenderDispatcher:
         """Return the profile's extenders; they keep their health until their configuration changes."""
         return self._keep(profile).extenders
 
+    def keep_profiles(self, profiles: Mapping[str, Profile]) -> None:
+        """Forget the extenders of all other profiles, with their health and their metrics."""
+        self._kept = {name: kept for name, kept in self._kept.items() if name in profiles}
+        addresses = {
+            without_user(extender.url_prefix)
+            for profile in profiles.values()
+            for extender in profile.settings.extenders
+        }
+        self._context.metrics.keep_extenders(addresses)
+
     def degradations(self, profile: Profile) -> Sequence[Degradation]:
         """Return a degradation for each of the profile's extenders that fails."""
         if not profile.settings.extenders:

@@ -8,16 +8,22 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from prometheus_client import CollectorRegistry
     from prometheus_client.core import Metric
+
+MAX_CHILDREN = 5000
+"""The most children of one metric. Further label values share one, so that users cannot make series without end."""
+LABEL_CHARACTERS = 128
+OTHER = "other"
+"""The label values of the shared child."""
 
 
 class Count:
@@ -51,21 +57,43 @@ class Distribution:
         self.sum += value
 
 
-class Counts(Collector):
+Child = TypeVar("Child")
+
+
+class _Children(Collector, Generic[Child]):
+    """The children of a metric by label values. Their number and the length of the values are bounded."""
+
+    def __init__(self, labels: Sequence[str], make: Callable[[], Child]) -> None:
+        self._labels = tuple(labels)
+        self._make = make
+        self._children: dict[tuple[str, ...], Child] = {}
+        if not labels:
+            self.labels()
+
+    def labels(self, *values: str) -> Child:
+        """Return the child for these labels. Keep it if it is used often, until `keep` removes it."""
+        child = self._children.get(values)
+        return child if child is not None else self._add(tuple(map(bounded, values)))
+
+    def keep(self, label: str, values: Collection[str]) -> None:
+        """Remove the children in which a label has another value than these."""
+        position, kept = self._labels.index(label), set(map(bounded, values))
+        self._children = {names: child for names, child in self._children.items() if names[position] in kept}
+
+    def _add(self, values: tuple[str, ...]) -> Child:
+        if values not in self._children and len(self._children) >= MAX_CHILDREN:
+            values = (OTHER,) * len(values)
+        return self._children.setdefault(values, self._make())
+
+
+class Counts(_Children[Count]):
     """A counter by labels. Without labels its one child exists from the start."""
 
     def __init__(self, name: str, documentation: str, labels: Sequence[str], registry: CollectorRegistry) -> None:
         """Register as `<name>_total`."""
+        super().__init__(labels, Count)
         self._family = (name, documentation)
-        self._labels = tuple(labels)
-        self._children: dict[tuple[str, ...], Count] = {}
         registry.register(self)
-        if not labels:
-            self.labels()
-
-    def labels(self, *values: str) -> Count:
-        """Return the child for these labels. Keep it if it is used often."""
-        return self._children.setdefault(values, Count())
 
     def collect(self) -> Iterator[Metric]:
         """Yield the current values; prometheus_client calls this at each scrape."""
@@ -75,27 +103,17 @@ class Counts(Collector):
         yield family
 
 
-class Distributions(Collector):
+class Distributions(_Children[Distribution]):
     """A histogram by labels. Without labels its one child exists from the start."""
 
     def __init__(
         self, name: str, documentation: str, labels: Sequence[str], bounds: Sequence[float], registry: CollectorRegistry
     ) -> None:
         """Register with buckets up to each of `bounds`."""
-        self._family = (name, documentation)
-        self._labels = tuple(labels)
         self._bounds = tuple(bounds)
-        self._children: dict[tuple[str, ...], Distribution] = {}
+        super().__init__(labels, lambda: Distribution(self._bounds))
+        self._family = (name, documentation)
         registry.register(self)
-        if not labels:
-            self.labels()
-
-    def labels(self, *values: str) -> Distribution:
-        """Return the child for these labels. Keep it if it is used often."""
-        child = self._children.get(values)
-        if child is None:
-            child = self._children[values] = Distribution(self._bounds)
-        return child
 
     def collect(self) -> Iterator[Metric]:
         """Yield the current values; prometheus_client calls this at each scrape."""
@@ -105,3 +123,10 @@ class Distributions(Collector):
             buckets = list(zip(names, accumulate(child.counts), strict=True))
             family.add_metric(values, buckets, child.sum)
         yield family
+
+
+def bounded(value: str) -> str:
+    """Return a label value without control characters, cut to LABEL_CHARACTERS."""
+    if not value.isprintable():
+        value = "".join(character if character.isprintable() else "?" for character in value)
+    return value[:LABEL_CHARACTERS]

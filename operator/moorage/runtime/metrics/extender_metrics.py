@@ -1,6 +1,17 @@
 """Metrics of extenders by urlPrefix: calls, their duration, and the state of circuit breakers."""
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from moorage.runtime.metrics.collectors import Counts, Distributions, bounded
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
 
 STATES = ("closed", "open", "half-open")
 SECONDS = (0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 30)
@@ -12,22 +23,16 @@ class ExtenderMetrics:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         """Register in `registry`."""
-        self._calls = Counter(
-            "moorage_extender_calls_total", "Calls of extenders.", ("extender", "verb", "result"), registry=registry
-        )
-        self._seconds = Histogram(
+        self._calls = Counts("moorage_extender_calls", "Calls of extenders.", ("extender", "verb", "result"), registry)
+        self._seconds = Distributions(
             "moorage_extender_call_duration_seconds",
             "How long calls of extenders took.",
             ("extender", "verb"),
-            buckets=SECONDS,
-            registry=registry,
+            SECONDS,
+            registry,
         )
-        self._state = Gauge(
-            "moorage_extender_circuit_breaker",
-            "1 for the state that an extender's circuit breaker is in.",
-            ("extender", "state"),
-            registry=registry,
-        )
+        self._breakers = _BreakerStates()
+        registry.register(self._breakers)
 
     def observe_extender_call(self, extender: str, verb: str, result: str, seconds: float) -> None:
         """Count a call; `result` is `success`, `error`, `timeout`, or `refused` by the circuit breaker."""
@@ -36,5 +41,30 @@ class ExtenderMetrics:
 
     def observe_extender_state(self, extender: str, state: str) -> None:
         """Set the state of its circuit breaker: `closed`, `open` or `half-open`."""
-        for each in STATES:
-            self._state.labels(extender, each).set(each == state)
+        self._breakers.states[bounded(extender)] = state
+
+    def keep_extenders(self, extenders: Collection[str]) -> None:
+        """Remove the series of all other extenders."""
+        self._calls.keep("extender", extenders)
+        self._seconds.keep("extender", extenders)
+        kept = set(map(bounded, extenders))
+        self._breakers.states = {name: state for name, state in self._breakers.states.items() if name in kept}
+
+
+class _BreakerStates(Collector):
+    """The gauge of circuit breakers: 1 for the state that a breaker is in, 0 for the others."""
+
+    def __init__(self) -> None:
+        self.states: dict[str, str] = {}
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Yield the gauge; prometheus_client calls this at each scrape."""
+        family = GaugeMetricFamily(
+            "moorage_extender_circuit_breaker",
+            "1 for the state that an extender's circuit breaker is in.",
+            labels=("extender", "state"),
+        )
+        for extender, current in self.states.items():
+            for state in STATES:
+                family.add_metric((extender, state), state == current)
+        yield family

@@ -17,6 +17,7 @@ from prometheus_client.registry import Collector
 
 import moorage
 from moorage.runtime.metrics.client_metrics import ClientMetrics
+from moorage.runtime.metrics.collectors import bounded
 from moorage.runtime.metrics.extender_metrics import ExtenderMetrics
 from moorage.runtime.metrics.informer_metrics import InformerMetrics
 from moorage.runtime.metrics.recorder_metrics import RecorderMetrics
@@ -36,6 +37,7 @@ class ProcessMetrics:
         """Register all metrics; `host` is the API server's, for client-go's labels."""
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()
+        self._preparations: list[Callable[[], None]] = []
         self.scheduling = SchedulingMetrics(self._registry)
         self.client = ClientMetrics(self._registry, host)
         self.informers = InformerMetrics(self._registry)
@@ -51,8 +53,14 @@ class ProcessMetrics:
         """Register a gauge. At each scrape, `read` returns its values by label values."""
         self._registry.register(ScrapedGauge(name, documentation, labels, read))
 
+    def before_scrape(self, prepare: Callable[[], None]) -> None:
+        """Call `prepare` at the beginning of each scrape."""
+        self._preparations.append(prepare)
+
     def render(self) -> bytes:
         """Return all metrics in Prometheus' text format."""
+        for prepare in self._preparations:
+            prepare()
         return generate_latest(self._registry)
 
 
@@ -71,7 +79,7 @@ class ScrapedGauge(Collector):
         name, documentation, labels = self._describe
         family = GaugeMetricFamily(name, documentation, labels=labels)
         for values, amount in self._read().items():
-            family.add_metric(values, amount)
+            family.add_metric([*map(bounded, values)], amount)
         yield family
 
     def describe(self) -> Iterator[GaugeMetricFamily]:

@@ -8,6 +8,8 @@ from moorage.framework.cluster_events import ClusterEvent
 from moorage.runtime.metrics.collectors import Counts, Distributions
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from prometheus_client import CollectorRegistry
 
     from moorage.engine.messages import Message
@@ -94,6 +96,12 @@ class SchedulingMetrics:
             self._by_result[key] = children
         children[0].inc()
         children[1].observe(seconds)
+
+    def keep_profiles(self, profiles: Collection[str]) -> None:
+        """Remove the series of all other profiles."""
+        self._attempts.keep("profile", profiles)
+        self._attempt_seconds.keep("profile", profiles)
+        self._by_result.clear()
 
     def observe_decision(self, seconds: float) -> None:
         """Count the engine's decision about one pod."""

@@ -1,0 +1,45 @@
+"""RetiredProfiles: forgets the numbers of profiles that are not live any more.
+
+Policies come and go, and a binding may end after its policy is deleted. So everything that is kept by profile is
+compared with the live profiles: before each scrape, and from time to time for processes that nothing scrapes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from moorage.framework.profile import Profile
+    from moorage.runtime.clock import Clock
+    from moorage.runtime.extenders.extender_dispatcher import ExtenderDispatcher
+    from moorage.runtime.metrics.scheduling_metrics import SchedulingMetrics
+    from moorage.runtime.tally import Tally
+
+FORGET_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class RetiredProfiles:
+    """The parts that keep something by profile."""
+
+    live: Mapping[str, Profile]
+    """The live profiles by schedulerName."""
+    metrics: SchedulingMetrics
+    tally: Tally
+    extenders: ExtenderDispatcher
+    clock: Clock
+
+    async def run(self) -> None:
+        """Forget every FORGET_SECONDS until cancelled."""
+        while True:
+            await self.clock.sleep(FORGET_SECONDS)
+            self.forget()
+
+    def forget(self) -> None:
+        """Forget all profiles that are not live."""
+        self.metrics.keep_profiles(self.live)
+        self.tally.keep(self.live.values())
+        self.extenders.keep_profiles(self.live)
