@@ -6,6 +6,7 @@ from pydantic import Field
 
 from moorage.api.base import ApiModel, LabelValue, ListOf, Rule, Weight, WithoutNulls, list_type, map_list
 from moorage.api.extender import repeated_resources
+from moorage.api.namespace_selector import NamespaceSelector
 from moorage.api.plugin_config import PluginConfig, Plugins
 from moorage.api.policy_extender import PolicyExtender
 from moorage.api.policy_filters import FiltersSection
@@ -88,6 +89,11 @@ class SchedulingPolicySpec(ApiModel):
     operator must also run with --allow-default-scheduler; otherwise it refuses the policy."""
     paused: bool = False
     """Whether scheduling is paused: the pods of this policy wait, and none is bound."""
+    allowed_namespaces: NamespaceSelector | None = Field(
+        default=None, json_schema_extra={"x-kubernetes-map-type": "atomic"}
+    )
+    """Selector for the namespaces whose pods may use this policy. Pods of other namespaces wait, with the reason in
+    their condition and an event. Absent: all namespaces may use it."""
     preset: Preset = "Default"
     """A named set of fields. Fields that this spec sets win over those of the preset.
     Default sets no fields.

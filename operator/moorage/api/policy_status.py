@@ -64,6 +64,8 @@ class PodCounts(ApiModel):
     """Pods that wait for a scheduling attempt, including pods in backoff and pods with scheduling gates."""
     unschedulable: Count = 0
     """Pods that fitted no node in their last attempt."""
+    not_allowed: Count = 0
+    """Pods of namespaces that `spec.allowedNamespaces` does not select. They wait, and do not count as pending."""
     bound: Count = 0
     """Pods bound since the active generation went live, or since this replica became leader, whichever was later."""
     failed: Count = 0

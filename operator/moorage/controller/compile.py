@@ -16,6 +16,7 @@ from moorage.api.plugin_config import PluginConfig, PluginEntry, Plugins, Plugin
 from moorage.api.policy_spec import SchedulingPolicySpec
 from moorage.api.v1alpha1 import SchedulingPolicy
 from moorage.controller.added_affinity import added_affinity
+from moorage.controller.namespace_requirements import compile_selector
 from moorage.controller.presets import expand_preset
 from moorage.controller.scoring_strategy import packs, scoring_strategy
 from moorage.framework.plugin_sets import implements
@@ -59,6 +60,7 @@ class _Parts:
             initial_backoff_seconds=(backoff and backoff.initial_seconds) or defaults.initial_backoff_seconds,
             max_backoff_seconds=(backoff and backoff.max_seconds) or defaults.max_backoff_seconds,
             paused=spec.paused,
+            allowed_namespaces=compile_selector(spec.allowed_namespaces),
             strict_preemption=spec.preemption.pdb_policy == "Strict",
             extenders=(*defaults.extenders, *spec.extenders),
         )

@@ -31,7 +31,8 @@ class PolicyFacts:
         """Count the pods of the policy's schedulerName; none if the name belongs to another policy."""
         waiting = self._pending.get(state.scheduler_name, {}) if state.owns_name else {}
         unschedulable = waiting.get("unschedulable", 0)
-        pending = sum(waiting.values()) - unschedulable
+        not_allowed = waiting.get("notAllowed", 0)
+        pending = sum(waiting.values()) - unschedulable - not_allowed
         if state.profile is None:
             return PolicyCounts(pending=pending, unschedulable=unschedulable)
         tally = self._tally.of(state.profile)
@@ -39,6 +40,7 @@ class PolicyFacts:
         return PolicyCounts(
             pending=pending,
             unschedulable=unschedulable,
+            not_allowed=not_allowed,
             bound=tally.bound,
             failed=tally.failed,
             last_bound_time=datetime.fromtimestamp(int(bound_at), UTC) if bound_at else None,

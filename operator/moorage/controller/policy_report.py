@@ -21,6 +21,7 @@ class PolicyCounts:
 
     pending: int = 0
     unschedulable: int = 0
+    not_allowed: int = 0
     bound: int = 0
     failed: int = 0
     last_bound_time: datetime | None = None
@@ -45,6 +46,7 @@ def status_of(
         pods=PodCounts(
             pending=counts.pending,
             unschedulable=counts.unschedulable,
+            not_allowed=counts.not_allowed,
             bound=counts.bound,
             failed=counts.failed,
         ),

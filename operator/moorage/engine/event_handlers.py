@@ -3,12 +3,14 @@
 Upstream: pkg/scheduler/eventhandlers.go.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
 from moorage.engine.binding_pods import BindingPods
-from moorage.engine.cache import Cache
+from moorage.engine.cache import NAMESPACE, Cache
+from moorage.engine.disallowed_pods import DisallowedPods
 from moorage.engine.held_pods import HeldPods, Hold
 from moorage.engine.outcomes import HoldReason
 from moorage.engine.queue.queued_pod_info import QueueType
@@ -17,6 +19,7 @@ from moorage.framework.cluster_events import Action, ClusterEvent, added, delete
 from moorage.framework.profile import Profile
 from moorage.model.node import scheduling_properties_differ
 from moorage.model.pods.pod import Pod
+from moorage.model.selectors import Labels
 
 NODE = "Node"
 POD = "Pod"
@@ -35,6 +38,7 @@ class EventHandlers:
     queue: SchedulingQueue
     binding: BindingPods
     held: HeldPods
+    disallowed: DisallowedPods
 
     def handle(self, event: ClusterEvent, now: float) -> None:
         """Write an event's object to the cache or the queue, and requeue the pods that the event may help."""
@@ -42,6 +46,8 @@ class EventHandlers:
             self._handle_pod(event, now)
         elif event.kind == NODE:
             self._handle_node(event, now)
+        elif event.kind == NAMESPACE:
+            self._handle_namespace(event, now)
         else:
             self.cache.set_object(event)
             self.queue.move_on_event(event, now)
@@ -53,9 +59,11 @@ class EventHandlers:
         if profile.settings.paused:
             self._hold_profile(name, Hold(HoldReason.PAUSED))
             return
+        if profile.settings.allowed_namespaces is not None:
+            self._hold_disallowed(lambda pod: pod.scheduler_name == name)
         self.queue.retry_profile(name, now)
-        for pod in self.held.release(name):
-            self._enqueue(pod, now)
+        for pod in (*self.held.release(name), *self.disallowed.of_profile(name)):
+            self._admit(pod, now)
 
     def remove_profile(self, scheduler_name: str, hold: Hold) -> None:
         """Remove a profile if it is live, and hold the pods of its schedulerName."""
@@ -67,15 +75,67 @@ class EventHandlers:
         profile = self.profiles.get(scheduler_name)
         return profile is not None and not profile.settings.paused
 
+    def may_try(self, pod: Pod) -> bool:
+        """Return whether a pod is scheduled: its schedulerName is live, and its policy allows its namespace."""
+        return self.is_live(pod.scheduler_name) and self.allows_namespace(pod)
+
+    def allows_namespace(self, pod: Pod) -> bool:
+        """Return whether the live profile of a pod allows its namespace. An unknown namespace is not allowed."""
+        selector = self.profiles[pod.scheduler_name].settings.allowed_namespaces
+        if selector is None:
+            return True
+        labels = self._namespace_labels(pod.namespace)
+        return labels is not None and selector.matches(labels)
+
     def hold(self, pod: Pod) -> None:
         """Hold a pod that is not in the queue."""
         self.cache.nominator.remove(pod.uid)
-        self.held.add(pod)
+        if self.is_live(pod.scheduler_name):
+            self.disallowed.add(pod, self._disallowed_message(pod))
+        else:
+            self.held.add(pod)
 
     def _hold_profile(self, scheduler_name: str, hold: Hold) -> None:
         self.held.set_hold(scheduler_name, hold)
-        for pod in self.queue.remove_profile(scheduler_name):
+        for pod in (*self.queue.remove_profile(scheduler_name), *self.disallowed.of_profile(scheduler_name)):
+            self.disallowed.discard(pod)
             self.hold(pod)
+
+    def _hold_disallowed(self, concerns: Callable[[Pod], bool]) -> None:
+        """Hold the pods in the queue whose namespace is not allowed any more, of those that a change concerns."""
+        for pod in self.queue.remove_pods(lambda pod: concerns(pod) and not self.allows_namespace(pod)):
+            self.hold(pod)
+
+    def _admit(self, pod: Pod, now: float) -> None:
+        """Enqueue a pod that was held, or hold it again."""
+        if self.may_try(pod):
+            self.disallowed.discard(pod)
+            self._enqueue(pod, now)
+        else:
+            self.hold(pod)
+
+    def _disallowed_message(self, pod: Pod) -> str:
+        """Return which policy does not allow the namespace of a pod; empty if the namespace is not known."""
+        if self._namespace_labels(pod.namespace) is None:
+            return ""
+        policy = self.profiles[pod.scheduler_name].policy
+        name = policy.name if policy else pod.scheduler_name
+        return f"SchedulingPolicy {name} does not allow namespace {pod.namespace} (spec.allowedNamespaces)"
+
+    def _namespace_labels(self, namespace: str) -> Labels | None:
+        return self.cache.snapshot.namespaces.get(namespace)
+
+    def _handle_namespace(self, event: ClusterEvent, now: float) -> None:
+        """Take in a namespace, and check its pods again if its labels are new."""
+        name = (event.old or event.new).name
+        before = self._namespace_labels(name)
+        self.cache.set_object(event)
+        if before != self._namespace_labels(name):
+            if before is not None:
+                self._hold_disallowed(lambda pod: pod.namespace == name)
+            for pod in self.disallowed.of_namespace(name):
+                self._admit(pod, now)
+        self.queue.move_on_event(event, now)
 
     def _handle_node(self, event: ClusterEvent, now: float) -> None:
         if event.action is Action.DELETE:
@@ -124,7 +184,7 @@ class EventHandlers:
             self.queue.update(updated(POD, queued.pod, pod), now)
         elif pod.terminating:
             self._keep_nomination_until_deleted(pod)
-        elif self.is_live(pod.scheduler_name):
+        elif self.may_try(pod):
             self._enqueue(pod, now)
         else:
             self.hold(pod)
@@ -139,6 +199,7 @@ class EventHandlers:
     def _keep_nomination_until_deleted(self, pod: Pod) -> None:
         """Keep the room that preemption made for a pod that is being deleted; the pod itself is not tried again."""
         self.held.discard(pod)
+        self.disallowed.discard(pod)
         if self.is_live(pod.scheduler_name):
             self.cache.nominator.nominate(pod, pod.nominated_node_name)
 
@@ -153,6 +214,7 @@ class EventHandlers:
         self.binding.remove(pod.uid)
         self.cache.nominator.remove(pod.uid)
         self.held.discard(pod)
+        self.disallowed.discard(pod)
 
     def _with_nomination(self, event: ClusterEvent, pod: Pod) -> Pod:
         """Return the new version with the nominator's nomination if neither version of the event has one.

@@ -35,7 +35,7 @@ class FailureHandler:
         nominated = self.nominations.set(queued, post.nominated_node_name)
         unchanged = queued.message == message
         queued.message = message
-        if self.handlers.is_live(queued.pod.scheduler_name):
+        if self.handlers.may_try(queued.pod):
             # With no nodes, no plugin rejected the pod. All Filter plugins count, so that the first node requeues it.
             plugins = diagnosis.unschedulable_plugins or frozenset(plugin.name for plugin in profile.filter)
             self.queue.reject(queued, plugins | post.unschedulable_plugins, diagnosis.pending_plugins, now)
@@ -66,7 +66,7 @@ class FailureHandler:
         """Clear a pod's nomination after an error, and try the pod again after its backoff."""
         queued.message = error
         self.nominations.set(queued, "")
-        if self.handlers.is_live(queued.pod.scheduler_name):
+        if self.handlers.may_try(queued.pod):
             self.queue.fail(queued, now)
         else:
             self._hold(queued)

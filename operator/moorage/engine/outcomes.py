@@ -82,6 +82,7 @@ class HoldReason(Enum):
     NO_PROFILE = "NoProfile"  # the policy with its schedulerName is gone
     REFUSED = "Refused"  # the policy with its schedulerName is invalid, and no valid version of it was ever live
     PAUSED = "Paused"  # the policy with its schedulerName is paused
+    NAMESPACE = "NamespaceNotAllowed"  # its policy does not allow the namespace of the pod
 
 
 class Held(Struct, frozen=True, kw_only=True):
@@ -90,7 +91,7 @@ class Held(Struct, frozen=True, kw_only=True):
     pod: Pod
     reason: HoldReason
     message: str = ""
-    """For a refused policy: which one, and why; otherwise empty."""
+    """For a refused policy, or one that does not allow the namespace: which one, and why; otherwise empty."""
 
 
 class Skipped(Struct, frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ from moorage.engine.cycle.fit_error import FitError
 from moorage.engine.cycle.reserve import run_reserve
 from moorage.engine.cycle.scheduling_cycle import AskExtenders, CycleInput, ScheduleResult, run_cycle
 from moorage.engine.cycle.scoring import draw
+from moorage.engine.disallowed_pods import DisallowedPods
 from moorage.engine.event_handlers import POD, EventHandlers
 from moorage.engine.failure_handler import FailureHandler
 from moorage.engine.held_pods import HeldPods, Hold
@@ -72,9 +73,12 @@ class Scheduler:
         self._nominations = Nominations(self._cache.nominator, self._queue)
         self._binding = BindingPods()
         self._held = HeldPods()
-        self._handlers = EventHandlers(self._profiles, self._cache, self._queue, self._binding, self._held)
+        self._disallowed = DisallowedPods()
+        self._handlers = EventHandlers(
+            self._profiles, self._cache, self._queue, self._binding, self._held, self._disallowed
+        )
         self._failures = FailureHandler(self._queue, self._nominations, self._handlers)
-        self.statistics = SchedulerStatistics(self._cache, self._queue, self._binding, self._held)
+        self.statistics = SchedulerStatistics(self._cache, self._queue, self._binding, self._held, self._disallowed)
         self._cycle = 0
         self._start = 0
         self._next_leftover_flush = 0.0
@@ -121,7 +125,8 @@ class Scheduler:
 
         That is `now` if a pod is ready, and None if no pod waits for a certain time.
         """
-        if self._held.has_unreported or self._extenders.has_answered or self._queue.has_next():
+        has_report = self._held.has_unreported or self._disallowed.has_unreported
+        if has_report or self._extenders.has_answered or self._queue.has_next():
             return now
         times = [self._queue.next_backoff_expiry()]
         if self._queue.has_unschedulable():
@@ -130,7 +135,7 @@ class Scheduler:
 
     def schedule_one(self, now: float) -> Outcome | None:
         """Try the next pod; return None if no pod is ready. Never raises: a fault becomes `SchedulingFailed`."""
-        if held := self._held.next_report():
+        if held := self._held.next_report() or self._disallowed.next_report():
             return held
         attempt = self._next_attempt(now)
         if attempt is None:
@@ -144,6 +149,16 @@ class Scheduler:
             return self._failures.fail(attempt, f"{type(fault).__name__}: {fault}", now)
 
     def _next_attempt(self, now: float) -> Attempt | None:
+        """Return the next attempt, and hold pods whose namespace was refused while their attempt waited."""
+        while attempt := self._take_attempt(now):
+            pod = attempt.queued.pod
+            if attempt.profile.settings.allowed_namespaces is None or self._handlers.may_try(pod):
+                return attempt
+            self._queue.done(pod.uid)
+            self._handlers.hold(pod)
+        return None
+
+    def _take_attempt(self, now: float) -> Attempt | None:
         """Return the next attempt; attempts that extenders have answered come first."""
         if self._extenders.has_answered and (answered := self._extenders.next_answered()):
             return answered

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from moorage.engine.binding_pods import BindingPods
 from moorage.engine.cache import Cache
+from moorage.engine.disallowed_pods import DisallowedPods
 from moorage.engine.held_pods import HeldPods
 from moorage.engine.queue.scheduling_queue import SchedulingQueue
 
@@ -17,17 +18,26 @@ class SchedulerStatistics:
     queue: SchedulingQueue
     binding: BindingPods
     held: HeldPods
+    disallowed: DisallowedPods
 
     def pending_pods(self) -> Mapping[str, int]:
         """Return the number of pods without a node: active, backoff, unschedulable, gated, inFlight and binding."""
         return {**self.queue.counts(), "binding": sum(self.binding.counts().values())}
 
     def pending_pods_by_profile(self) -> Mapping[str, Mapping[str, int]]:
-        """Return the same numbers by schedulerName, and `held` for the held pods; a number that is 0 may be absent."""
+        """Return the same numbers by schedulerName, and the numbers of held pods. A number that is 0 may be absent.
+
+        `notAllowed` counts the pods in namespaces that their policy does not allow, `held` all other held pods.
+        """
         counts: dict[str, dict[str, int]] = {
             name: dict(queues) for name, queues in self.queue.counts_by_profile().items()
         }
-        for key, by_name in (("binding", self.binding.counts()), ("held", self.held.counts())):
+        others = {
+            "binding": self.binding.counts(),
+            "held": self.held.counts(),
+            "notAllowed": self.disallowed.counts(),
+        }
+        for key, by_name in others.items():
             for name, count in by_name.items():
                 counts.setdefault(name, {})[key] = count
         return counts

@@ -20,6 +20,7 @@ from moorage.framework.extension_points import (
     ReservePlugin,
     ScorePlugin,
 )
+from moorage.model.selectors import LabelSelector
 
 INITIAL_BACKOFF_SECONDS = 1.0
 MAX_BACKOFF_SECONDS = 10.0
@@ -51,6 +52,8 @@ class ProfileSettings:
     """Whether the profile is loaded but schedules no pods."""
     strict_preemption: bool = False
     """Whether preemption evicts victims, so that disruption budgets hold. kube-scheduler deletes them instead."""
+    allowed_namespaces: LabelSelector | None = None
+    """Which namespaces may use the profile, by their labels; None: all."""
     extenders: tuple[Extender, ...] = ()
     """Web services that filter and score nodes after the plugins, in the order of the configuration."""
 

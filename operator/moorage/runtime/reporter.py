@@ -25,6 +25,7 @@ HOLD_REASONS = {
     HoldReason.PAUSED: "SchedulingPaused",
     HoldReason.REFUSED: "SchedulingPolicyRefused",
     HoldReason.NO_PROFILE: "NoSchedulingPolicy",
+    HoldReason.NAMESPACE: HoldReason.NAMESPACE.value,
 }
 """The reasons of events about pods that are held."""
 LIST_POLICIES = "(`kubectl get schedulingpolicies` lists the policies)"
@@ -91,8 +92,11 @@ class Reporter:
         self._observe("error", outcome.profile, started_at)
 
     def report_held(self, outcome: Held) -> None:
-        """Report that a pod is held. It gets no condition, because autoscalers add nodes for Unschedulable pods."""
-        self._recorder.record(_held_event(outcome))
+        """Report that a pod is held."""
+        event = _held_event(outcome)
+        if outcome.reason is HoldReason.NAMESPACE:
+            self._statuses.submit(outcome.pod, PodScheduled(event.reason, event.note))
+        self._recorder.record(event)
 
     def report_skipped(self, outcome: Skipped) -> None:
         """Report that a pod is not scheduled because it is being deleted."""
@@ -137,6 +141,9 @@ def _held_event(outcome: Held) -> Event:
         HoldReason.NO_PROFILE: (
             f"No SchedulingPolicy has the schedulerName {name} any more; "
             f"the pod waits until a policy has it {LIST_POLICIES}"
+        ),
+        HoldReason.NAMESPACE: (
+            f"{outcome.message}; the pod waits until the labels of the namespace, or the policy, change"
         ),
     }
     return Event(

@@ -14,7 +14,7 @@ Times are arguments, in seconds. Upstream: pkg/scheduler/backend/queue/schedulin
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from moorage.engine.queue.backoff_queue import BackoffQueue
 from moorage.engine.queue.in_flight import InFlight
@@ -136,10 +136,15 @@ class SchedulingQueue:
 
     def remove_profile(self, scheduler_name: str) -> list[Pod]:
         """Remove and return all pods of a profile except those in flight."""
-        removed = self._not_in_flight(scheduler_name)
-        for queued in removed:
-            self.delete(queued.pod.uid)
-        return [queued.pod for queued in removed]
+        return self.remove_pods(lambda pod: pod.scheduler_name == scheduler_name)
+
+    def remove_pods(self, matches: Callable[[Pod], bool]) -> list[Pod]:
+        """Remove and return all pods that match, except those in flight."""
+        not_in_flight = [queued for queued in self._pods.values() if queued.queue is not QueueType.IN_FLIGHT]
+        removed = [queued.pod for queued in not_in_flight if matches(queued.pod)]
+        for pod in removed:
+            self.delete(pod.uid)
+        return removed
 
     def flush_backoff(self, now: float) -> None:
         """Move the pods whose backoff has ended to the active queue (flushBackoffQCompleted)."""
