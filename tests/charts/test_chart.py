@@ -44,6 +44,12 @@ def one(kind: str, objects: list[dict[str, Any]], name: str = "") -> dict[str, A
         {"allowDefaultScheduler": True, "podLabels": {"a": "b"}, "config": {"parallelism": 4}},
         {"podDisruptionBudget": {"enabled": False}, "image": {"digest": "sha256:00"}},
         {"leaderElection": {"enabled": False}, "replicaCount": 1, "global": {"anything": 1}},
+        {
+            "reservedSchedulerNames": ["volcano", "batch-*"],
+            "policyExtenders": ["extender:8888", "*.example.com", "[fd00::7]:1"],
+            "policyExtenderTlsSecrets": ["team-a", "team.b"],
+            "admission": {"enabled": True},
+        },
         {"metrics": {"service": {"enabled": True, "annotations": {"a": "b"}}}, "fullnameOverride": "m" * 63},
     ],
 )
@@ -92,6 +98,46 @@ def test_the_metrics_service_is_optional_and_selects_the_pods() -> None:
     assert not [object_ for object_ in render() if object_["kind"] == "Service"]
 
 
+def test_reading_policies_is_part_of_view_and_writing_them_part_of_no_role() -> None:
+    viewer, editor = (one("ClusterRole", render(), f"moorage-policy-{role}") for role in ("viewer", "editor"))
+    aggregated = {key for key in viewer["metadata"]["labels"] if "aggregate-to" in key}
+    assert aggregated == {"rbac.authorization.k8s.io/aggregate-to-view"}
+    assert not [key for key in editor["metadata"]["labels"] if "aggregate-to" in key]
+    assert set(viewer["rules"][0]["verbs"]) == READ
+    for role in (viewer, editor):
+        assert [rule["resources"] for rule in role["rules"]] == [["schedulingpolicies"]]
+
+
+def test_policies_get_no_extender_no_file_and_no_name_of_others_by_default() -> None:
+    (container,) = one("Deployment", render())["spec"]["template"]["spec"]["containers"]
+    flags = ("--allow-default-scheduler", "--policy-extender", "--reserved-scheduler-names")
+    assert not [argument for argument in container["args"] if argument.startswith(flags)]
+
+
+def test_settings_of_policies_become_flags_and_mounts() -> None:
+    values = {
+        "reservedSchedulerNames": ["batch-*"],
+        "policyExtenders": ["a:1", "*.b"],
+        "policyExtenderTlsSecrets": ["team-a"],
+    }
+    pod = one("Deployment", render(values))["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert {
+        "--reserved-scheduler-names=batch-*",
+        "--policy-extenders=a:1",
+        "--policy-extenders=*.b",
+        "--policy-extender-tls-dir=/run/moorage/policy-extenders",
+    } <= set(container["args"])
+    (mount,) = [each for each in container["volumeMounts"] if each["mountPath"].startswith("/run/")]
+    assert mount == {
+        "name": "policy-extender-tls-0",
+        "mountPath": "/run/moorage/policy-extenders/team-a",
+        "readOnly": True,
+    }
+    (volume,) = [each for each in pod["volumes"] if each["name"] == mount["name"]]
+    assert volume["secret"]["secretName"] == "team-a"
+
+
 @pytest.mark.parametrize(
     ("values", "named"),
     [
@@ -104,6 +150,9 @@ def test_the_metrics_service_is_optional_and_selects_the_pods() -> None:
         ({"image": None}, "image"),
         ({"image": {"repository": ""}}, "/image/repository"),
         ({"podLabels": {"a": 1}}, "/podLabels/a"),
+        ({"policyExtenders": ["http://x"]}, "/policyExtenders/0"),
+        ({"policyExtenders": ["*"]}, "/policyExtenders/0"),
+        ({"policyExtenderTlsSecrets": ["../x"]}, "/policyExtenderTlsSecrets/0"),
     ],
 )
 def test_an_invalid_value_is_refused_with_its_name(values: dict[str, Any], named: str) -> None:
