@@ -59,7 +59,11 @@ def test_pods_of_a_namespace_wait_until_its_labels_or_the_policy_allow_it(case: 
 
 
 def test_a_policy_does_not_take_default_scheduler_with_its_field_alone(case: Case) -> None:
-    spec = {"schedulerName": "default-scheduler", "allowDefaultScheduler": True, "filters": {"nodeSelector": NOWHERE}}
+    spec: Manifest = {
+        "schedulerName": "default-scheduler",
+        "allowDefaultScheduler": True,
+        "filters": {"nodeSelector": NOWHERE},
+    }
     case.cluster.apply(case.policy(**spec), case.pod("p", schedulerName="default-scheduler"))
     eventually(lambda: case.policy_conditions()["Accepted"]["reason"] == "NameNotAllowed", SOON_SECONDS)
     assert "--allow-default-scheduler" in case.policy_conditions()["Accepted"]["message"]

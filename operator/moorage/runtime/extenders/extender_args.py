@@ -24,7 +24,7 @@ def encode_args(
     pod: Pod, nodes: Mapping[str, Node], *, names_only: bool, show: Callable[[bytes], bytes] = bytes
 ) -> bytes:
     """Return the body of a filter or a prioritize call, with the pod's object as `show` returns it."""
-    shown = Raw(show(bytes(_raw_object(pod))))
+    shown = _raw_object(pod, show)
     if names_only:
         arguments = _ExtenderArgs(shown, None, list(nodes))
     else:
@@ -60,7 +60,7 @@ def encode_preemption_args(
             )
             for candidate in candidates
         }
-    return msgspec.json.encode(_ExtenderPreemptionArgs(Raw(show(bytes(_raw_object(pod)))), whole, meta))
+    return msgspec.json.encode(_ExtenderPreemptionArgs(_raw_object(pod, show), whole, meta))
 
 
 class _NodeList(Struct):
@@ -101,8 +101,8 @@ class _ExtenderPreemptionArgs(Struct, rename="pascal"):
     node_name_to_meta_victims: Mapping[str, _MetaVictims] | None
 
 
-def _raw_object(thing: Pod | Node) -> Raw:
-    """Return the object as the API server sent it."""
+def _raw_object(thing: Pod | Node, show: Callable[[bytes], bytes] = bytes) -> Raw:
+    """Return the object as `show` makes it from what the API server sent; by default unchanged."""
     if not thing.raw:
         raise ValueError(f"the whole object of {type(thing).__name__.lower()} {thing.name} is not available")
-    return Raw(thing.raw)
+    return Raw(show(thing.raw))
