@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 import yaml
+from prometheus_client.parser import text_string_to_metric_families
 
+from controlplane.component import Component
 from controlplane.launcher import ControlPlane
-from e2e.case import SOON_SECONDS, Case
+from e2e.case import LABEL, SOON_SECONDS, Case
 from e2e.clusters import Manifest, as_text, eventually
 from moorage.api.crd import crd
 
@@ -73,6 +76,26 @@ def test_a_policy_does_not_take_default_scheduler_with_its_field_alone(case: Cas
     assert case.get_policy()["status"]["pods"]["pending"] == 0
     assert "PodScheduled" not in case.pod_conditions("p")
     assert [event for event in case.events() if event["regarding"]["name"] == f"{case.name}-p"] == []
+
+
+def test_deleted_policies_leave_no_series(case: Case, operator: Component) -> None:
+    names = [f"-short-lived-{number}" for number in range(8)]
+    case.cluster.apply(*(case.policy(name) for name in names))
+    pods = [case.pod(name.strip("-"), schedulerName=f"{case.name}{name}") for name in names]
+    case.cluster.apply(*pods)
+    for name in names:
+        case.wait_until_bound(name.strip("-"))
+
+    def profiles() -> set[str]:
+        with urlopen(f"{operator.endpoint.url}/metrics") as answer:
+            families = text_string_to_metric_families(answer.read().decode())
+            return {
+                each.labels["profile"] for family in families for each in family.samples if "profile" in each.labels
+            }
+
+    assert {f"{case.name}{name}" for name in names} <= profiles()
+    case.cluster.kubectl("delete", "schedulingpolicies", f"--selector={LABEL}={case.name}")
+    eventually(lambda: not any(each.startswith(f"{case.name}-short-lived") for each in profiles()), SOON_SECONDS)
 
 
 @pytest.fixture

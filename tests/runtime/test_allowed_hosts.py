@@ -44,6 +44,7 @@ def test_a_listed_host_is_allowed(entry: str, url: str) -> None:
         ("127.0.0.1", "http://2130706433"),
         ("127.0.0.1", "http://127.1"),
         ("127.0.0.1", "http://[::ffff:127.0.0.1]"),
+        ("*.example.com", "http://[:::]"),
     ],
 )
 def test_another_host_is_not_allowed(entry: str, url: str) -> None:

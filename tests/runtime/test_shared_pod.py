@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from moorage.runtime.extenders.shared_pod import shared_pod
 
 SECRETS: dict[str, Any] = {
@@ -57,3 +59,8 @@ def test_fields_for_placement_are_kept_and_all_others_are_left_out() -> None:
     ]
     assert (shared["spec"]["nodeSelector"], shared["spec"]["priority"]) == ({"a": "b"}, 5)
     assert shared["status"] == {"phase": "Pending", "qosClass": "Burstable"}
+
+
+def test_an_object_that_is_no_pod_is_an_error_of_the_call() -> None:
+    with pytest.raises(ValueError, match="cannot be read"):
+        shared_pod(b'{"spec": {"containers": [1]}}')

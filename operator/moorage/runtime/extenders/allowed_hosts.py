@@ -29,8 +29,11 @@ class AllowedHosts:
         return cls(tuple(map(_parse, texts)))
 
     def allow(self, url: str) -> bool:
-        """Return whether the host and port of a URL are in the list."""
-        parsed = URL(url)
+        """Return whether the host and port of a URL are in the list; those of an invalid URL are not."""
+        try:
+            parsed = URL(url)
+        except ValueError:
+            return False
         host = (parsed.host or "").lower().removesuffix(".")
         return any(_matches(host, entry) and port in {None, parsed.port} for entry, port in self.entries)
 

@@ -80,4 +80,7 @@ _DECODER = msgspec.json.Decoder(_SharedPod)
 
 def shared_pod(whole: bytes) -> bytes:
     """Return a pod's object with the fields that extenders of policies receive; raise ValueError if it is no pod."""
-    return msgspec.json.encode(_DECODER.decode(whole))
+    try:
+        return msgspec.json.encode(_DECODER.decode(whole))
+    except msgspec.DecodeError as error:
+        raise ValueError(f"the pod's object cannot be read: {error}") from error
