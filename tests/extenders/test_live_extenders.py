@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 
 from e2e.case import Case, case_of
 from e2e.clusters import eventually
@@ -15,6 +18,7 @@ from processes import moorage
 
 pytestmark = pytest.mark.slow
 
+CA = trustme.CA()
 SOON = 15.0
 """The limit in seconds for steps that take one or two backoffs."""
 
@@ -25,10 +29,26 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Case]:
     directory = tmp_path_factory.mktemp("extenders")
     with (
         served(directory) as api,
-        moorage(api.cluster.kubeconfig, directory, api.cluster.ports),
+        moorage(
+            api.cluster.kubeconfig,
+            directory,
+            api.cluster.ports,
+            f"--policy-extender-tls-dir={tls_directory(directory)}",
+        ),
         case_of(api.cluster, "extended") as case,
     ):
         yield case
+
+
+def tls_directory(directory: Path) -> Path:
+    """Return the directory of policies' files, with a Secret as the kubelet mounts it and a trap."""
+    mounted = directory / "policies" / "team"
+    (mounted / "..1").mkdir(parents=True)
+    (mounted / "..1" / "ca.crt").write_bytes(CA.cert_pem.bytes())
+    (mounted / "..data").symlink_to("..1")
+    (mounted / "ca.crt").symlink_to("..data/ca.crt")
+    (mounted / "zero").symlink_to("/dev/zero")
+    return mounted.parent
 
 
 @pytest.fixture
@@ -139,6 +159,20 @@ def test_a_policy_learns_nothing_of_an_answer(world: Case, extender: FakeExtende
 
     seen = [case.get_policy(), case.get_pod("p"), case.notes("p", "FailedScheduling")]
     assert "SECRET" not in str(seen)
+
+
+def test_files_of_mounted_secrets_are_used_and_a_link_out_of_the_directory_fails_only_its_policy(world: Case) -> None:
+    good, bad = case_called(world, "files"), case_called(world, "trap")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    CA.issue_cert("localhost").configure_cert(tls)
+    with threaded(FakeExtender(tls=tls)) as extender:
+        for case, file in ((good, "team/ca.crt"), (bad, "team/zero")):
+            case.make_live(extenders=[entry(extender, enableHTTPS=True, tlsConfig={"caFile": file})])
+        bad.cluster.apply(bad.pod("p"))
+        note = bad.wait_for_event("p", "FailedScheduling", seconds=SOON)
+        assert "tlsConfig.caFile names no readable PEM file; it must be a regular file of at most 64 KiB below" in note
+        good.cluster.apply(good.pod("p"))
+        assert good.wait_until_bound("p", SOON)
 
 
 def test_invalid_ca_data_is_refused_with_its_field(world: Case) -> None:
