@@ -239,3 +239,23 @@ def outcomes_by_name(case: Case, suffix: str) -> dict[str, dict[str, Any]]:
                 "event": {key: notes[0].get(key) for key in ("type", "reason", "action", "note")},
             }
     return outcomes
+
+
+def test_a_pod_that_requests_devices_by_an_extended_resource_gets_that_reason(case: Case) -> None:
+    resource = f"example.com/{case.name}"
+    device_class = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": case.name},
+        "spec": {"extendedResourceName": resource},
+    }
+    case.make_live()
+    case.cluster.apply(device_class)
+    try:
+        case.cluster.apply(case.pod("p", requests={resource: "1"}))
+        note = case.wait_for_event("p", "FailedScheduling")
+    finally:
+        case.cluster.kubectl("delete", "deviceclass", case.name)
+    reason = f"have no allocatable {resource}, and moorage does not allocate devices (DRA) of DeviceClass {case.name}"
+    assert f" node(s) {reason}" in note
+    assert f"Insufficient {resource}" not in note

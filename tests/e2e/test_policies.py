@@ -188,3 +188,17 @@ def test_a_recreated_policy_does_not_use_state_of_the_deleted_one(case: Case) ->
 
 def bound_pods(policy: Manifest) -> int:
     return int(policy["status"]["pods"]["bound"])
+
+
+def test_top_rejections_name_the_filter_while_the_event_has_kube_schedulers_words(case: Case) -> None:
+    case.make_live(filters={"zones": {"allow": ["nowhere-1a"]}})
+    case.cluster.apply(case.pod("p"))
+    note = case.wait_for_event("p", "FailedScheduling")
+    assert " node(s) didn't match scheduler-enforced node affinity. " in note
+    assert "filters." not in note
+
+    def status_names_the_filter() -> bool:
+        tops = case.get_policy()["status"]["topRejections"]
+        return any(top.endswith(" scheduler-enforced node affinity (filters.zones)") for top in tops)
+
+    eventually(status_names_the_filter, SOON_SECONDS)

@@ -313,3 +313,39 @@ def test_what_if_view_is_scored_with_its_own_pods() -> None:
     without.remove_pod(pod("e", cpu="1", memory="512Mi", node="n"))
 
     assert fit().score(None, incoming, without).tolist() == [75]
+
+
+@pytest.mark.parametrize(
+    ("resource", "device_class"),
+    [
+        ("example.com/gpu", {"metadata": {"name": "gpus"}, "spec": {"extendedResourceName": "example.com/gpu"}}),
+        ("deviceclass.resource.kubernetes.io/gpus", {"metadata": {"name": "gpus"}}),
+    ],
+)
+def test_a_resource_of_a_device_class_is_refused_with_that_reason_on_nodes_without_it(
+    resource: str, device_class: Object
+) -> None:
+    nodes = [
+        node("none"),
+        node("full", allocatable={resource: "1"}),
+        node("few", allocatable={resource: "1"}),
+        node("zero", allocatable={resource: "0"}),
+    ]
+    other = {"metadata": {"name": "another"}, "spec": {"extendedResourceName": "example.com/other"}}
+    objects = {"DeviceClass": [other, device_class]}
+    cluster = snapshot_of(nodes, [pod("e", node="full", requests={resource: "1"})], objects=objects)
+    devices = (
+        UU,
+        [f"node(s) have no allocatable {resource}, and moorage does not allocate devices (DRA) of DeviceClass gpus"],
+    )
+
+    assert rejections(fit(), pod(requests={resource: "1"}), cluster) == {
+        "none": devices,
+        "full": (U, [f"Insufficient {resource}"]),
+        "few": None,
+        "zero": devices,
+    }
+    assert rejections(fit(), pod(requests={resource: "1"}), snapshot_of(nodes))["none"] == (
+        UU,
+        [f"Insufficient {resource}"],
+    )

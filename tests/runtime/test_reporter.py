@@ -28,7 +28,7 @@ UNSCHEDULABLE = Unschedulable(
     pod=pod("p"),
     profile=PROFILE,
     message=MESSAGE,
-    diagnosis=Diagnosis(1, {"Insufficient cpu": 1}),
+    diagnosis=Diagnosis(1, {"Insufficient cpu": 1}, causes={("Insufficient cpu", ""): 1}),
     nominated_node_name=None,
     victims=(),
     attempts=1,

@@ -99,4 +99,4 @@ class SchedulingPolicyStatus(ApiModel):
         Field(max_length=REJECTIONS, json_schema_extra=list_type("atomic")),
     ] = ()
     """Most frequent reasons why nodes did not fit the last unschedulable pod, each with the number of nodes, in
-    kube-scheduler's words."""
+    kube-scheduler's words, followed by the policy's field that rejects them: `(filters.zones)`."""

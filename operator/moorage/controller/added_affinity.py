@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from moorage.api.policy_filters import FiltersSection, is_pattern
+from moorage.model.selectors import Requirement
 
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 ZONE = "topology.kubernetes.io/zone"
@@ -22,13 +23,22 @@ def added_affinity(filters: FiltersSection, written: Mapping[str, Any] | None) -
     Return None if `written` must stay as it is: there are no filters, or the plugin will refuse it. Node selector terms
     are alternatives, so each of them gets the filters.
     """
-    ours = list(_expressions(filters))
+    ours = [expression for _, expression in _expressions(filters)]
     if not ours or not _is_node_affinity(written):
         return None
     affinity = dict(written or {})
     terms = (affinity.get(_REQUIRED) or {}).get("nodeSelectorTerms") or [{}]
     joined = [{**term, "matchExpressions": [*(term.get("matchExpressions") or ()), *ours]} for term in terms]
     return {**affinity, _REQUIRED: {"nodeSelectorTerms": joined}}
+
+
+def filter_fields(filters: FiltersSection) -> dict[str, str]:
+    """Return the field of `spec` behind each requirement of the filters, as `str(Requirement)` writes it."""
+    fields: dict[str, str] = {}
+    for name, expression in _expressions(filters):
+        requirement = Requirement(expression["key"], expression["operator"], frozenset(expression.get("values", ())))
+        fields.setdefault(str(requirement), f"filters.{name}")
+    return fields
 
 
 def _is_node_affinity(written: Any) -> bool:
@@ -43,17 +53,21 @@ def _is_node_affinity(written: Any) -> bool:
     )
 
 
-def _expressions(filters: FiltersSection) -> Iterator[dict[str, Any]]:
+def _expressions(filters: FiltersSection) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each requirement, with the name of its filter."""
     if filters.node_selector:
         for key, value in filters.node_selector.match_labels.items():
-            yield _expression(key, "In", [value])
+            yield "nodeSelector", _expression(key, "In", [value])
         for expression in filters.node_selector.match_expressions:
-            yield _expression(expression.key, expression.operator, list(expression.values))
+            yield "nodeSelector", _expression(expression.key, expression.operator, list(expression.values))
     if filters.zones:
-        yield from _bounds(ZONE, filters.zones.allow, filters.zones.deny)
+        for bound in _bounds(ZONE, filters.zones.allow, filters.zones.deny):
+            yield "zones", bound
     if types := filters.instance_types:
         exact = () if any(map(is_pattern, types.allow)) else types.allow
-        yield from _bounds(INSTANCE_TYPE, exact, tuple(name for name in types.deny if not is_pattern(name)))
+        denied = tuple(name for name in types.deny if not is_pattern(name))
+        for bound in _bounds(INSTANCE_TYPE, exact, denied):
+            yield "instanceTypes", bound
 
 
 def _bounds(key: str, allow: tuple[str, ...], deny: tuple[str, ...]) -> Iterator[dict[str, Any]]:

@@ -15,7 +15,7 @@ from moorage.api.base import ApiModel
 from moorage.api.plugin_config import PluginConfig, PluginEntry, Plugins, PluginSet
 from moorage.api.policy_spec import SchedulingPolicySpec
 from moorage.api.v1alpha1 import SchedulingPolicy
-from moorage.controller.added_affinity import added_affinity
+from moorage.controller.added_affinity import added_affinity, filter_fields
 from moorage.controller.namespace_requirements import compile_selector
 from moorage.controller.presets import expand_preset
 from moorage.controller.scoring_strategy import packs, scoring_strategy
@@ -37,7 +37,7 @@ def compile_policy(policy: SchedulingPolicy, registry: Registry, defaults: Profi
         plugins=parts.plugins(),
         plugin_config=parts.plugin_config(),
         settings=parts.settings(defaults),
-        policy=PolicyReference(metadata.name, metadata.uid, metadata.generation),
+        policy=PolicyReference(metadata.name, metadata.uid, metadata.generation, filter_fields(parts.spec.filters)),
     )
 
 

@@ -142,6 +142,9 @@ class Rejection(Struct, frozen=True):
     nodes: BoolArray
     reason: str
     code: Code = Code.UNSCHEDULABLE
+    cause: str = ""
+    """The field of the policy that rejects the nodes, for the policy's status; the pod's message does not have it.
+    NodeAffinity gives the requirement that the nodes do not meet. Empty: no field."""
 
 
 class FilterResult(Struct, frozen=True):

@@ -4,6 +4,7 @@ A `ProfileSpec` is a requested profile. `moorage.framework.registry` builds a `P
 the order in which they run. Profiles are immutable; the scheduling loop replaces a whole profile between two cycles.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +37,8 @@ class PolicyReference:
     name: str
     uid: str
     generation: int
+    filter_fields: Mapping[str, str] = field(default_factory=dict)
+    """The field of `spec` behind each requirement of the enforced node affinity."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

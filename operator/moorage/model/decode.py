@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from msgspec import json
 
 from moorage.model.api_nodes import ApiNode
+from moorage.model.device_class import decode_device_class
 from moorage.model.node import Node, Taint
 from moorage.model.pods.api_pods import ApiPod, ApiPodStatus
 from moorage.model.pods.decode_amounts import decode_pod_amounts, placed_amounts, resize_key
@@ -42,6 +43,7 @@ class Decoder:
             **WORKLOAD_DECODERS,
             **VOLUME_DECODERS,
             **STORAGE_DECODERS,
+            "DeviceClass": decode_device_class,
         }
 
     def decode(self, kind: str, raw: bytes) -> Any:

@@ -24,6 +24,19 @@ class Requirement:
     operator: str
     values: frozenset[str] = frozenset()
 
+    def __str__(self) -> str:
+        """Return the requirement as kubectl writes it in a selector: `zone in (a,b)`."""
+        values = ",".join(sorted(self.values))
+        match self.operator:
+            case "Exists":
+                return self.key
+            case "DoesNotExist":
+                return f"!{self.key}"
+            case "Gt" | "Lt":
+                return f"{self.key}{'>' if self.operator == 'Gt' else '<'}{values}"
+            case _:
+                return f"{self.key} {self.operator.lower()} ({values})"
+
     def matches(self, labels: Labels) -> bool:
         """Return whether labels meet the requirement; labels without the key meet NotIn and DoesNotExist."""
         value = labels.get(self.key)

@@ -63,9 +63,11 @@ VOLUME_ATTACHMENT = Resource(
     "VolumeAttachment", "storage.k8s.io/v1", "volumeattachments", namespaced=False, optional=True
 )
 
+DEVICE_CLASS = Resource("DeviceClass", "resource.k8s.io/v1", "deviceclasses", namespaced=False, optional=True)
+
 INFORMED = (
     NODE, POD, NAMESPACE, SERVICE, REPLICATION_CONTROLLER, REPLICA_SET, STATEFUL_SET, POD_DISRUPTION_BUDGET,
     PERSISTENT_VOLUME_CLAIM, PERSISTENT_VOLUME, STORAGE_CLASS, CSI_NODE, CSI_DRIVER, CSI_STORAGE_CAPACITY,
-    VOLUME_ATTACHMENT,
+    VOLUME_ATTACHMENT, DEVICE_CLASS,
 )  # fmt: skip
 """The kinds that the informers list and watch for the engine."""

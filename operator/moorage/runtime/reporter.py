@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from moorage.engine.outcomes import HoldReason
 from moorage.runtime.events.event import Event, failed_scheduling, pod_reference, scheduled
 from moorage.runtime.pod_status_writer import SCHEDULER_ERROR, UNSCHEDULABLE, PodScheduled
+from moorage.runtime.tally import rejections_by_field
 
 if TYPE_CHECKING:
     from moorage.engine.outcomes import Bind, Held, SchedulingFailed, Skipped, Unschedulable
@@ -77,7 +78,7 @@ class Reporter:
         if outcome.attempts == 1:
             self._record_pod_warnings(outcome.pod, outcome.profile)
         self._end_errors(outcome.profile)
-        self._tally.of(outcome.profile).rejections = outcome.diagnosis.reasons
+        self._tally.of(outcome.profile).rejections = rejections_by_field(outcome.diagnosis, outcome.profile)
         self._observe("unschedulable", outcome.profile, started_at)
 
     def report_failed(self, outcome: SchedulingFailed, started_at: float) -> None:

@@ -6,6 +6,7 @@ The numbers of a profile start at 0 when a new generation of its policy goes liv
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from moorage.engine.cycle.diagnosis import Diagnosis
 from moorage.framework.profile import Profile
 
 
@@ -27,7 +28,7 @@ class ProfileTally:
     last_bound_time: float | None = None
     """In seconds since the epoch."""
     rejections: Mapping[str, int] = field(default_factory=dict)
-    """Number of nodes by reason, from the last pod that no node fitted."""
+    """Number of nodes by reason and field of the policy, from the last pod that no node fitted."""
 
 
 class Tally:
@@ -49,6 +50,17 @@ class Tally:
         """Forget the numbers of all other profiles."""
         kept = {_key(profile) for profile in profiles}
         self._by_profile = {key: tally for key, tally in self._by_profile.items() if key in kept}
+
+
+def rejections_by_field(diagnosis: Diagnosis, profile: Profile) -> dict[str, int]:
+    """Return the number of nodes by reason, followed by the policy's field behind it: `reason (filters.zones)`."""
+    if diagnosis.pre_filter.reasons:
+        return {diagnosis.pre_filter.message: diagnosis.total_nodes}
+    fields = profile.policy.filter_fields if profile.policy else {}
+    return {
+        f"{reason} ({fields.get(cause, cause)})" if cause else reason: count
+        for (reason, cause), count in diagnosis.causes.items()
+    }
 
 
 def _key(profile: Profile) -> tuple[str, str]:

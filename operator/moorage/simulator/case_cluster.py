@@ -18,7 +18,7 @@ from moorage.simulator.cases import KINDS, Case
 DEFAULT_SCHEDULER = "default-scheduler"
 DEFAULT_NAMESPACE = "default"
 CLUSTER_SCOPED = frozenset(
-    {"Namespace", "Node", "StorageClass", "PersistentVolume", "CSINode", "CSIDriver", "VolumeAttachment"}
+    {"Namespace", "Node", "StorageClass", "PersistentVolume", "CSINode", "CSIDriver", "VolumeAttachment", "DeviceClass"}
 )
 ALL_NODES = ProfileSettings(percentage_of_nodes_to_score=100)
 """The settings of each case: no sampling of nodes."""

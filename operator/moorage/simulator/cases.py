@@ -23,6 +23,7 @@ KINDS: Mapping[str, str] = {
     "csidrivers": "CSIDriver",
     "csiStorageCapacities": "CSIStorageCapacity",
     "volumeAttachments": "VolumeAttachment",
+    "deviceClasses": "DeviceClass",
     "services": "Service",
     "replicationControllers": "ReplicationController",
     "replicaSets": "ReplicaSet",
@@ -31,7 +32,7 @@ KINDS: Mapping[str, str] = {
     "pods": "Pod",
 }
 """A case's lists of objects with their kinds, in the order in which the scheduler gets them."""
-UNUSED = frozenset({"deviceClasses", "resourceClaims", "resourceSlices"})
+UNUSED = frozenset({"resourceClaims", "resourceSlices"})
 """Lists that a case may have, but no plugin reads."""
 OTHER_FIELDS = frozenset({"id", "tags", "pod", "config", "featureGates"})
 

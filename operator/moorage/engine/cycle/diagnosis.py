@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from moorage.framework.status import SUCCESS, Status
 
@@ -23,3 +23,5 @@ class Diagnosis(Struct, frozen=True):
     pending_plugins: frozenset[str] = frozenset()
     """The unschedulable plugins that answered Pending: their events skip the backoff."""
     post_filter_message: str = ""
+    causes: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """The number of nodes with each reason and cause (`Rejection.cause`)."""

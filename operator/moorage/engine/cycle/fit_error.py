@@ -33,12 +33,17 @@ class FitError:
 
     def diagnose(self) -> Diagnosis:
         """Return the diagnosis, without PostFilter's message."""
+        causes = self._causes()
+        reasons: Counter[str] = Counter()
+        for (reason, _), count in causes.items():
+            reasons[reason] += count
         return Diagnosis(
             total_nodes=self.snapshot.size,
-            reasons=self._reasons(),
+            reasons=reasons,
             pre_filter=self.pre_filtered.status,
             unschedulable_plugins=self._unschedulable_plugins(),
             pending_plugins=self._pending_plugins(),
+            causes=causes,
         )
 
     def statuses(self) -> dict[str, Status]:
@@ -69,20 +74,21 @@ class FitError:
         results = (filtered for filtered in (self.filtered, self.nominated) if filtered is not None)
         return [(filtered, filtered.rejections()) for filtered in results]
 
-    def _reasons(self) -> dict[str, int]:
-        reasons: Counter[str] = Counter()
+    def _causes(self) -> dict[tuple[str, str], int]:
+        causes: Counter[tuple[str, str]] = Counter()
         if self.filtered is None:
-            return reasons
+            return causes
         for filtered, rejections in self._rejections:
             for rejected in rejections:
                 for rejection in rejected.reasons:
-                    reasons[rejection.reason] += int(np.count_nonzero(rejection.nodes & rejected.nodes))
-            reasons.update(reason for status in filtered.with_nominated.values() for reason in status.reasons)
-        reasons.update(reason for status in self.extenders.values() for reason in status.reasons)
+                    count = int(np.count_nonzero(rejection.nodes & rejected.nodes))
+                    causes[rejection.reason, rejection.cause] += count
+            causes.update((reason, "") for status in filtered.with_nominated.values() for reason in status.reasons)
+        causes.update((reason, "") for status in self.extenders.values() for reason in status.reasons)
         left_out = self.snapshot.size - sum(filtered.nodes.size for filtered, _ in self._rejections)
         if left_out:
-            reasons.update(dict.fromkeys(self.pre_filtered.elsewhere.reasons, left_out))
-        return {reason: count for reason, count in reasons.items() if count}
+            causes.update({(reason, ""): left_out for reason in self.pre_filtered.elsewhere.reasons})
+        return {cause: count for cause, count in causes.items() if count}
 
     def _unschedulable_plugins(self) -> frozenset[str]:
         plugins = set(self.pre_filtered.unschedulable_plugins)

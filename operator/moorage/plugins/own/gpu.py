@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 PRODUCT_LABEL = "nvidia.com/gpu.product"
 """The node label in which NVIDIA's GPU feature discovery writes the GPU model."""
 REASON = "node(s) had GPUs that the pod does not ask for"
+FILTER_FIELD = "gpu.podsWithoutGpu"
 
 SCORE_AVOIDED = 1 * TABLE_UNIT
 """The score of GPU nodes for a pod that requests no GPU, with `podsWithoutGpu: Avoid`."""
@@ -64,7 +65,8 @@ class Gpu(PolicyPlugin, FilterPlugin[None], ScorePlugin[None], GpuSection):
             passed = ~nodes.gather(self._gpu_nodes(pod, nodes).has_gpus)
         else:
             passed = np.ones(nodes.size, dtype=np.bool_)
-        return FilterResult(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
+        unresolvable = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
+        return FilterResult(passed, lambda: (Rejection(~passed, REASON, unresolvable, FILTER_FIELD),))
 
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
         """Score nodes by GPU model and GPU use if the pod requests a GPU, else by whether they have GPUs."""

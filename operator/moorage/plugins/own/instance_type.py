@@ -34,6 +34,7 @@ class InstanceType(PolicyPlugin, NodeEvaluationPlugin, InstanceTypesSection):
     policy_section = "instance_types"
     default_weight = 3
     reason = REASON
+    filter_field = "filters.instanceTypes"
 
     allow: PatternList = ()
     """Shell patterns; a node's type must match one of them. Empty: all types are allowed."""

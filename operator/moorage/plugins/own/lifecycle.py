@@ -58,6 +58,7 @@ class Lifecycle(PolicyPlugin, NodeEvaluationPlugin, LifecycleSection):
     policy_section = "lifecycle"
     default_weight = 5
     reason = REASON
+    filter_field = "filters.lifecycles"
 
     allow: Annotated[tuple[LifecycleClass, ...], ListOf] = ()
     """The allowed classes. Empty: all."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from moorage.model.pods.pod import Pod
 
 REASON = "node(s) were serverless"
+FILTER_FIELD = "filters.serverlessNodes"
 
 SERVERLESS_LABELS = {"eks.amazonaws.com/compute-type": "fargate", "type": "virtual-kubelet"}
 """The labels and values of serverless nodes."""
@@ -49,7 +50,8 @@ class ServerlessNodes(PolicyPlugin, FilterPlugin[None]):
         passed = nodes.gather(
             cluster.memo(self, pod.shape, cluster.generations.nodes, lambda: ~_serverless_nodes(cluster))
         )
-        return FilterResult(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
+        unresolvable = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
+        return FilterResult(passed, lambda: (Rejection(~passed, REASON, unresolvable, FILTER_FIELD),))
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
         """Return whether the added or changed node is not serverless."""

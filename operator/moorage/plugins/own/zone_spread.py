@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from moorage.cluster.snapshot import Snapshot
     from moorage.model.pods.pod import Pod, PodShape
 
+FILTER_FIELD = "zones.spread"
 REVISION_LABELS = ("pod-template-hash", "controller-revision-hash")
 """The labels for a pod's revision: of Deployments, and of StatefulSets and DaemonSets."""
 
@@ -106,8 +107,8 @@ class ZoneSpread(
         def rejections() -> Sequence[Rejection]:
             outside = nodes.label(ZONE).ids == ABSENT
             return (
-                Rejection(outside, MISSING_LABEL_REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),
-                Rejection(~passed & ~outside, SKEW_REASON),
+                Rejection(outside, MISSING_LABEL_REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, FILTER_FIELD),
+                Rejection(~passed & ~outside, SKEW_REASON, cause=FILTER_FIELD),
             )
 
         return FilterResult(passed, rejections)

@@ -33,6 +33,8 @@ class NodeEvaluationPlugin(FilterPlugin[None], ScorePlugin[None], ABC):
 
     reason: ClassVar[str]
     """The reason for rejecting a node that is not allowed."""
+    filter_field: ClassVar[str]
+    """The field of the policy with the rule."""
 
     @abstractmethod
     def evaluate(self, shape: PodShape, cluster: Snapshot) -> NodeEvaluation:
@@ -42,7 +44,8 @@ class NodeEvaluationPlugin(FilterPlugin[None], ScorePlugin[None], ABC):
         """Pass nodes that are allowed."""
         del state
         passed = nodes.gather(self._evaluation(pod, nodes).allowed)
-        return FilterResult(passed, lambda: (Rejection(~passed, self.reason, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
+        unresolvable, field = Code.UNSCHEDULABLE_AND_UNRESOLVABLE, self.filter_field
+        return FilterResult(passed, lambda: (Rejection(~passed, self.reason, unresolvable, field),))
 
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
         """Return the scores of the evaluation, which are not normalized."""

@@ -14,6 +14,7 @@ import numpy as np
 from moorage.cluster.node_selectors import (
     METADATA_NAME,
     matches_pod_affinity,
+    matches_requirement,
     matches_selector,
     matches_term,
     node_matches,
@@ -34,13 +35,13 @@ from moorage.model.pods.affinity import NodeAffinityTerms
 from moorage.plugins.shared.node_affinity_args import AddedAffinity
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from moorage.cluster.arrays import BoolArray, IntArray
     from moorage.cluster.snapshot import Snapshot
     from moorage.framework.cluster_events import ClusterEvent
     from moorage.model.pods.pod import Pod, PodShape
-    from moorage.model.selectors import NodeSelector, NodeSelectorTerm, PreferredSchedulingTerm
+    from moorage.model.selectors import NodeSelector, NodeSelectorTerm, PreferredSchedulingTerm, Requirement
 
 REASON_POD = "node(s) didn't match Pod's node affinity/selector"
 REASON_ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
@@ -94,7 +95,7 @@ class NodeAffinity(PreFilterPlugin[None], FilterPlugin[None], ScorePlugin[None])
         def rejections() -> Sequence[Rejection]:
             enforced = nodes.gather(matches.enforced)
             return (
-                Rejection(~enforced, REASON_ENFORCED, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),
+                *self._enforced_rejections(nodes, ~enforced),
                 Rejection(enforced & ~passed, REASON_POD, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),
             )
 
@@ -140,6 +141,16 @@ class NodeAffinity(PreFilterPlugin[None], FilterPlugin[None], ScorePlugin[None])
     def _added(self) -> NodeAffinityTerms:
         return self.added_affinity.decode() if self.added_affinity else NodeAffinityTerms()
 
+    def _enforced_rejections(self, nodes: Snapshot, rejected: BoolArray) -> Iterator[Rejection]:
+        """Yield the rejected nodes by the first requirement that they do not meet, of those that all terms share."""
+        unresolvable = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
+        for requirement in _shared_requirements(self._added.required) if rejected.any() else ():
+            failing = rejected & ~matches_requirement(requirement, nodes)
+            if failing.any():
+                yield Rejection(failing, REASON_ENFORCED, unresolvable, str(requirement))
+                rejected = rejected & ~failing
+        yield Rejection(rejected, REASON_ENFORCED, unresolvable)
+
     def _matches(self, shape: PodShape, nodes: Snapshot) -> AffinityMatches:
         cluster = nodes.cluster
         return cluster.memo(self, shape, cluster.generations.nodes, lambda: self._match(shape, cluster))
@@ -152,6 +163,12 @@ class NodeAffinity(PreFilterPlugin[None], FilterPlugin[None], ScorePlugin[None])
         for entry in (*self._added.preferred, *_preferred(shape)):
             preferred += entry.weight * matches_term(entry.term, cluster)
         return AffinityMatches(enforced, enforced & matches_pod_affinity(shape, cluster), preferred)
+
+
+def _shared_requirements(selector: NodeSelector | None) -> Sequence[Requirement]:
+    """Return the requirements on labels that each term of the selector has, in the order of the first term."""
+    first, *others = [term.expressions for term in selector.terms] if selector and selector.terms else [()]
+    return [requirement for requirement in first if all(requirement in other for other in others)]
 
 
 def _required(shape: PodShape) -> NodeSelector | None:

@@ -2,7 +2,8 @@
 
 The filter uses the pod's requests. The score uses requests with defaults for containers that request no cpu or memory.
 
-moorage does not allocate devices (see `dynamic_resources`), so no device class provides extended resources.
+moorage does not allocate devices (see `dynamic_resources`). Where kube-scheduler leaves an extended resource to a
+DeviceClass, moorage rejects the node with a reason that says so.
 
 Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go.
 """
@@ -27,6 +28,7 @@ from moorage.framework.extension_points import (
     ScorePlugin,
 )
 from moorage.framework.status import Code
+from moorage.model.device_class import IMPLICIT_PREFIX
 from moorage.model.resources import PODS
 from moorage.plugins.shared.node_resources_scoring import ScoringStrategy
 from moorage.plugins.shared.node_resources_usage import ScoredResources, scored_resources
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from moorage.model.pods.pod import Pod, PodShape
 
 REASON_PODS = "Too many pods"
+REASON_DEVICES = "node(s) have no allocatable {}, and moorage does not allocate devices (DRA) of DeviceClass {}"
 
 ResourceGroup = Annotated[str, Field(max_length=LABEL_VALUE_LENGTH, pattern=LABEL_VALUE_PATTERN)]
 
@@ -140,12 +143,31 @@ class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands | None], S
 def _rejections(demands: Demands, nodes: Snapshot) -> Iterator[Rejection]:
     """Yield a rejection for each lacking resource; preemption cannot help if even the empty node has too little."""
     yield Rejection(nodes.pod_count >= nodes.allowed_pods, REASON_PODS)
+    unresolvable = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
     for demand in demands:
         max_in_use = nodes.gather(demand.max_in_use)
         short = nodes.requested(demand.resource) > max_in_use
         reason = f"Insufficient {demand.resource}"
         yield Rejection(short & (max_in_use >= 0), reason)
-        yield Rejection(short & (max_in_use < 0), reason, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+        short &= max_in_use < 0
+        device_class = _device_class_of(demand.resource, nodes)
+        if device_class:
+            delegated = short & (max_in_use == -demand.amount)
+            yield Rejection(delegated, REASON_DEVICES.format(demand.resource, device_class), unresolvable)
+            short &= ~delegated
+        yield Rejection(short, reason, unresolvable)
+
+
+def _device_class_of(resource: str, nodes: Snapshot) -> str:
+    """Return the first DeviceClass, by name, whose devices the resource requests; empty for none.
+
+    Upstream leaves nodes without such a resource to DynamicResources (shouldDelegateResourceToDRA in fit.go).
+    """
+    classes = nodes.objects("DeviceClass").values()
+    names = (
+        each.name for each in classes if resource in {each.extended_resource_name, f"{IMPLICIT_PREFIX}{each.name}"}
+    )
+    return min(names, default="")
 
 
 def _frees_resources(event: ClusterEvent, pod: Pod) -> bool:
