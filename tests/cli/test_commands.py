@@ -139,3 +139,21 @@ def test_import_takes_kube_schedulers_name_only_with_the_flag(moorage: Run) -> N
 )
 def test_a_missing_file_is_an_error_with_its_name(moorage: Run, arguments: tuple[str, ...]) -> None:
     assert moorage(*arguments) == Ended(1, "", "error: nofile: No such file or directory\n")
+
+
+def test_crd_adopt_by_prints_the_metadata_of_a_helm_release(moorage: Run) -> None:
+    printed = yaml.safe_load(moorage("crd", "--adopt-by", "moorage/moorage-system").out)
+    assert printed["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "Helm"}
+    assert printed["metadata"]["annotations"] == {
+        "helm.sh/resource-policy": "keep",
+        "meta.helm.sh/release-name": "moorage",
+        "meta.helm.sh/release-namespace": "moorage-system",
+    }
+    assert printed["spec"] == yaml.safe_load(moorage("crd").out)["spec"]
+
+
+@pytest.mark.parametrize("value", ["moorage", "moorage/", "/moorage-system", "a/b/c", ""])
+def test_crd_adopt_by_needs_a_release_and_a_namespace(moorage: Run, value: str) -> None:
+    refused = moorage("crd", "--adopt-by", value)
+    assert refused.status == 2
+    assert "RELEASE/NAMESPACE, such as moorage/moorage-system" in " ".join(refused.err.split())

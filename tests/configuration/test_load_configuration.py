@@ -28,6 +28,24 @@ def test_flags_override_the_file_and_the_file_overrides_the_defaults(tmp_path: P
     assert (read.defaults.initial_backoff_seconds, read.defaults.percentage_of_nodes_to_score) == (3, 20)
 
 
+@pytest.mark.parametrize(
+    ("exported", "flag", "text", "warned"),
+    [
+        ("/from/env", None, "clientConnection: {kubeconfig: /from/file}\n", True),
+        ("/from/env", Path("/from/flag"), "clientConnection: {kubeconfig: /from/file}\n", False),
+        ("/from/env", None, "parallelism: 4\n", False),
+        ("", None, "clientConnection: {kubeconfig: /from/file}\n", False),
+    ],
+)
+def test_a_kubeconfig_of_the_file_wins_over_the_exported_one_with_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exported: str, flag: Path | None, text: str, *, warned: bool
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", exported)
+    read = load_process_configuration(Settings(kubeconfig=flag), file_of(tmp_path, text))
+    assert read.settings.kubeconfig == (flag or (Path("/from/file") if "/from/file" in text else None))
+    assert [fault.path for fault in read.warnings] == ["clientConnection.kubeconfig"] * warned
+
+
 def test_profiles_of_the_file_are_built(tmp_path: Path) -> None:
     text = "profiles:\n- schedulerName: packer\n  percentageOfNodesToScore: 70\n- schedulerName: other\n"
     packer, other = load_process_configuration(Settings(), file_of(tmp_path, text)).profiles

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from moorage.sandbox.demo.expectations import GPU, failed_expectations
+from moorage.sandbox.demo.demo_pods import DemoPod, Manifest, demo_pods
+from moorage.sandbox.demo.demo_report import DemoResult
+from moorage.sandbox.demo.expectations import EXPECTATIONS, GPU, failed_expectations
 from moorage.sandbox.simulation.node_groups import INSTANCE_TYPE_LABEL, LIFECYCLE_LABEL, ZONE_LABEL
-
-Manifest = dict[str, Any]
 
 
 def node(name: str, zone: str, lifecycle: str = "SPOT", instance_type: str = "c5.large", gpus: int = 0) -> Manifest:
@@ -28,6 +28,18 @@ NODES = [
     node("other", "c", instance_type="m5.large"),
     node("gpus", "a", "ON_DEMAND", "g6.large", gpus=4),
 ]
+POLICIES = {
+    "bat": "spot-first",
+    "led": "spot-first",
+    "web": "zone-spread",
+    "tra": "gpu-pool",
+    "pre": "gpu-pool",
+    "col": "gpu-pool",
+    "pac": "cost-saver",
+    "api": "low-latency",
+    "com": "by-instance-type",
+}
+"""The policies by the first letters of their pods."""
 EXPECTED = {
     "batch-1": "spot",
     "batch-2": "other",
@@ -46,16 +58,21 @@ EXPECTED = {
 }
 
 
-def pods(places: dict[str, str]) -> list[Manifest]:
+def pods(places: dict[str, str]) -> list[DemoPod]:
     refused = {"conditions": [{"type": "PodScheduled", "reason": "Unschedulable", "message": "no room"}]}
-    return [
-        {"metadata": {"name": name}, "spec": {"nodeName": home} if home else {}, "status": {} if home else refused}
+    manifests: list[Manifest] = [
+        {
+            "metadata": {"name": name},
+            "spec": {"schedulerName": POLICIES[name[:3]], **({"nodeName": home} if home else {})},
+            "status": {} if home else refused,
+        }
         for name, home in places.items()
     ]
+    return demo_pods(manifests, NODES)
 
 
 def test_expected_placements_give_no_failure() -> None:
-    assert failed_expectations(pods(EXPECTED), NODES) == []
+    assert failed_expectations(pods(EXPECTED)) == []
 
 
 @pytest.mark.parametrize(
@@ -69,13 +86,67 @@ def test_expected_placements_give_no_failure() -> None:
         ({"packed-2": "other"}, "packed-* share a node"),
         ({"api-2": "spot"}, "each pod api-* has its own node"),
         ({"compute-1": "other"}, "compute-* run on c5 nodes"),
-        ({"colossus-1": "gpus"}, "colossus-1 was not refused, but its example says so"),
-        ({"api-2": ""}, "api-2 was refused, but its example says that it runs"),
+        ({"colossus-1": "gpus"}, "colossus-1 stays pending; colossus-1 is on gpus"),
+        ({"api-2": ""}, "each pod api-* has its own node; api-1 is on spot, api-2 has no node"),
     ],
 )
 def test_wrong_placement_gives_one_failure_that_names_it(changed: dict[str, str], failure: str) -> None:
-    [failed] = failed_expectations(pods(EXPECTED | changed), NODES)
+    [failed] = failed_expectations(pods(EXPECTED | changed))
     assert failure in failed
+
+
+def test_an_expectation_without_pods_fails() -> None:
+    without = {name: home for name, home in EXPECTED.items() if not name.startswith("web")}
+    assert failed_expectations(pods(without)) == [
+        "02-zone-spread: this is not the case: web-* are spread evenly over the zones; there is no such pod"
+    ]
+
+
+RESULT = DemoResult("NAME   READY   AGE\nweb    True    1s\n", pods(EXPECTED), pods(EXPECTED | {"batch-1": "dear"}))
+
+
+def test_the_table_has_nodes_and_marks_of_policy_and_default_profile_in_80_columns(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    RESULT.show()
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[2:4] == ["NAME  READY  AGE", "web   True   1s"]
+    assert [line.split() for line in lines if "batch-*" in line] == [
+        ["✓", "batch-*", "run", "on", "spot", "nodes", "other", "c", "✗", "dear"]
+    ]
+    assert [line.split() for line in lines if "train-*" in line] == [
+        ["✓", "train-*", "share", "a", "node", "gpus", "x2", "a", "✓", "gpus", "x2"]
+    ]
+    assert lines[-2:] == ["colossus-1 stays pending:", "  no room".ljust(80)]
+
+
+def test_json_has_the_expectations_and_both_placements_of_each_pod(capsys: pytest.CaptureFixture[str]) -> None:
+    RESULT.print_json()
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["expectations"][0] == {
+        "example": "01-spot-first",
+        "policy": "spot-first",
+        "text": "batch-* run on spot nodes",
+        "holds": True,
+        "holdsByDefault": False,
+    }
+    batch, *_ = printed["pods"]
+    place = {"zone": "a", "instanceType": "c5.large", "lifecycle": "SPOT", "refusal": None}
+    default = {**place, "node": "dear", "zone": "b", "lifecycle": "ON_DEMAND"}
+    assert batch == {"name": "batch-1", "policy": "spot-first", "node": "spot", **place, "byDefault": default}
+    assert printed["pods"][-1]["refusal"] == "no room"
+
+
+@pytest.mark.slow
+def test_every_expectation_holds_and_the_last_line_says_how_to_keep_the_cluster() -> None:
+    done = subprocess.run([sys.executable, "-m", "moorage", "demo"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[-1].startswith("To keep the cluster for kubectl: ")
+    assert lines[-1].endswith(" demo --keep")
+    assert sum(line.strip().startswith("✓") for line in lines) == len(EXPECTATIONS)
 
 
 @pytest.mark.slow

@@ -87,6 +87,23 @@ async def test_kubeconfig_of_a_killed_sandbox_is_overwritten(kubeconfig: Path) -
         assert "http://127.0.0.1:1\n" not in read()
 
 
+async def test_second_sandbox_does_not_overwrite_the_kubeconfig_of_the_first(kubeconfig: Path) -> None:
+    async with serving(kubeconfig) as read:
+        first = read()
+        with pytest.raises(SandboxError, match=r"of a sandbox that runs at http://127\.0\.0\.1:\d+; name another file"):
+            await serve(kubeconfig=kubeconfig)
+        assert read() == first
+        async with serving(kubeconfig.with_name("second")) as read_second:
+            assert read_second() != first
+
+
+async def test_kubeconfig_is_overwritten_if_another_sandbox_has_the_port(kubeconfig: Path) -> None:
+    async with SandboxServer() as other:
+        kubeconfig.write_text(other.kubeconfig().replace(other.token, "x" * 32))
+        async with serving(kubeconfig) as read:
+            assert other.url not in read()
+
+
 async def test_port_in_use_is_an_error_with_the_next_step(kubeconfig: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -18,9 +18,22 @@ _TYPE_DESCRIPTIONS = {
 }
 
 
-def render() -> str:
-    """Return the CRD as YAML, with a header that names its source."""
-    return HEADER + yaml.dump(crd(), Dumper=_NoAliases, sort_keys=False, width=120, allow_unicode=True)
+def render(release: str = "", namespace: str = "") -> str:
+    """Return the CRD as YAML, with a header that names its source.
+
+    With a Helm release and its namespace, the CRD has the metadata with which Helm adopts it at installation.
+    """
+    definition = crd()
+    if release:
+        definition["metadata"] |= {
+            "labels": {"app.kubernetes.io/managed-by": "Helm"},
+            "annotations": {
+                "helm.sh/resource-policy": "keep",
+                "meta.helm.sh/release-name": release,
+                "meta.helm.sh/release-namespace": namespace,
+            },
+        }
+    return HEADER + yaml.dump(definition, Dumper=_NoAliases, sort_keys=False, width=120, allow_unicode=True)
 
 
 def render_chart_template() -> str:

@@ -5,6 +5,8 @@ Only this package may import all layers. Everything else receives its parts from
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -31,6 +33,11 @@ __all__ = [
     "run_operator",
 ]
 
+IGNORED_ENVIRONMENT = Fault(
+    ("clientConnection", "kubeconfig"), None, "wins over $KUBECONFIG; use --kubeconfig, which wins over both"
+)
+"""The warning about a file with a kubeconfig. kube-scheduler never reads $KUBECONFIG."""
+
 discover_plugins = Registry.discover
 """Import all plugins; the result goes to `load_configuration` and `configuration_in_force`."""
 
@@ -42,7 +49,10 @@ def load_process_configuration(flags: Settings, file: Path | None) -> ProcessCon
     """
     registry = discover_plugins()
     loaded = load_configuration(file, registry, allow_default_scheduler=flags.allow_default_scheduler) if file else None
-    return configure(flags, loaded, registry)
+    configured = configure(flags, loaded, registry)
+    if flags.kubeconfig is None and configured.settings.kubeconfig and os.environ.get("KUBECONFIG"):
+        return replace(configured, warnings=(*configured.warnings, IGNORED_ENVIRONMENT))
+    return configured
 
 
 def load_configuration(file: Path, registry: Registry, *, allow_default_scheduler: bool) -> LoadedConfiguration:

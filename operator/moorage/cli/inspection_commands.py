@@ -20,12 +20,22 @@ DESCRIPTION_COLUMNS = 150
 
 
 def crd(
-    *, chart: Annotated[bool, typer.Option("--chart", help="Print the Helm chart's template of it.")] = False
+    *,
+    chart: Annotated[bool, typer.Option("--chart", help="Print the Helm chart's template of it.")] = False,
+    adopt_by: Annotated[
+        str | None,
+        typer.Option(metavar="RELEASE/NAMESPACE", help="Add the metadata with which `helm install` adopts the CRD."),
+    ] = None,
 ) -> None:
     """Print the CustomResourceDefinition of SchedulingPolicy."""
     from moorage.api import crd as crds
 
-    print(crds.render_chart_template() if chart else crds.render(), end="")
+    if chart and adopt_by is not None:
+        raise typer.BadParameter("--chart and --adopt-by exclude each other")
+    release, slash, namespace = (adopt_by or "").partition("/")
+    if adopt_by is not None and not (release and slash and namespace and "/" not in namespace):
+        raise typer.BadParameter(f"--adopt-by {adopt_by}: write RELEASE/NAMESPACE, such as moorage/moorage-system")
+    print(crds.render_chart_template() if chart else crds.render(release, namespace), end="")
 
 
 def plugins(*, output: OutputOption = Output.TABLE) -> None:

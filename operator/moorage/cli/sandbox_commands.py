@@ -7,14 +7,18 @@ from typing import Annotated
 
 import typer
 
+from moorage.cli.options import Output, OutputOption
+
 
 def demo(
-    *, keep: Annotated[bool, typer.Option("--keep", help="Keep it running and print its KUBECONFIG line.")] = False
+    *,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep it running and print its KUBECONFIG line.")] = False,
+    output: OutputOption = Output.TABLE,
 ) -> None:
-    """Schedule the examples on a simulated cluster and show the result."""
-    from moorage.sandbox.demo.run import run_demo
+    """Schedule the examples on a simulated cluster, and compare the result with a default profile's."""
+    from moorage.sandbox.demo.run import DemoOptions, run_demo
 
-    raise typer.Exit(run_demo(keep=keep))
+    raise typer.Exit(run_demo(DemoOptions(keep=keep, as_json=output is Output.JSON)))
 
 
 def sandbox(

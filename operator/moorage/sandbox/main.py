@@ -1,6 +1,9 @@
 """The command `moorage sandbox`: runs the embedded API server in the foreground."""
 
 import asyncio
+import http.client
+import os
+import urllib.request
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,6 +15,9 @@ from moorage.errors import MoorageError
 from moorage.sandbox.api_server import CONTEXT, SandboxServer
 from moorage.sandbox.signals import sigterm_as_interrupt
 from moorage.sandbox.simulation.node_groups import load_node_groups
+
+PROBE_SECONDS = 2.0
+"""The time that a sandbox has to answer before a new one takes its kubeconfig to be in use."""
 
 
 class SandboxError(MoorageError):
@@ -56,7 +62,10 @@ async def _listening(server: SandboxServer, port: int) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _kubeconfig_file(path: Path, server: SandboxServer) -> AsyncIterator[None]:
-    """Write the kubeconfig and remove it at the end. Raises SandboxError instead of overwriting another cluster's."""
+    """Write the kubeconfig and remove it at the end.
+
+    Raises SandboxError instead of overwriting the kubeconfig of another cluster, or of a sandbox that runs.
+    """
     await asyncio.to_thread(_write, path, server.kubeconfig())
     try:
         yield
@@ -65,25 +74,54 @@ async def _kubeconfig_file(path: Path, server: SandboxServer) -> AsyncIterator[N
 
 
 def _write(path: Path, text: str) -> None:
-    if path.exists() and not _is_sandbox_kubeconfig(path):
-        raise SandboxError(f"{path} exists and is not a sandbox's kubeconfig; name another file with --kubeconfig")
-    path.touch(mode=0o600)
-    path.write_text(text, encoding="utf-8")
+    try:
+        _create(path, text)
+    except FileExistsError:
+        _check_may_overwrite(path)
+        path.unlink(missing_ok=True)
+        _create(path, text)
 
 
-def _is_sandbox_kubeconfig(path: Path) -> bool:
-    """Return whether a file is empty or a kubeconfig whose only cluster is a sandbox."""
+def _create(path: Path, text: str) -> None:
+    """Write a new file that only the user can read. Raises FileExistsError if another sandbox was faster."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def _check_may_overwrite(path: Path) -> None:
+    """Raise SandboxError unless the file is empty, or the kubeconfig of a sandbox that does not run any more."""
     try:
         config = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError):
-        return False
+        config = "no kubeconfig"
     match config:
         case None:
-            return True
-        case {"clusters": [{"name": name}]}:
-            return bool(name == CONTEXT)
+            return
+        case {
+            "clusters": [{"name": name, "cluster": {"server": str(url)}}],
+            "users": [{"user": {"token": str(token)}}],
+        } if name == CONTEXT:
+            if _answers(url, token):
+                raise SandboxError(
+                    f"{path} is the kubeconfig of a sandbox that runs at {url}; "
+                    "name another file with --kubeconfig, or stop that sandbox"
+                )
         case _:
-            return False
+            raise SandboxError(f"{path} exists and is not a sandbox's kubeconfig; name another file with --kubeconfig")
+
+
+def _answers(url: str, token: str) -> bool:
+    """Return whether the sandbox with this token runs. Another sandbox refuses the token, also at the same port."""
+    request = urllib.request.Request(f"{url}/api", headers={"Authorization": f"Bearer {token}"})  # noqa: S310
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(request, timeout=PROBE_SECONDS):
+            return True
+    except TimeoutError:
+        return True  # it listens, but is busy or stopped by a debugger
+    except (OSError, ValueError, http.client.HTTPException):
+        return False
 
 
 def _remove(path: Path, token: str) -> None:

@@ -1,23 +1,30 @@
 """The output of `moorage demo`: progress on stderr, the result on stdout, at most 80 columns wide."""
 
+import json
+import os
+import re
+import shutil
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from moorage.sandbox.simulation.node_groups import INSTANCE_TYPE_LABEL, LIFECYCLE_LABEL, ZONE_LABEL
+from moorage.sandbox.demo.demo_pods import DemoPod, Manifest
+from moorage.sandbox.demo.expectations import EXPECTATIONS
+from moorage.sandbox.simulation.node_groups import ZONE_LABEL
 
+WIDTH = 80
 REASON_INDENT = 2
-
-Manifest = dict[str, Any]
 
 
 class ProgressSteps:
@@ -40,25 +47,64 @@ class ProgressSteps:
         self._console.print("[red]error:[/]", Text(message))
 
 
-def refusal_of(pod: Manifest) -> str | None:
-    """Return the scheduler's message for an unschedulable pod, None for any other pod."""
-    for condition in pod["status"].get("conditions") or ():
-        if condition["type"] == "PodScheduled" and condition.get("reason") == "Unschedulable":
-            return str(condition.get("message") or "")
-    return None
+@dataclass(frozen=True, slots=True)
+class DemoResult:
+    """The pods as the policies place them, and the same pods as a default profile places them."""
 
+    policies: str
+    """The output of `kubectl get schedulingpolicies`."""
+    pods: Sequence[DemoPod]
+    by_default: Sequence[DemoPod]
 
-def show(policies: str, pods: Sequence[Manifest], nodes: Sequence[Manifest]) -> None:
-    """Print the policies as kubectl does, the placement of their pods, and the reasons of refused pods."""
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 80)
-    console.print("\n$ kubectl get schedulingpolicies", style="bold")
-    console.out(policies, end="")
-    console.print()
-    console.print(_placements(pods, {node["metadata"]["name"]: node for node in nodes}))
-    for pod in pods:
-        if reason := refusal_of(pod):
-            console.print(f"\n[bold]{pod['metadata']['name']}[/] stays pending:")
-            console.print(Padding(Text(reason), (0, 0, 0, REASON_INDENT)))
+    def show(self) -> None:
+        """Print the policies, each expectation with the nodes of its pods, and the reasons of refused pods."""
+        console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
+        console.print("\n$ kubectl get schedulingpolicies", style="bold")
+        console.out(_narrowed(self.policies))
+        console.print()
+        console.print(self._table(("✓", "✗") if console.encoding.lower().startswith("utf") else ("+", "-")))
+        for pod in self.pods:
+            if pod.refusal:
+                console.print(f"\n[bold]{pod.name}[/] stays pending:")
+                console.print(Padding(Text(pod.refusal), (0, 0, 0, REASON_INDENT)))
+
+    def print_json(self) -> None:
+        """Print the expectations and the placements for programs."""
+        by_default = {pod.name: pod for pod in self.by_default}
+        expectations = [
+            {
+                "example": expectation.example,
+                "policy": _policy_of(expectation.about(self.pods)),
+                "text": expectation.text,
+                "holds": expectation.is_met(self.pods),
+                "holdsByDefault": expectation.is_met(self.by_default),
+            }
+            for expectation in EXPECTATIONS
+        ]
+        pods: list[dict[str, Any]] = [
+            {"name": pod.name, "policy": pod.policy, **pod.as_json(), "byDefault": by_default[pod.name].as_json()}
+            for pod in self.pods
+        ]
+        print(json.dumps({"expectations": expectations, "pods": pods}, indent=2))
+
+    def _table(self, marks: tuple[str, str]) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
+        for heading in ("policy, expectation", "node", "zone", "with a default profile"):
+            table.add_column(heading, overflow="fold")
+        policy = ""
+        for expectation in EXPECTATIONS:
+            pods, by_default = expectation.about(self.pods), expectation.about(self.by_default)
+            if _policy_of(pods) != policy:
+                policy = _policy_of(pods)
+                table.add_row(f"[bold]{policy}[/]")
+            mark, default_mark = (
+                f"[green]{marks[0]}[/]" if met else f"[red]{marks[1]}[/]"
+                for met in (expectation.is_met(pods), expectation.is_met(by_default))
+            )
+            names, zones = _nodes_of(pods)
+            default_names, _ = _nodes_of(by_default)
+            table.add_row(f"{mark} {expectation.text}", names, zones, _indented(default_mark, default_names))
+        return table
 
 
 def show_next_steps(kubeconfig: Path) -> None:
@@ -66,19 +112,42 @@ def show_next_steps(kubeconfig: Path) -> None:
     print(f"\nexport KUBECONFIG={kubeconfig}\n(Ctrl-C ends the demo and removes its cluster)", flush=True)
 
 
-def _placements(pods: Sequence[Manifest], nodes: dict[str, Manifest]) -> Table:
-    table = Table(title="Where the pods run", title_justify="left", header_style="bold", expand=False)
-    for heading in ("policy", "pods", "zones", "instance types", "lifecycle"):
-        table.add_column(heading, justify="right" if heading == "pods" else "left", overflow="fold")
-    for policy in sorted({pod["spec"]["schedulerName"] for pod in pods}):
-        bound = [pod for pod in pods if pod["spec"]["schedulerName"] == policy and pod["spec"].get("nodeName")]
-        used = [nodes[pod["spec"]["nodeName"]]["metadata"]["labels"] for pod in bound]
-        keys = (ZONE_LABEL, INSTANCE_TYPE_LABEL, LIFECYCLE_LABEL)
-        columns = (_tally(labels.get(key, "-") for labels in used) for key in keys)
-        table.add_row(policy, str(len(bound)), *columns)
-    return table
+def show_how_to_keep() -> None:
+    """Print the command that keeps the cluster."""
+    print(f"\nTo keep the cluster for kubectl: {_own_command()} demo --keep")
 
 
-def _tally(values: Iterable[str]) -> str:
-    """Return one line for each value with its count, such as `us-east-1a 2`."""
-    return "\n".join(f"{value} {count}" for value, count in sorted(Counter(values).items()))
+def _narrowed(table: str) -> str:
+    """Return a table of kubectl with two spaces between columns instead of three, so that it fits 80 columns."""
+    header, *rows = table.splitlines()
+    starts = [found.start() for found in re.finditer(r"\S+", header)]
+    ends = [*(start - 1 for start in starts[1:]), None]
+    columns = [slice(*bounds) for bounds in zip(starts, ends, strict=True)]
+    return "\n".join("".join(row[column] for column in columns) for row in (header, *rows))
+
+
+def _own_command() -> str:
+    """Return the command as the user can type it: the name if it is on the PATH, else the path."""
+    program = Path(sys.argv[0])
+    if program.name == "__main__.py":
+        return f"{os.path.relpath(sys.executable)} -m moorage"
+    return program.name if shutil.which(program.name) else os.path.relpath(program)
+
+
+def _policy_of(pods: Sequence[DemoPod]) -> str:
+    return pods[0].policy if pods else ""
+
+
+def _nodes_of(pods: Sequence[DemoPod]) -> tuple[str, str]:
+    """Return a line for each node, with the number of its pods if there are several, and a line for each zone."""
+    nodes: dict[str, Manifest] = {pod.node_name: pod.node for pod in pods if pod.node}
+    counts = Counter(pod.node_name for pod in pods)
+    names = [f"{name} x{counts[name]}" if counts[name] > 1 else name for name in sorted(nodes)]
+    return "\n".join(names) or "-", "\n".join(
+        nodes[name]["metadata"]["labels"].get(ZONE_LABEL, "-") for name in sorted(nodes)
+    )
+
+
+def _indented(mark: str, lines: str) -> str:
+    """Return the lines below each other, with the mark before the first."""
+    return f"{mark} " + lines.replace("\n", "\n  ")

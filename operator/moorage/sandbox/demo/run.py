@@ -8,15 +8,18 @@ import asyncio
 import contextlib
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import yaml
+
 from moorage.api.crd import crd
-from moorage.api.v1alpha1 import PLURAL
+from moorage.api.v1alpha1 import API_VERSION, KIND, PLURAL
 from moorage.sandbox.api_server import SandboxServer
 from moorage.sandbox.demo import demo_report
 from moorage.sandbox.demo.demo_error import DemoError
-from moorage.sandbox.demo.demo_report import Manifest, refusal_of
+from moorage.sandbox.demo.demo_pods import DemoPod, Manifest, demo_pods, refusal_of
 from moorage.sandbox.demo.expectations import failed_expectations
 from moorage.sandbox.demo.kubectl import Kubectl, find_kubectl
 from moorage.sandbox.demo.operator_process import POLL_SECONDS, READY_SECONDS, running_operator
@@ -26,27 +29,40 @@ from moorage.sandbox.simulation.node_groups import DEFAULT_NODES, load_node_grou
 SETTLE_SECONDS = 30.0
 """The time limit for all pods to be bound or refused, and for the policies' statuses to count them."""
 
+DEFAULT_PROFILE = "default-profile"
+"""The name of the policy without fields, whose placements are the baseline."""
+
 _Result = TypeVar("_Result")
 
 
-def run_demo(*, keep: bool) -> int:
-    """Run the demo, print what happened, and return the exit code. With `keep` the cluster runs until a signal."""
+@dataclass(frozen=True, slots=True)
+class DemoOptions:
+    """The flags of the command."""
+
+    keep: bool = False
+    """Whether the cluster runs until a signal."""
+    as_json: bool = False
+    """Whether to print JSON instead of tables."""
+
+
+def run_demo(options: DemoOptions) -> int:
+    """Run the demo, print what happened, and return the exit code."""
     steps = demo_report.ProgressSteps()
     try:
-        return asyncio.run(_run(steps, keep=keep))
+        return asyncio.run(_run(steps, options))
     except DemoError as error:
         steps.fail(str(error))
         return 1
 
 
-async def _run(steps: demo_report.ProgressSteps, *, keep: bool) -> int:
+async def _run(steps: demo_report.ProgressSteps, options: DemoOptions) -> int:
     with sigterm_as_interrupt(), tempfile.TemporaryDirectory(prefix="moorage-demo-") as folder:
         async with contextlib.AsyncExitStack() as stack:
-            return await _run_in(stack, Path(folder), steps, keep=keep)
+            return await _run_in(stack, Path(folder), steps, options)
 
 
 async def _run_in(
-    stack: contextlib.AsyncExitStack, folder: Path, steps: demo_report.ProgressSteps, *, keep: bool
+    stack: contextlib.AsyncExitStack, folder: Path, steps: demo_report.ProgressSteps, options: DemoOptions
 ) -> int:
     with steps.step("API server with simulated nodes", "up"):
         groups = load_node_groups(DEFAULT_NODES)
@@ -58,18 +74,25 @@ async def _run_in(
         await stack.enter_async_context(running_operator(kubeconfig, folder / "operator.log"))
     with steps.step("policies of the examples", "ready"):
         await _apply_policies(kubectl)
+    with steps.step("the same pods with a default profile", "bound or refused, then deleted"):
+        by_default = await _place_by_default(kubectl, folder)
     with steps.step("pods of the examples", "bound, or refused with a reason"):
         await kubectl.run("apply", *(f"--filename={example / 'pods.yaml'}" for example in _examples()))
         pods = await _settled_pods(kubectl)
         await _wait_for_policy_statuses(kubectl, pods)
-    nodes = (await kubectl.json("get", "nodes"))["items"]
-    demo_report.show(await kubectl.run("get", PLURAL), pods, nodes)
-    failed = failed_expectations(pods, nodes)
+        result = demo_report.DemoResult(await kubectl.run("get", PLURAL), await _with_nodes(kubectl, pods), by_default)
+    if options.as_json:
+        result.print_json()
+    else:
+        result.show()
+    failed = failed_expectations(result.pods)
     for sentence in failed:
         steps.fail(sentence)
-    if keep:
+    if options.keep:
         demo_report.show_next_steps(kubeconfig)
         await asyncio.Event().wait()
+    if not options.as_json:
+        demo_report.show_how_to_keep()
     return 1 if failed else 0
 
 
@@ -77,6 +100,30 @@ async def _apply_policies(kubectl: Kubectl) -> None:
     files = [f"--filename={example / 'policy.yaml'}" for example in _examples()]
     await kubectl.run("apply", *files)
     await kubectl.run("wait", "--for=condition=Ready", PLURAL, "--all", f"--timeout={READY_SECONDS:.0f}s")
+
+
+async def _place_by_default(kubectl: Kubectl, folder: Path) -> list[DemoPod]:
+    """Return the pods of the examples as a policy without any field places them; delete them and the policy."""
+    policy: Manifest = {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": DEFAULT_PROFILE}, "spec": {}}
+    objects = [item for example in _examples() for item in yaml.safe_load_all(_read(example / "pods.yaml"))]
+    for item in objects:
+        if item["kind"] == "Pod":
+            item["spec"]["schedulerName"] = DEFAULT_PROFILE
+    file = folder / "default-profile.yaml"
+    file.write_text(yaml.safe_dump_all([policy, *objects]), encoding="utf-8")
+    await kubectl.run("apply", f"--filename={file}")
+    found = await _with_nodes(kubectl, await _settled_pods(kubectl))
+    await kubectl.run("delete", "pods", "--all", "--all-namespaces", "--force", "--grace-period=0")
+    await kubectl.run("delete", PLURAL, DEFAULT_PROFILE)
+    return found
+
+
+async def _with_nodes(kubectl: Kubectl, pods: Sequence[Manifest]) -> list[DemoPod]:
+    return demo_pods(pods, (await kubectl.json("get", "nodes"))["items"])
+
+
+def _read(file: Path) -> str:
+    return file.read_text(encoding="utf-8")
 
 
 def _examples() -> Sequence[Path]:
