@@ -11,7 +11,7 @@ from controlplane.component import Component
 from e2e.audited import REPLICAS, Audited
 from e2e.case import Case
 from e2e.clusters import Manifest, eventually
-from extenders.server import FakeExtender, threaded
+from extenders.server import FakeExtender, answering, threaded
 
 pytestmark = [pytest.mark.controlplane, pytest.mark.slow]
 
@@ -102,6 +102,36 @@ def test_a_python_extender_gets_victims_in_upstreams_form(case: Case, *, names_o
             names_only,
             not names_only,
         )
+
+
+@pytest.mark.parametrize("ignorable", [False, True])
+def test_an_extender_cannot_make_the_operator_delete_a_pod_of_higher_priority(
+    case: Case, audited_operator: Audited, *, ignorable: bool
+) -> None:
+    """The extender names all pods of the node. If it is ignorable, preemption goes on without it."""
+    home = f"{case.name}-good"
+    low = case.pod("low", requests={"cpu": "3"}, nodeName=home)
+    vital = case.pod("vital", requests={"cpu": "10m"}, nodeName=home, priorityClassName="system-node-critical")
+    level = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": 10}
+    case.cluster.apply(low, vital, level | {"metadata": {"name": f"{case.name}-ten", "labels": case.labels()}})
+    uids = [{"UID": case.get_pod(suffix)["metadata"]["uid"]} for suffix in ("low", "vital")]
+    answer = {"NodeNameToMetaVictims": {home: {"Pods": uids, "NumPDBViolations": 0}}}
+    with threaded(FakeExtender(misbehave=answering(answer))) as extender:
+        case.make_live(extenders=[{"urlPrefix": extender.url, "preemptVerb": "preempt", "ignorable": ignorable}])
+        selector = {"kubernetes.io/hostname": home}
+        case.cluster.kubectl("label", "node", home, f"kubernetes.io/hostname={home}")
+        case.cluster.apply(
+            case.pod("p", requests={"cpu": "3"}, priorityClassName=f"{case.name}-ten", nodeSelector=selector)
+        )
+        if ignorable:
+            assert case.wait_until_bound("p", SOON) == home
+        else:
+            note = case.wait_for_event("p", "FailedScheduling", seconds=SOON)
+            assert f"names victim default/{case.name}-vital, whose priority 2000001000 is not lower" in note
+            assert case.node_of("low")
+
+    assert "deletionTimestamp" not in case.get_pod("vital")["metadata"]
+    assert not [one for one in audited_operator.answers("pods", f"{case.name}-vital") if one.user == REPLICAS[0]]
 
 
 def test_a_stopped_extender_degrades_only_its_policy_until_it_is_back(case: Case, extender: Component) -> None:

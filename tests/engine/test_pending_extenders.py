@@ -1,4 +1,3 @@
-from dataclasses import replace
 from typing import Any
 
 from builders import node, pod
@@ -102,13 +101,6 @@ def test_candidate_whose_victim_has_left_the_node_is_skipped() -> None:
     scheduler.apply(deleted("Pod", pod("low-n1", node="n1", cpu="2", priority=0)), 1.0)
     scheduler.apply(CandidatesAnswered(pod_uid=question.pod.uid, candidates=tuple(question.candidates)), 1.0)
     assert next_outcome(scheduler, Bind, 1.0).node_name == "n1"
-
-
-def test_strict_profile_skips_candidates_of_extenders_that_violate_a_budget() -> None:
-    scheduler, question = ask_about_victims(strict_preemption=True)
-    breaking = tuple(replace(candidate, violations=1) for candidate in question.candidates)
-    scheduler.apply(CandidatesAnswered(pod_uid=question.pod.uid, candidates=breaking), 1.0)
-    assert next_outcome(scheduler, Unschedulable, 1.0).victims == ()
 
 
 def test_error_of_a_preempting_extender_fails_the_attempt() -> None:

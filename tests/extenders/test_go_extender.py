@@ -69,6 +69,8 @@ async def test_the_go_extender_removes_preemption_candidates(empty_control_plane
     caller.cluster.objects = {pod.uid: objects[name] for name, pod in pods.items()}
     candidates = [Candidate(name, (pods[f"on-{name}"],), 1) for name in ("unfit", "good")]
 
-    left = await caller.extenders.preempt(pods["picky"], candidates, lambda node: [pods[f"on-{node}"]])
+    left = await caller.extenders.preempt(
+        pods["picky"], candidates, lambda node, _: Candidate(node, (pods[f"on-{node}"],), 1)
+    )
 
     assert left == candidates[1:]

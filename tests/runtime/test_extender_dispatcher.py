@@ -1,5 +1,6 @@
 """Calls of extenders for the engine and the binder."""
 
+from collections.abc import Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -10,10 +11,12 @@ from extenders.calling import Caller, calling, whole_nodes, whole_pod
 from extenders.server import FakeExtender, answering
 from fakes import running, until
 from moorage.api.extender import Extender
+from moorage.engine.candidate import Candidate
 from moorage.engine.messages import ExtendersAnswered, Message
 from moorage.engine.outcomes import CallExtenders
 from moorage.errors import ExtenderError
 from moorage.framework.profile import Profile, ProfileSettings
+from moorage.model.pods.pod import Pod
 from moorage.plugins.upstream.priority_sort import PrioritySort
 from moorage.runtime.extenders.extender_context import ExtenderLimits
 from moorage.runtime.extenders.extender_dispatcher import ExtenderDispatcher
@@ -33,7 +36,12 @@ class Asking:
         self.posted: list[Message] = []
         self.clock = caller.clock
         nodes = whole_nodes("n1", "n2")
-        self.dispatcher = ExtenderDispatcher(caller.context, ExtenderLimits(), nodes, lambda _: (), self.posted.append)
+        self.dispatcher = ExtenderDispatcher(
+            caller.context, ExtenderLimits(), nodes, self._candidate_of, self.posted.append
+        )
+
+    def _candidate_of(self, preemptor: Pod, node_name: str, uids: Sequence[str]) -> Candidate:
+        raise NotImplementedError
 
     @property
     def answers(self) -> list[ExtendersAnswered]:

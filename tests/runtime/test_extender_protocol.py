@@ -121,7 +121,9 @@ def test_the_error_of_a_bind_answer_is_returned() -> None:
 
 
 def test_an_answer_without_candidates_keeps_none() -> None:
-    assert decode_preemption_result(b'{"NodeNameToMetaVictims": null}', [], lambda _: ()) == []
+    assert (
+        decode_preemption_result(b'{"NodeNameToMetaVictims": null}', [], lambda name, _: Candidate(name, (), 0)) == []
+    )
 
 
 KEYS = ["NodeNames", "Nodes", "FailedNodes", "Error", "Host", "Score", "NodeNameToMetaVictims", "Pods", "UID", "n1"]
@@ -149,7 +151,7 @@ def test_any_body_is_decoded_or_raises_value_error(body: bytes, names_only: bool
         lambda: decode_filter_result(body, ASKED, names_only=names_only),
         lambda: decode_host_priorities(body, 1),
         lambda: decode_binding_result(body),
-        lambda: decode_preemption_result(body, candidates, lambda _: ()),
+        lambda: decode_preemption_result(body, candidates, lambda name, _: Candidate(name, (), 0)),
     ):
         with contextlib.suppress(ValueError):
             read()

@@ -47,6 +47,15 @@ async def test_scores_that_could_overflow_a_total_are_ignored_and_count_as_an_er
     assert health[usual.url].error == ""
 
 
+async def test_the_scores_of_many_extenders_together_cannot_overflow_a_total() -> None:
+    async with FakeExtender(scores={"n1": 2**54, "n2": -(2**54)}) as greedy:
+        many = [configured(greedy, filterVerb=None, weight=1)] * 40
+        async with calling(*many) as caller:
+            answer = await caller.extenders.filter_and_prioritize(whole_pod(), whole_nodes("n1", "n2"))
+
+    assert answer.scores == {"n1": 2**58, "n2": -(2**58)}
+
+
 async def test_each_extender_gets_the_nodes_that_the_one_before_kept_and_ignorable_ones_are_called_last() -> None:
     async with (
         FakeExtender({"n1": "first"}) as ignorable,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from random import SystemRandom
@@ -25,7 +25,6 @@ from moorage.controller.status_writer import PolicyStatusWriter
 from moorage.engine.messages import Message
 from moorage.engine.scheduler import Scheduler
 from moorage.model.decode import Decoder
-from moorage.model.pods.pod import Pod
 from moorage.runtime.api_resources import INFORMED
 from moorage.runtime.binder import Binder
 from moorage.runtime.binding_writer import BindingWriter
@@ -134,15 +133,9 @@ def build_extenders(settings: Settings, engine: EngineParts, environment: Enviro
         environment.extender_context,
         ExtenderLimits(parallelism=settings.parallelism),
         engine.informers["Node"].objects,
-        partial(_pods_on, engine.scheduler),
+        engine.scheduler.candidate_of,
         engine.inbox.post,
     )
-
-
-def _pods_on(scheduler: Scheduler, node_name: str) -> Iterable[Pod]:
-    snapshot = scheduler.snapshot
-    position = snapshot.position(node_name)
-    return () if position is None else tuple(snapshot.pods_on(position))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

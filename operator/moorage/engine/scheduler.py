@@ -13,6 +13,7 @@ from types import MappingProxyType
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.binding_pods import BindingPods
 from moorage.engine.cache import Cache
+from moorage.engine.candidate import Candidate
 from moorage.engine.cycle.cycle_error import CycleError
 from moorage.engine.cycle.fit_error import FitError
 from moorage.engine.cycle.reserve import run_reserve
@@ -48,12 +49,14 @@ from moorage.engine.pending_extenders import (
     must_ask_about_candidates,
     must_ask_about_nodes,
 )
+from moorage.engine.preemption.chosen_victims import candidate_of
 from moorage.engine.preemption.post_filter import PostFilterResult, choose_candidate, run_post_filter
 from moorage.engine.queue.scheduling_queue import SchedulingQueue
 from moorage.engine.scheduler_statistics import SchedulerStatistics
 from moorage.framework.cluster_events import ClusterEvent, deleted
 from moorage.framework.profile import Profile
 from moorage.framework.status import Code
+from moorage.model.pods.pod import Pod
 
 LEFTOVER_FLUSH_SECONDS = 30.0
 """Interval of the check for pods that are unschedulable for too long (upstream: flushUnschedulablePodsLeftover)."""
@@ -94,6 +97,10 @@ class Scheduler:
     def snapshot(self) -> Snapshot:
         """The cluster as the next cycle reads it; valid until the next `apply` or `schedule_one`."""
         return self._cache.snapshot
+
+    def candidate_of(self, preemptor: Pod, node_name: str, uids: Iterable[str]) -> Candidate:
+        """Return the candidate with the victims that an extender names; raises ValueError if one is not allowed."""
+        return candidate_of(preemptor, node_name, uids, self._cache.snapshot)
 
     def apply(self, message: Message, now: float) -> None:
         """Apply a message to the scheduler's state."""

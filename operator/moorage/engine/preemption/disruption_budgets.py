@@ -32,6 +32,11 @@ def split_by_budgets(pods: Sequence[Pod], budgets: Sequence[PodDisruptionBudget]
     return violating, others
 
 
+def is_protected(pods: Sequence[Pod], budgets: Sequence[PodDisruptionBudget]) -> bool:
+    """Return whether the eviction of these pods, in this order, violates a budget; terminating pods are not evicted."""
+    return bool(split_by_budgets([pod for pod in pods if not pod.terminating], budgets)[0])
+
+
 def covered_first(pods: Sequence[Pod], budgets: Collection[PodDisruptionBudget]) -> tuple[Pod, ...]:
     """Return the pods, those that a budget covers first.
 

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from moorage.cluster.arrays import IntArray
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.candidate import Candidate
 from moorage.engine.cycle.diagnosis import Diagnosis
 from moorage.engine.cycle.fit_error import FitError
 from moorage.engine.cycle.fit_error_message import fit_error_message
 from moorage.engine.preemption.candidate_ranking import best_candidates
+from moorage.engine.preemption.chosen_victims import check_candidate
 from moorage.engine.preemption.disruption_budgets import budgets_of, covered_first
 from moorage.engine.preemption.victim_search import DryRun, Search, dry_run, ineligibility
 from moorage.framework.extension_points import PostFilterPlugin, PreemptionPlugin, PreFilterPlugin
@@ -78,11 +80,8 @@ def _run_one(plugin: PostFilterPlugin, profile: Profile, fit_error: FitError, ch
 
 def preempt(plugin: PreemptionPlugin, fit_error: FitError, chance: int, *, strict: bool = False) -> PostFilterResult:
     """Find the pods to evict; if `strict`, only pods that no budget protects."""
-    pod, snapshot = fit_error.pre_filtered.pod, fit_error.snapshot
-    potential = fit_error.potential_nodes()
-    nominated = snapshot.position(pod.nominated_node_name)
-    is_hopeless = nominated is not None and nominated not in potential
-    reason = ineligibility(pod, snapshot, is_nominated_node_hopeless=is_hopeless)
+    snapshot, potential = fit_error.snapshot, fit_error.potential_nodes()
+    reason = _ineligibility(fit_error, potential)
     if reason:
         return PostFilterResult(Code.UNSCHEDULABLE, f"preemption: {reason}")
     start = chance % len(potential) if len(potential) else 0
@@ -105,22 +104,26 @@ def preempt(plugin: PreemptionPlugin, fit_error: FitError, chance: int, *, stric
 def choose_candidate(
     candidates: Sequence[Candidate], fit_error: FitError, chance: int, *, strict: bool = False
 ) -> PostFilterResult:
-    """Select one of the candidates that extenders keep. Skips candidates whose victims have left the node."""
-    snapshot = fit_error.snapshot
-    allowed = (candidate for candidate in candidates if not (strict and candidate.violations))
-    current = [candidate for candidate in allowed if _is_current(candidate, snapshot)]
-    if not current:
+    """Select one of the candidates that extenders keep; skips those that `check_candidate` rejects."""
+    snapshot, potential = fit_error.snapshot, fit_error.potential_nodes()
+    reason = _ineligibility(fit_error, potential)
+    if reason:
+        return PostFilterResult(Code.UNSCHEDULABLE, f"preemption: {reason}")
+    search = Search(fit_error.pre_filtered, budgets_of(snapshot), strict)
+    helpful = (candidate for candidate in candidates if snapshot.position(candidate.node_name) in potential)
+    checked = [check_candidate(candidate, search, snapshot) for candidate in helpful]
+    allowed = [candidate for candidate in checked if candidate is not None]
+    if not allowed:
         return PostFilterResult(Code.UNSCHEDULABLE, f"preemption: {NO_CANDIDATE}", "")
-    return _select_candidate(current, snapshot, chance, strict=strict)
+    return _select_candidate(allowed, snapshot, chance, strict=strict)
 
 
-def _is_current(candidate: Candidate, snapshot: Snapshot) -> bool:
-    """Return whether all victims are still on the candidate's node."""
-    position = snapshot.position(candidate.node_name)
-    if position is None:
-        return False
-    uids = {pod.uid for pod in snapshot.pods_on(position)}
-    return all(victim.uid in uids for victim in candidate.victims)
+def _ineligibility(fit_error: FitError, potential: IntArray) -> str:
+    """Return why the pod may not preempt others; `potential` are the positions where preemption may help."""
+    pod, snapshot = fit_error.pre_filtered.pod, fit_error.snapshot
+    nominated = snapshot.position(pod.nominated_node_name)
+    is_hopeless = nominated is not None and nominated not in potential
+    return ineligibility(pod, snapshot, is_nominated_node_hopeless=is_hopeless)
 
 
 def _select_candidate(

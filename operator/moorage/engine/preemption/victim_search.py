@@ -20,7 +20,7 @@ from moorage.engine.candidate import Candidate
 from moorage.engine.cycle.filtering import add_pod, filter_one, fits, remove_pod
 from moorage.engine.cycle.pre_filter import PreFiltered, States
 from moorage.engine.preemption.candidate_ranking import importance
-from moorage.engine.preemption.disruption_budgets import split_by_budgets
+from moorage.engine.preemption.disruption_budgets import is_protected, split_by_budgets
 from moorage.framework.status import Code, Status, error, unschedulable
 from moorage.model.pods.pod import Pod
 from moorage.model.workloads.workload_objects import PodDisruptionBudget
@@ -130,7 +130,7 @@ def select_victims(search: Search, node: NodeWhatIf) -> Candidate | Status:
     if not search.strict:
         return Candidate(node.names[0], victims, len(evicted_violating))
     # Split the victims again: with other pods reprieved, a victim's eviction may no longer violate its budget.
-    if split_by_budgets([victim for victim in victims if not victim.terminating], search.budgets)[0]:
+    if is_protected(victims, search.budgets):
         return unschedulable(WOULD_VIOLATE)
     return Candidate(node.names[0], victims, 0)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from moorage.engine.messages import ExtendersAnswered
 from moorage.errors import ExtenderError
+from moorage.runtime.extenders.extender_results import ADDABLE
 
 if TYPE_CHECKING:
     from moorage.model.node import Node
@@ -64,5 +65,5 @@ class ExtenderCycle:
             node_names=frozenset(self._nodes),
             failed=self._failed,
             unresolvable=self._unresolvable,
-            scores=dict(self._scores),
+            scores={name: min(max(score, ADDABLE[0]), ADDABLE[-1]) for name, score in self._scores.items()},
         )

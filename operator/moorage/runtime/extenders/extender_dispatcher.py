@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from moorage.api.extender import Extender
+from moorage.engine.candidate import Candidate
 from moorage.engine.messages import CandidatesAnswered, ExtendersAnswered
 from moorage.engine.outcomes import AskAboutVictims, CallExtenders
 from moorage.errors import MoorageError
@@ -38,14 +40,14 @@ class ExtenderDispatcher:
         context: ExtenderContext,
         limits: ExtenderLimits,
         nodes: Mapping[str, Node],
-        pods_on: Callable[[str], Iterable[Pod]],
+        candidate_of: Callable[[Pod, str, Sequence[str]], Candidate],
         post: Callable[[ExtendersAnswered | CandidatesAnswered], None],
     ) -> None:
-        """Send extenders the objects in `nodes`, by name; `pods_on` returns the pods on a node."""
+        """Send extenders the objects in `nodes`, by name; `candidate_of` checks the victims that they choose."""
         self._context = context
         self._limits = limits
         self._nodes = nodes
-        self._pods_on = pods_on
+        self._candidate_of = candidate_of
         self._post = post
         self._kept: dict[str, _KeptExtenders] = {}
         self._queue: asyncio.Queue[CallExtenders | AskAboutVictims] = asyncio.Queue()
@@ -119,7 +121,7 @@ class ExtenderDispatcher:
     async def _preempt(self, outcome: AskAboutVictims) -> ExtendersAnswered | CandidatesAnswered:
         extenders = self.extenders_of(outcome.profile)
         try:
-            kept = await extenders.preempt(outcome.pod, outcome.candidates, self._pods_on)
+            kept = await extenders.preempt(outcome.pod, outcome.candidates, partial(self._candidate_of, outcome.pod))
         except MoorageError as error:
             return _failed(outcome, str(error))
         return CandidatesAnswered(pod_uid=outcome.pod.uid, candidates=tuple(kept))

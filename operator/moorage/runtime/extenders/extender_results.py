@@ -7,7 +7,7 @@ Upstream: staging/src/k8s.io/kube-scheduler/extender/v1/types.go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +18,13 @@ from moorage.engine.candidate import Candidate
 
 if TYPE_CHECKING:
     from moorage.model.node import Node
-    from moorage.model.pods.pod import Pod
 
 INT64 = range(-(2**63), 2**63)
 ADDABLE = range(-(2**58), 2**58 + 1)
 """The scores that an extender may add to a node; totals over plugins and extenders then fit into an int64."""
+
+ChooseVictims = Callable[[str, Sequence[str]], Candidate]
+"""Return the candidate of a node with the victims of these uids. Raises ValueError if a victim is not allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +80,14 @@ def decode_binding_result(body: bytes) -> str:
     return _decode_field(_decode_fields(body), "Error", str | None) or ""
 
 
-def decode_preemption_result(
-    body: bytes, requested: Sequence[Candidate], pods_on: Callable[[str], Iterable[Pod]]
-) -> Sequence[Candidate]:
-    """Decode the answer to a preempt call. The victims may be any pods on the candidate's node."""
+def decode_preemption_result(body: bytes, requested: Sequence[Candidate], choose: ChooseVictims) -> Sequence[Candidate]:
+    """Decode the answer to a preempt call. NumPDBViolations is not read: `choose` counts the violations itself."""
     fields = _decode_fields(body)
     answered = _decode_field(fields, "NodeNameToMetaVictims", dict[str, dict[str, Raw] | None] | None) or {}
     unknown = sorted(answered.keys() - {candidate.node_name for candidate in requested})
     if unknown:
         raise ValueError(f"names node {unknown[0]!r}, which is not a candidate")
-    return [_decode_candidate(name, _lower_keys(entry or {}), pods_on(name)) for name, entry in answered.items()]
+    return [choose(name, _decode_uids(_lower_keys(entry or {}))) for name, entry in answered.items()]
 
 
 class _NamedMetadata(Struct):
@@ -102,15 +102,9 @@ class _NamedList(Struct):
     items: list[_NamedObject] | None = None
 
 
-def _decode_candidate(node_name: str, fields: Mapping[str, Raw], pods: Iterable[Pod]) -> Candidate:
+def _decode_uids(fields: Mapping[str, Raw]) -> list[str]:
     victims = _decode_field(fields, "Pods", list[dict[str, Raw]] | None) or ()
-    uids = [_decode_field(_lower_keys(victim), "UID", str) for victim in victims]
-    placed = {pod.uid: pod for pod in pods}
-    unknown = [uid for uid in uids if uid not in placed]
-    if unknown:
-        raise ValueError(f"names a victim with the uid {unknown[0]!r}, but node {node_name} has no such pod")
-    violations = _decode_field(fields, "NumPDBViolations", int | None) or 0
-    return Candidate(node_name, tuple(placed[uid] for uid in uids), violations)
+    return [_decode_field(_lower_keys(victim), "UID", str | None) or "" for victim in victims]
 
 
 def _decode_fields(body: bytes) -> Mapping[str, Raw]:

@@ -17,13 +17,14 @@ from moorage.runtime.extenders.extender_results import (
 from moorage.runtime.extenders.shared_pod import shared_pod
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from moorage.api.extender import Extender
     from moorage.engine.candidate import Candidate
     from moorage.model.node import Node
     from moorage.model.pods.pod import Pod
     from moorage.runtime.extenders.extender_connection import ExtenderConnection
+    from moorage.runtime.extenders.extender_results import ChooseVictims
 
 SCORE_FACTOR = 10
 """Extenders score from 0 to 10, plugins from 0 to 100."""
@@ -85,16 +86,16 @@ class HttpExtender:
         pod: Pod,
         candidates: Sequence[Candidate],
         objects: Mapping[str, bytes] | None,
-        pods_on: Callable[[str], Iterable[Pod]],
+        choose: ChooseVictims,
     ) -> Sequence[Candidate]:
         """Return the candidates that the extender keeps, with the victims that it chooses.
 
-        `objects` are the victims' objects by uid if it `needs_whole_victims`; `pods_on` returns the pods on a node.
+        `objects` are the victims' objects by uid if it `needs_whole_victims`; `choose` checks the chosen victims.
         """
         path = self._configuration.preempt_verb or ""
         body = self._encode(path, lambda: encode_preemption_args(pod, candidates, objects, self._show))
         request = ExtenderRequest("preempt", path, body)
-        kept = await self._connection.call(request, lambda body: decode_preemption_result(body, candidates, pods_on))
+        kept = await self._connection.call(request, lambda body: decode_preemption_result(body, candidates, choose))
         empty = [candidate.node_name for candidate in kept if not candidate.victims]
         if empty and not self.is_ignorable:
             raise self._connection.error(path, f"keeps node {empty[0]} without a victim")

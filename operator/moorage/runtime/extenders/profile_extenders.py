@@ -19,13 +19,14 @@ from moorage.runtime.extenders.extender_cycle import ExtenderCycle
 from moorage.runtime.extenders.http_extender import HttpExtender
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from moorage.api.extender import Extender
     from moorage.engine.candidate import Candidate
     from moorage.model.node import Node
     from moorage.model.pods.pod import Pod
     from moorage.runtime.extenders.extender_context import ExtenderContext, ExtenderLimits
+    from moorage.runtime.extenders.extender_results import ChooseVictims
 
 PARALLEL_READS = 16
 """Number of victims' objects that are read at the same time."""
@@ -88,18 +89,16 @@ class ProfileExtenders:
                 return True
         return False
 
-    async def preempt(
-        self, pod: Pod, candidates: Sequence[Candidate], pods_on: Callable[[str], Iterable[Pod]]
-    ) -> Sequence[Candidate]:
+    async def preempt(self, pod: Pod, candidates: Sequence[Candidate], choose: ChooseVictims) -> Sequence[Candidate]:
         """Return the candidates for preemption that the extenders keep, with the victims that they choose.
 
-        `pods_on` returns the pods on a node. Raises ExtenderError when an extender that is not ignorable fails.
+        `choose` checks the victims that they choose. Raises ExtenderError when an extender that is not ignorable fails.
         """
         for extender in self._extenders:
             if not extender.preempts or not extender.is_interested(pod):
                 continue
             try:
-                candidates = await self._preempt(extender, pod, candidates, pods_on)
+                candidates = await self._preempt(extender, pod, candidates, choose)
             except ExtenderError:
                 if not extender.is_ignorable:
                     raise
@@ -112,14 +111,14 @@ class ProfileExtenders:
         extender: HttpExtender,
         pod: Pod,
         candidates: Sequence[Candidate],
-        pods_on: Callable[[str], Iterable[Pod]],
+        choose: ChooseVictims,
     ) -> Sequence[Candidate]:
         if not extender.needs_whole_victims:
-            return await extender.preempt(pod, candidates, None, pods_on)
+            return await extender.preempt(pod, candidates, None, choose)
         objects = await self._read_objects(victim for candidate in candidates for victim in candidate.victims)
         # Skips candidates with deleted victims: their nodes have changed, and the deletions retry the preemptor.
         current = [one for one in candidates if objects.keys() >= {victim.uid for victim in one.victims}]
-        return await extender.preempt(pod, current, objects, pods_on) if current else ()
+        return await extender.preempt(pod, current, objects, choose) if current else ()
 
     async def _read_objects(self, pods: Iterable[Pod]) -> Mapping[str, bytes]:
         """Read the objects of pods, by uid; deleted pods are left out."""

@@ -1,0 +1,65 @@
+"""Checks the victims that an extender chooses: each must be a pod that the engine itself could have chosen.
+
+An extender is outside the cluster's control, so its answer only narrows what preemption may do. kube-scheduler accepts
+every pod of the node, of any priority, and believes NumPDBViolations; here both are checked against the cluster.
+
+Upstream: pkg/scheduler/extender.go (convertToVictims), which these checks replace.
+"""
+
+from collections.abc import Iterable
+
+from moorage.cluster.snapshot import Snapshot
+from moorage.cluster.what_if import NodeWhatIf
+from moorage.engine.candidate import Candidate
+from moorage.engine.cycle.filtering import filter_one, remove_pod
+from moorage.engine.preemption.candidate_ranking import importance
+from moorage.engine.preemption.disruption_budgets import budgets_of, is_protected, split_by_budgets
+from moorage.engine.preemption.victim_search import NEVER, Search
+from moorage.model.pods.pod import Pod
+
+
+def candidate_of(preemptor: Pod, node_name: str, uids: Iterable[str], snapshot: Snapshot) -> Candidate:
+    """Return the candidate with these victims, the most important first; each uid counts once.
+
+    Raises ValueError if the preemptor never preempts, or for a victim that is not on the node or whose priority is not
+    lower than the preemptor's.
+    """
+    if preemptor.preemption_policy == "Never":
+        raise ValueError(f"names victims for pod {preemptor.key}, which is {NEVER.rstrip('.')}")
+    position = snapshot.position(node_name)
+    placed = {} if position is None else {pod.uid: pod for pod in snapshot.pods_on(position)}
+    victims: dict[str, Pod] = {}
+    for uid in uids:
+        victim = placed.get(uid)
+        if victim is None:
+            raise ValueError(f"names a victim with the uid {uid!r}, but node {node_name} has no such pod")
+        if victim.priority >= preemptor.priority:
+            raise ValueError(
+                f"names victim {victim.key}, whose priority {victim.priority} is not lower than "
+                f"the priority {preemptor.priority} of pod {preemptor.key}"
+            )
+        victims[uid] = victim
+    lower = sorted((pod for pod in placed.values() if pod.priority < preemptor.priority), key=importance)
+    violating = {pod.uid for pod in split_by_budgets(lower, budgets_of(snapshot))[0]}
+    in_order = tuple(sorted(victims.values(), key=importance))
+    return Candidate(node_name, in_order, len(victims.keys() & violating))
+
+
+def check_candidate(candidate: Candidate, search: Search, snapshot: Snapshot) -> Candidate | None:
+    """Return the candidate as the cluster is now, or None if its evictions are not allowed any more, or in vain.
+
+    They are in vain if the preemptor does not fit on the node without the victims.
+    """
+    pre_filtered = search.pre_filtered
+    uids = [victim.uid for victim in candidate.victims]
+    try:
+        current = candidate_of(pre_filtered.pod, candidate.node_name, uids, snapshot)
+    except ValueError:
+        return None
+    position = snapshot.position(candidate.node_name)
+    if position is None or not current.victims or (search.strict and is_protected(current.victims, search.budgets)):
+        return None
+    node, states = NodeWhatIf(snapshot, position), pre_filtered.states
+    for victim in current.victims:
+        states = remove_pod(pre_filtered, states, victim, node)
+    return current if filter_one(pre_filtered, states, node).is_success else None
