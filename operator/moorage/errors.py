@@ -21,7 +21,8 @@ Expected outcomes are values, not exceptions: for a pod that fits no node, the e
         ├── Gone                410: the resourceVersion expired, list again
         └── TooManyRequests     429: wait for `retry_after_seconds`
 
-Messages are sentences for users. Chain the cause of an error (`raise ... from`); do not paste it into the message.
+Messages are sentences for users, as one line of printable text: they may have parts from outside, such as an extender's
+answer or a name in a file. Chain the cause of an error (`raise ... from`); do not paste it into the message.
 """
 
 # ruff: noqa: N818 - users search for these names: Kubernetes' own reasons (metav1.StatusReason)
@@ -32,9 +33,23 @@ from difflib import get_close_matches
 from http import HTTPStatus
 from typing import ClassVar
 
+from moorage.outside_text import CHARACTERS, one_line
+
+REASON_CHARACTERS = 64
+"""The limit for a metav1.StatusReason; the longest has 29 characters."""
+MESSAGE_CHARACTERS = CHARACTERS - REASON_CHARACTERS - 10
+"""The limit for a Status object's message, so that code and reason fit behind it."""
+
 
 class MoorageError(Exception):
     """The root of the tree. Only the command line catches it."""
+
+    characters: ClassVar[int] = CHARACTERS
+    """The limit for the message."""
+
+    def __str__(self) -> str:
+        """Return the message as one line of printable text, cut to the limit."""
+        return one_line(super().__str__(), self.characters)
 
 
 Location = tuple[int | str, ...]
@@ -66,7 +81,7 @@ class Fault:
     def __str__(self) -> str:
         """Return `line 12: leaderElection.leaseDuration: must be ...`, without unknown parts."""
         parts = ([f"line {self.line}"] if self.line else []) + ([self.path] if self.location else [])
-        return ": ".join([*parts, self.message])
+        return one_line(": ".join([*parts, self.message]))
 
     def below(self, *parent: int | str) -> "Fault":
         """Return the fault with its location below `parent`."""
@@ -77,6 +92,7 @@ class FaultsError(MoorageError):
     """The base of errors that list all faults of a file or object. Only subclasses are raised."""
 
     subject: ClassVar[str]
+    characters = 32 * CHARACTERS
 
     def __init__(self, faults: Collection[Fault]) -> None:
         """Keep the faults, which are in the order of the text."""
@@ -153,9 +169,10 @@ class ApiError(MoorageError):
     def __init__(self, status: int, reason: str, message: str) -> None:
         """Keep the HTTP status, and the reason and message of the answer's Status object."""
         self.status = status
-        self.reason = reason
-        self.message = message
-        super().__init__(f"{message} ({status} {reason})" if reason else f"{message} ({status})")
+        self.reason = one_line(reason, REASON_CHARACTERS)
+        self.message = one_line(message, MESSAGE_CHARACTERS)
+        code = f"{status} {self.reason}" if reason else f"{status}"
+        super().__init__(f"{self.message} ({code})")
 
     @classmethod
     def of(cls, status: int, reason: str, message: str, retry_after_seconds: float | None = None) -> "ApiError":

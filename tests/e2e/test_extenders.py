@@ -127,7 +127,7 @@ def test_an_extender_cannot_make_the_operator_delete_a_pod_of_higher_priority(
             assert case.wait_until_bound("p", SOON) == home
         else:
             note = case.wait_for_event("p", "FailedScheduling", seconds=SOON)
-            assert f"names victim default/{case.name}-vital, whose priority 2000001000 is not lower" in note
+            assert "the answer is invalid" in note
             assert case.node_of("low")
 
     assert "deletionTimestamp" not in case.get_pod("vital")["metadata"]

@@ -106,6 +106,10 @@ def test_a_note_of_the_longest_length_is_not_cut() -> None:
     assert cut_note("x" * NOTE_BYTES) == "x" * NOTE_BYTES
 
 
+def test_a_note_is_one_printable_line() -> None:
+    assert cut_note("no\nroom \x1b[31mred\u202e") == "no room red"
+
+
 async def test_repeated_events_become_a_series_with_the_first_note() -> None:
     recording = Recording()
     recorder, clock = recording.recorder, recording.clock

@@ -41,6 +41,10 @@ INVALID_ANSWERS: dict[str, tuple[Misbehaviour, str]] = {
     "another status without a body": (answering("", status=404), "answered with status 404 instead of 200"),
     "a redirection": (answering("", status=307), "answered with status 307 instead of 200"),
     "an error": (answering({"Error": "no idea"}), "answered with an error: no idea"),
+    "an error with control characters": (
+        answering({"Error": "no\n\x1b[1mroom\x9b"}),
+        "answered with an error: no room",
+    ),
     "half a body": (half_a_body, "the answer ended too early"),
     "no answer": (hang_up, "closed the connection without an answer"),
 }
@@ -56,6 +60,26 @@ async def test_an_invalid_answer_fails_the_attempt_and_names_the_address(
     assert answer.error
     assert answer.error.startswith(f"extender {extender.url}/filter: ")
     assert reason.lower() in answer.error.lower()
+
+
+async def test_an_error_of_megabytes_is_cut() -> None:
+    misbehave = answering({"Error": "x" * (8 << 20)})
+    async with FakeExtender(misbehave=misbehave) as extender, calling(configured(extender)) as caller:
+        answer = await caller.ask("n1")
+
+    assert answer.error
+    assert len(answer.error) == 1024
+
+
+async def test_an_unknown_node_name_of_megabytes_is_cut_in_the_error_and_the_health() -> None:
+    misbehave = answering({"NodeNames": ["\u202e" + "x" * (8 << 20)]})
+    async with FakeExtender(misbehave=misbehave) as extender, calling(configured(extender)) as caller:
+        answer = await caller.ask("n1")
+        (health,) = caller.extenders.health().values()
+
+    assert answer.error
+    assert len(answer.error) == 1024
+    assert len(health.error) <= 1024
 
 
 @pytest.mark.parametrize("misbehaviour", [answer for answer, _ in INVALID_ANSWERS.values()], ids=INVALID_ANSWERS)

@@ -144,6 +144,14 @@ BODIES = (
 )
 
 
+def test_reasons_become_short_printable_lines() -> None:
+    hostile = "full\n0/9 nodes\x1b[0m " + "x" * 5000
+    answer = filtered({"NodeNames": [], "FailedNodes": {"n1": hostile}, "FailedAndUnresolvableNodes": {"n2": hostile}})
+    for reason in (answer.failed["n1"], answer.unresolvable["n2"]):
+        assert reason.startswith("full 0/9 nodes xxx")
+        assert len(reason) == 256
+
+
 @given(BODIES, st.booleans())
 def test_any_body_is_decoded_or_raises_value_error(body: bytes, names_only: bool) -> None:  # noqa: FBT001
     candidates = [Candidate("n1", (), 0)]

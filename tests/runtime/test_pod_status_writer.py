@@ -133,3 +133,9 @@ async def test_a_retry_writes_the_newest_status() -> None:
     messages = [sent.body["status"]["conditions"][0]["message"] for sent in writing.api.sent]
     assert messages == [WAITS.message, "newer", "newer"]
     assert len(writing.writer) == 0
+
+
+def test_a_message_with_a_reason_for_each_of_many_nodes_is_cut() -> None:
+    wanted = PodScheduled("Unschedulable", "0/5000 nodes\n" + "x" * 5_000_000)
+    assert wanted.message.startswith("0/5000 nodes xxx")
+    assert len(wanted.message) == 32_768

@@ -86,7 +86,9 @@ async def test_pods_and_victims_are_sent_without_their_secrets() -> None:
         async with calling({"urlPrefix": extender.url, **VERBS}, kind=PolicyExtender) as caller:
             caller.cluster.objects[victim.uid] = victim.raw
             await caller.extenders.filter_and_prioritize(pod, whole_nodes("n1"))
-            await caller.extenders.preempt(pod, [Candidate("n1", (victim,), 0)], lambda _: (victim,))
+            await caller.extenders.preempt(
+                pod, [Candidate("n1", (victim,), 0)], lambda name, _: Candidate(name, (victim,), 0)
+            )
         assert extender.verbs == ["filter", "preempt"]
         assert SECRET not in str([call.body for call in extender.asked])
         (sent,) = extender.asked[1].body["NodeNameToVictims"]["n1"]["Pods"]

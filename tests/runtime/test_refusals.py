@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from moorage.errors import ApiError, Conflict, Forbidden, Gone, NotFound, TooManyRequests, Unauthorized
@@ -37,3 +39,16 @@ def test_a_body_that_is_not_a_status_is_shown_shortened() -> None:
     error = refusal(502, b"<html>" + b"x" * 10_000)
     assert error.message.startswith("<html>xxx")
     assert len(error.message) < 300
+
+
+def test_a_message_from_outside_is_one_short_printable_line() -> None:
+    hostile = "no\n\x1b[31mINFO forged " + "x" * (16 << 20)
+    error = refusal(422, json.dumps({"reason": "Invalid\n", "message": hostile}).encode())
+    assert str(error).isprintable()
+    assert str(error).startswith("no INFO forged xxx")
+    assert str(error).endswith(" ... (422 Invalid )")
+    assert len(str(error)) <= 1024
+
+
+def test_a_body_that_is_not_utf_8_is_shown_with_replacements() -> None:
+    assert "\ufffdno\ufffd" in str(refusal(500, b"\xffno\xfe"))

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
-from moorage.api.policy_status import MESSAGE_LENGTH, Condition, shortened
+from moorage.api.policy_status import MESSAGE_LENGTH, Condition
+from moorage.outside_text import one_line
 
 ConditionStatus = Literal["True", "False", "Unknown"]
 
@@ -36,7 +37,7 @@ def condition(
         type=type_,
         status=status,
         reason=reason,
-        message=shortened(message, MESSAGE_LENGTH),
+        message=one_line(message, MESSAGE_LENGTH),
         observed_generation=observed_generation,
         last_transition_time=UNDATED,
     )

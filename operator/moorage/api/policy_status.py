@@ -17,18 +17,11 @@ REASON_LENGTH = 1024
 CONDITION_TYPE_LENGTH = 316
 """Limits of metav1.Condition: of its message, its reason and its type."""
 REJECTION_LENGTH = 1024
-CUT = " ..."
-"""The end of a shortened text."""
 
 INT64 = {"format": "int64"}
 Timestamp = Annotated[datetime, ListOf]
 """A time, read from RFC 3339 text or a datetime."""
 Count = Annotated[int, Field(ge=0, json_schema_extra=INT64)]
-
-
-def shortened(text: str, length: int) -> str:
-    """Return a text cut to at most `length` characters. The API server's limits count characters too, not bytes."""
-    return text if len(text) <= length else text[: length - len(CUT)] + CUT
 
 
 class Condition(ApiModel):

@@ -14,6 +14,7 @@ from moorage.cli.inspection_commands import crd, parity, plugins, version
 from moorage.cli.run_command import run
 from moorage.cli.sandbox_commands import demo, sandbox
 from moorage.errors import FaultsError, MoorageError
+from moorage.outside_text import one_line
 
 INTERRUPTED = 130
 """The exit status after Ctrl-C."""
@@ -32,7 +33,7 @@ def main() -> None:
         sys.exit(1)
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else error
-        print(f"error: {what}", file=sys.stderr)
+        print(f"error: {one_line(str(what))}", file=sys.stderr)
         sys.exit(1)
     except MoorageError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from moorage.api.conditions import ACCEPTED, DEGRADED, PROGRAMMED, condition, merge, summarize
-from moorage.api.policy_status import REJECTION_LENGTH, Condition, PodCounts, SchedulingPolicyStatus, shortened
+from moorage.api.policy_status import REJECTION_LENGTH, Condition, PodCounts, SchedulingPolicyStatus
 from moorage.controller.policy_state import PolicyState
+from moorage.outside_text import one_line
 from moorage.runtime.degradation import Degradation
 
 TOP_REJECTIONS = 3
@@ -86,4 +87,4 @@ def _degraded(state: PolicyState, degradations: Sequence[Degradation]) -> Condit
 
 def _top_rejections(counts: PolicyCounts) -> tuple[str, ...]:
     ranked = sorted((counts.rejections or {}).items(), key=lambda item: (-item[1], item[0]))
-    return tuple(shortened(f"{count} {reason}", REJECTION_LENGTH) for reason, count in ranked[:TOP_REJECTIONS])
+    return tuple(one_line(f"{count} {reason}", REJECTION_LENGTH) for reason, count in ranked[:TOP_REJECTIONS])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from moorage.errors import ApiError, ApiUnreachable, Conflict, NotFound, NotLeader
+from moorage.outside_text import one_line
 from moorage.runtime.api_resources import POD
 from moorage.runtime.backoff import ExponentialBackoff
 from moorage.runtime.client.kube import STRATEGIC_MERGE_PATCH
@@ -33,6 +34,8 @@ logger = logging.getLogger(__name__)
 UNSCHEDULABLE = "Unschedulable"
 SCHEDULER_ERROR = "SchedulerError"
 FALSE = "False"
+MESSAGE_CHARACTERS = 32_768
+"""The limit for a message: that of metav1.Condition. A pod's condition has none of its own."""
 PARALLEL_WRITES = 8
 RETRY_SECONDS = 1.0
 MAX_RETRY_SECONDS = 30.0
@@ -46,6 +49,10 @@ class PodScheduled:
     message: str
     nominated_node_name: str | None = None
     """Empty clears `status.nominatedNodeName`, None leaves it as it is."""
+
+    def __post_init__(self) -> None:
+        """Cut the message: thousands of nodes may each have another reason, and the API server limits objects."""
+        object.__setattr__(self, "message", one_line(self.message, MESSAGE_CHARACTERS))
 
     def differs_from(self, pod: Pod) -> bool:
         """Return whether the pod's status, as last seen, differs from this."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from moorage.outside_text import CUT, one_line
 from moorage.runtime.api_resources import EVENT
 from moorage.runtime.timestamps import micro_time
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 NOTE_BYTES = 1024
 """Upstream's NoteLengthLimit: the API server refuses longer notes."""
-CUT = " ..."
 INSTANCE_CHARACTERS = 128
 NAME_CHARACTERS = 253 - 17
 """Number of characters of the regarding object's name that fit before a dot and 16 hexadecimal digits."""
@@ -108,10 +108,10 @@ def event_name(event: Event, serial: int) -> str:
 
 
 def cut_note(note: str) -> str:
-    """Cut a note to the length that the API accepts, at a character boundary, and append CUT."""
-    encoded = note.encode()
+    """Return a note as one line, cut to the length that the API accepts at a character boundary, with CUT appended."""
+    encoded = one_line(note, NOTE_BYTES).encode()
     if len(encoded) <= NOTE_BYTES:
-        return note
+        return encoded.decode()
     return encoded[: NOTE_BYTES - len(CUT)].decode("utf-8", "ignore") + CUT
 
 

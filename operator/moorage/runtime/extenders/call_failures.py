@@ -17,6 +17,7 @@ from aiohttp import (
 )
 
 from moorage.errors import UnusableTls
+from moorage.outside_text import one_line
 
 _KINDS: tuple[tuple[type[Exception], str], ...] = (
     (ClientPayloadError, "the answer ended too early"),
@@ -44,7 +45,7 @@ def describe(error: Exception) -> str:
     """Return the text for administrators."""
     if isinstance(error, ClientPayloadError | ServerDisconnectedError):
         return kind_of(error)
-    return str(error) or type(error).__name__
+    return one_line(str(error)) or type(error).__name__
 
 
 def kind_of(error: Exception) -> str:

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from moorage.engine.candidate import Candidate
+from moorage.outside_text import one_line
 
 if TYPE_CHECKING:
     from moorage.model.node import Node
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 INT64 = range(-(2**63), 2**63)
 ADDABLE = range(-(2**58), 2**58 + 1)
 """The scores that an extender may add to a node; totals over plugins and extenders then fit into an int64."""
+
+REASON_CHARACTERS = 256
+"""The limit for a reason to reject a node; a pod's condition and event join the reasons of all nodes."""
 
 ChooseVictims = Callable[[str, Sequence[str]], Candidate]
 """Return the candidate of a node with the victims of these uids. Raises ValueError if a victim is not allowed."""
@@ -130,7 +134,7 @@ def _decode(raw: bytes | Raw, kind: Any, name: str) -> Any:
 def _decode_reasons(fields: Mapping[str, Raw], name: str, about: set[str]) -> Mapping[str, str]:
     """Decode the reasons of the nodes in `about`; an extender with a cache of its own may name other nodes too."""
     reasons: Mapping[str, str] = _decode_field(fields, name, dict[str, str] | None) or {}
-    return {node: reason for node, reason in reasons.items() if node in about}
+    return {node: one_line(reason, REASON_CHARACTERS) for node, reason in reasons.items() if node in about}
 
 
 def _decode_whole_number(raw: bytes | Raw, host: str) -> int:
