@@ -157,3 +157,23 @@ def test_crd_adopt_by_needs_a_release_and_a_namespace(moorage: Run, value: str) 
     refused = moorage("crd", "--adopt-by", value)
     assert refused.status == 2
     assert "RELEASE/NAMESPACE, such as moorage/moorage-system" in " ".join(refused.err.split())
+
+
+@pytest.mark.parametrize(
+    ("flag", "message"),
+    [
+        ("--policy-extenders=a.example.com,http://b", "'http://b' is not a host"),
+        ("--policy-extenders=*", "'*' is not a host"),
+        ("--policy-extender-tls-dir=/no/such/directory", "does not exist"),
+    ],
+)
+def test_run_refuses_a_wrong_flag_for_policies_at_once(moorage: Run, flag: str, message: str) -> None:
+    ended = moorage("run", flag)
+    assert ended.status == 2
+    assert message in " ".join(ended.err.replace("│", " ").split())
+
+
+def test_import_names_the_flags_that_its_policies_need(moorage: Run) -> None:
+    ended = moorage("import", FILE, "--allow-default-scheduler")
+    assert "unless it runs with --allow-default-scheduler" in ended.err
+    assert "unless it runs with --policy-extenders=extender.example.com" in ended.err

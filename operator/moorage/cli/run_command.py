@@ -46,8 +46,10 @@ def run(  # noqa: PLR0913 - one parameter a flag
     policy_extender_tls_dir: Annotated[
         Path | None,
         typer.Option(
+            exists=True,
+            file_okay=False,
             help="Read the certificates and keys that policies' extenders name from files below this directory. "
-            "Default: such extenders may name no files."
+            "Default: such extenders may name no files.",
         ),
     ] = None,
     leader_elect: Annotated[
@@ -72,7 +74,7 @@ def run(  # noqa: PLR0913 - one parameter a flag
         allow_default_scheduler=allow_default_scheduler,
         reserved_scheduler_names=_values(reserved_scheduler_names),
         policy_extenders=_hosts(policy_extenders),
-        policy_extender_tls_dir=policy_extender_tls_dir,
+        policy_extender_tls_dir=policy_extender_tls_dir.absolute() if policy_extender_tls_dir else None,
         seed=seed,
         leader_election=LeaderElectionSettings(enabled=leader_elect),
     )
