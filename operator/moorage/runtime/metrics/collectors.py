@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
+from moorage.outside_text import one_line
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
@@ -127,6 +129,4 @@ class Distributions(_Children[Distribution]):
 
 def bounded(value: str) -> str:
     """Return a label value without control characters, cut to LABEL_CHARACTERS."""
-    if not value.isprintable():
-        value = "".join(character if character.isprintable() else "?" for character in value)
-    return value[:LABEL_CHARACTERS]
+    return one_line(value, LABEL_CHARACTERS)
