@@ -68,7 +68,7 @@ def test_a_policy_deleted_during_an_outage_is_removed(world: World) -> None:
         world.api.heal()
         eventually(lambda: not json.loads(moorage.endpoint.read("/debug/cache"))["profiles"], SLOW)
         world.burst(1)
-        world.case.wait_for_event("p0", "NoSchedulingPolicy")
+        world.case.wait_for_event("p0", "SchedulingPolicyNotFound")
     assert world.bound_count() == 0
 
 
@@ -88,4 +88,4 @@ def test_no_pod_is_lost_when_a_real_api_server_crashes(case: Case) -> None:
     assert case.wait_until_bound("later")
     case.cluster.kubectl("delete", "schedulingpolicy", case.name)
     case.cluster.apply(case.pod("latest"))
-    case.wait_for_event("latest", "NoSchedulingPolicy")
+    case.wait_for_event("latest", "SchedulingPolicyNotFound")

@@ -86,7 +86,7 @@ def test_a_node_whose_allocatable_falls_below_its_usage_gets_no_more_pods(case: 
 
 def test_a_pod_that_is_being_deleted_is_not_bound(case: Case) -> None:
     case.cluster.apply(case.policy(paused=True), case.pod("going", metadata=metadata_with_finalizer(case, "going")))
-    case.wait_for_event("going", "SchedulingPaused")
+    case.wait_for_event("going", "SchedulingPolicyPaused")
     case.cluster.kubectl("delete", "pod", f"{case.name}-going", "--wait=false")
     case.make_live()
     case.cluster.apply(case.pod("staying"))

@@ -122,10 +122,10 @@ def test_pods_of_a_deleted_policy_wait_with_an_event(case: Case) -> None:
     case.wait_for_event("waits", "FailedScheduling")
     case.cluster.kubectl("delete", "schedulingpolicy", case.name)
     assert f"No SchedulingPolicy has the schedulerName {case.name}" in case.wait_for_event(
-        "waits", "NoSchedulingPolicy"
+        "waits", "SchedulingPolicyNotFound"
     )
     case.cluster.apply(case.pod("comes"))
-    case.wait_for_event("comes", "NoSchedulingPolicy")
+    case.wait_for_event("comes", "SchedulingPolicyNotFound")
     assert not case.node_of("comes")
     case.cluster.apply(case.policy())
     assert case.wait_until_bound("waits")
@@ -153,7 +153,7 @@ def test_the_older_of_two_policies_with_one_scheduler_name_keeps_it(case: Case) 
 
 def test_pods_of_a_paused_policy_wait_until_it_is_unpaused(case: Case) -> None:
     case.cluster.apply(case.policy(paused=True), case.pod("p"))
-    assert "is paused" in case.wait_for_event("p", "SchedulingPaused")
+    assert "is paused" in case.wait_for_event("p", "SchedulingPolicyPaused")
 
     def status_reports_it() -> None:
         conditions = case.policy_conditions()

@@ -1,10 +1,15 @@
+from typing import Any
+
 from builders import node, pod
 from engine.doubles import SCHEDULER, NameFilter, NameScore, profile
-from engine.scheduler_driver import add_objects, kube_profile, next_outcome, run_until_idle, scheduler_of
+from engine.scheduler_driver import REGISTRY, add_objects, kube_profile, next_outcome, run_until_idle, scheduler_of
 from moorage.engine.messages import ProfileChanged, ProfileRefused, ProfileRemoved
-from moorage.engine.outcomes import Bind, Held, HoldReason, Unschedulable
-from moorage.framework.cluster_events import deleted
+from moorage.engine.outcomes import Bind, Held, HoldReason, Misnamed, Unschedulable
+from moorage.engine.scheduler import Scheduler
+from moorage.framework.cluster_events import deleted, updated
+from moorage.framework.profile import PolicyReference, Profile, ProfileSettings, ProfileSpec
 from moorage.framework.status import Code
+from moorage.model.pods.pod import Pod
 
 
 def test_next_cycle_uses_the_new_profile() -> None:
@@ -87,3 +92,68 @@ def test_held_pods_that_are_released_or_deleted_before_their_report_are_not_repo
     scheduler.apply(deleted("Pod", gone), 0.0)
     scheduler.apply(ProfileChanged(kube_profile()), 0.0)
     assert [type(outcome) for outcome in run_until_idle(scheduler)] == [Bind]
+
+
+def policy_profile(name: str, *, paused: bool = False) -> Profile:
+    reference = PolicyReference(f"policy-{name}", f"uid-{name}", 1)
+    settings = ProfileSettings(paused=paused)
+    return REGISTRY.build_profile(ProfileSpec(scheduler_name=name, policy=reference, settings=settings))
+
+
+def named(name: str, scheduler_name: str, **fields: Any) -> Pod:
+    return pod(name, spec={"schedulerName": scheduler_name, **fields})
+
+
+def misnamed(scheduler: Scheduler) -> list[tuple[str, str]]:
+    """Return the reports about misnamed pods: each pod's name, and the similar name."""
+    reports = [outcome for outcome in run_until_idle(scheduler) if isinstance(outcome, Misnamed)]
+    return [(each.pod.name, each.similar_name) for each in reports]
+
+
+def test_a_pod_whose_name_is_similar_to_a_policy_s_is_reported_once() -> None:
+    misspelled, foreign = named("a", "glod"), named("b", "volcano")
+    scheduler = scheduler_of(node("n1"), misspelled, foreign, profiles=(policy_profile("gold"),))
+    assert misnamed(scheduler) == [("a", "gold")]
+    scheduler.apply(updated("Pod", misspelled, misspelled), 1.0)
+    scheduler.apply(ProfileChanged(policy_profile("golds")), 1.0)
+    scheduler.apply(ProfileChanged(policy_profile("glo")), 1.0)
+    assert misnamed(scheduler) == []
+    assert scheduler.next_wakeup(1.0) is None
+
+
+def test_a_misnamed_pod_is_reported_when_the_similar_policy_becomes_live() -> None:
+    scheduler = scheduler_of(node("n1"), named("a", "gold"), named("b", "gold"))
+    assert misnamed(scheduler) == []
+    scheduler.apply(ProfileChanged(policy_profile("gold1", paused=True)), 1.0)
+    assert misnamed(scheduler) == [("a", "gold1"), ("b", "gold1")]
+
+
+def test_names_are_compared_with_live_policies_only() -> None:
+    """A profile of the configuration file is no policy, and neither is a deleted one."""
+    scheduler = scheduler_of(node("n1"), profiles=(kube_profile("silver"), policy_profile("gold")))
+    scheduler.apply(ProfileRemoved("gold"), 0.0)
+    add_objects(scheduler, named("a", "silvr"), named("b", "golf"))
+    assert misnamed(scheduler) == []
+
+
+def test_a_misnamed_pod_is_scheduled_when_a_policy_takes_its_name_and_is_then_held_with_a_reason() -> None:
+    scheduler = scheduler_of(named("a", "glod"), profiles=(policy_profile("gold"),))
+    assert misnamed(scheduler) == [("a", "gold")]
+    scheduler.apply(ProfileChanged(policy_profile("glod")), 1.0)
+    next_outcome(scheduler, Unschedulable, 1.0)
+    scheduler.apply(ProfileRemoved("glod"), 2.0)
+    assert next_outcome(scheduler, Held, 2.0).reason is HoldReason.NO_PROFILE
+    assert misnamed(scheduler) == []
+
+
+def test_a_gated_pod_is_held_without_a_report_until_its_gates_are_removed() -> None:
+    """Its condition is SchedulingGated, which kubectl shows, and the API server writes it only once."""
+    gated, ungated = named("a", "gold", schedulingGates=[{"name": "wait"}]), named("a", "gold")
+    scheduler = scheduler_of(gated, profiles=(policy_profile("gold", paused=True),))
+    assert run_until_idle(scheduler) == []
+    scheduler.apply(ProfileRemoved("gold"), 0.0)
+    assert run_until_idle(scheduler) == []
+    scheduler.apply(updated("Pod", gated, ungated), 0.0)
+    assert next_outcome(scheduler, Held).reason is HoldReason.NO_PROFILE
+    scheduler.apply(updated("Pod", ungated, ungated), 0.0)
+    assert run_until_idle(scheduler) == []

@@ -9,7 +9,7 @@ from builders import pod
 from fakes import FakeClock
 from moorage.api.plugin_config import Plugins
 from moorage.engine.cycle.diagnosis import Diagnosis
-from moorage.engine.outcomes import Held, HoldReason, SchedulingFailed, Unschedulable
+from moorage.engine.outcomes import Held, HoldReason, Misnamed, SchedulingFailed, Unschedulable
 from moorage.framework.profile import PolicyReference, Profile, ProfileSpec
 from moorage.framework.registry import Registry
 from moorage.runtime.pod_status_writer import PodScheduled
@@ -86,17 +86,18 @@ def test_the_first_of_several_errors_and_their_end_are_logged(caplog: pytest.Log
     assert tally.errors_in_a_row == 0
 
 
-def test_a_pod_without_a_policy_gets_an_event_and_no_condition() -> None:
+def test_a_held_pod_gets_an_event_and_a_condition_whose_reason_is_not_unschedulable() -> None:
     parts = RuntimeParts()
-    parts.reporter.report_held(Held(pod=pod("p", spec={"schedulerName": "nope"}), reason=HoldReason.NO_PROFILE))
+    waiting = pod("p", spec={"schedulerName": "nope"})
+    parts.reporter.report_held(Held(pod=waiting, reason=HoldReason.NO_PROFILE))
     (event,) = parts.recorder.events
     assert event.warning
     assert event.note == (
         "No SchedulingPolicy has the schedulerName nope any more; the pod waits until a policy has it "
         "(`kubectl get schedulingpolicies` lists the policies)"
     )
-    assert event.reporter == "nope"
-    assert not parts.statuses.submitted
+    assert (event.reason, event.reporter) == ("SchedulingPolicyNotFound", "nope")
+    assert parts.statuses.submitted == [(waiting, PodScheduled("SchedulingPolicyNotFound", event.note))]
 
 
 def test_a_pod_of_a_refused_policy_gets_the_reason_of_the_refusal() -> None:
@@ -106,7 +107,13 @@ def test_a_pod_of_a_refused_policy_gets_the_reason_of_the_refusal() -> None:
     (event,) = parts.recorder.events
     assert (event.reason, event.warning) == ("SchedulingPolicyRefused", True)
     assert event.note.startswith(refusal + "; the pod waits until the policy is corrected (`kubectl get")
-    assert not parts.statuses.submitted
+    assert parts.statuses.submitted[0][1] == PodScheduled("SchedulingPolicyRefused", event.note)
+
+
+def test_the_condition_of_a_held_pod_is_as_short_as_its_event() -> None:
+    parts = RuntimeParts()
+    parts.reporter.report_held(Held(pod=pod("p"), reason=HoldReason.REFUSED, message="x" * 100_000))
+    assert len(parts.statuses.submitted[0][1].message) == 1024
 
 
 def test_a_pod_of_a_paused_policy_gets_a_normal_event() -> None:
@@ -115,6 +122,15 @@ def test_a_pod_of_a_paused_policy_gets_a_normal_event() -> None:
     (event,) = parts.recorder.events
     assert not event.warning
     assert "gold is paused" in event.note
+    assert parts.statuses.submitted[0][1] == PodScheduled("SchedulingPolicyPaused", event.note)
+
+
+def test_a_misnamed_pod_gets_an_event_with_the_similar_name_and_no_condition() -> None:
+    parts = RuntimeParts()
+    parts.reporter.report_misnamed(Misnamed(pod=pod("p", spec={"schedulerName": "glod"}), similar_name="gold"))
+    (event,) = parts.recorder.events
+    assert (event.reason, event.warning) == ("UnknownSchedulerName", True)
+    assert event.note.startswith("No SchedulingPolicy has the schedulerName glod; did you mean gold? ")
     assert not parts.statuses.submitted
 
 

@@ -56,6 +56,8 @@ class EventHandlers:
         """Add or replace a profile, and try its pods at once; hold them if it is paused."""
         name = profile.name
         self.profiles[name] = profile
+        if profile.policy is not None:
+            self.held.add_policy_name(name)
         if profile.settings.paused:
             self._hold_profile(name, Hold(HoldReason.PAUSED))
             return
@@ -68,6 +70,7 @@ class EventHandlers:
     def remove_profile(self, scheduler_name: str, hold: Hold) -> None:
         """Remove a profile if it is live, and hold the pods of its schedulerName."""
         self.profiles.pop(scheduler_name, None)
+        self.held.remove_policy_name(scheduler_name)
         self._hold_profile(scheduler_name, hold)
 
     def is_live(self, scheduler_name: str) -> bool:
@@ -115,8 +118,11 @@ class EventHandlers:
             self.hold(pod)
 
     def _disallowed_message(self, pod: Pod) -> str:
-        """Return which policy does not allow the namespace of a pod; empty if the namespace is not known."""
-        if self._namespace_labels(pod.namespace) is None:
+        """Return which policy does not allow the namespace of a pod; empty if there is nothing to report.
+
+        That is so if the namespace is not known, or the pod also waits for scheduling gates.
+        """
+        if self._namespace_labels(pod.namespace) is None or pod.scheduling_gates:
             return ""
         policy = self.profiles[pod.scheduler_name].policy
         name = policy.name if policy else pod.scheduler_name

@@ -5,7 +5,8 @@ kube-scheduler has no such pods: its profiles never change. Held pods are outsid
 
 from msgspec import Struct
 
-from moorage.engine.outcomes import Held, HoldReason
+from moorage.engine.outcomes import Held, HoldReason, Misnamed
+from moorage.engine.similar_names import SimilarNames, are_similar
 from moorage.model.pods.pod import Pod
 
 
@@ -20,8 +21,9 @@ class Hold(Struct, frozen=True):
 class HeldPods:
     """Held pods by schedulerName, and which of them have not been reported.
 
-    The pods of a schedulerName that no policy has ever claimed have no `Hold`. They are not reported, because most
-    likely another scheduler places them.
+    The pods of a schedulerName that no policy has ever claimed have no `Hold`, because most likely another scheduler
+    places them. They are reported only if the name is one edit away from that of a live policy. Pods with scheduling
+    gates are not reported: they wait for their gates, and their condition says so.
     """
 
     def __init__(self) -> None:
@@ -29,37 +31,56 @@ class HeldPods:
         self._by_name: dict[str, dict[str, Pod]] = {}
         self._holds: dict[str, Hold] = {}
         self._unreported: dict[str, Pod] = {}
+        self._policy_names = SimilarNames()
+        self._misnamed: set[str] = set()
+        """The uids of the pods that were reported as misnamed."""
 
     @property
     def has_unreported(self) -> bool:
-        """Whether `next_report` would return an outcome."""
+        """Whether `next_report` may return an outcome."""
         return bool(self._unreported)
 
-    def next_report(self) -> Held | None:
+    def next_report(self) -> Held | Misnamed | None:
         """Return the outcome for one held pod, or None; each pod is reported once for each `Hold`."""
-        if not self._unreported:
-            return None
-        pod = self._unreported.pop(next(iter(self._unreported)))
-        hold = self._holds[pod.scheduler_name]
-        return Held(pod=pod, reason=hold.reason, message=hold.message)
+        while self._unreported:
+            pod = self._unreported.pop(next(iter(self._unreported)))
+            if hold := self._holds.get(pod.scheduler_name):
+                return Held(pod=pod, reason=hold.reason, message=hold.message)
+            if similar := self._policy_names.find(pod.scheduler_name):
+                self._misnamed.add(pod.uid)
+                return Misnamed(pod=pod, similar_name=similar)
+        return None
 
     def set_hold(self, scheduler_name: str, hold: Hold) -> None:
         """Set why the pods of a schedulerName are held; a new `Hold` is reported for the pods that are here already."""
         if self._holds.get(scheduler_name) != hold:
             self._holds[scheduler_name] = hold
-            self._unreported |= self._by_name.get(scheduler_name, {})
+            self._report_all(scheduler_name)
+
+    def add_policy_name(self, scheduler_name: str) -> None:
+        """Add the schedulerName of a live policy, to which the names of other pods may be similar."""
+        self._policy_names.add(scheduler_name)
+        for name in self._by_name:
+            if name not in self._holds and are_similar(name, scheduler_name):
+                self._report_all(name)
+
+    def remove_policy_name(self, scheduler_name: str) -> None:
+        """Remove the schedulerName of a policy that is no longer live."""
+        self._policy_names.discard(scheduler_name)
 
     def add(self, pod: Pod) -> None:
         """Add a pod, or replace it by its new version."""
         pods = self._by_name.setdefault(pod.scheduler_name, {})
-        is_new = pod.uid not in pods
+        before = pods.get(pod.uid)
         pods[pod.uid] = pod
-        if pod.uid in self._unreported or (is_new and pod.scheduler_name in self._holds):
+        is_new = before is None or (before.scheduling_gates and not pod.scheduling_gates)
+        if pod.uid in self._unreported or (is_new and self._has_report(pod)):
             self._unreported[pod.uid] = pod
 
     def discard(self, pod: Pod) -> None:
         """Remove a pod if it is here."""
         self._unreported.pop(pod.uid, None)
+        self._misnamed.discard(pod.uid)
         pods = self._by_name.get(pod.scheduler_name, {})
         pods.pop(pod.uid, None)
         if not pods:
@@ -71,8 +92,21 @@ class HeldPods:
         pods = self._by_name.pop(scheduler_name, {})
         for uid in pods:
             self._unreported.pop(uid, None)
+        self._misnamed -= pods.keys()
         return list(pods.values())
 
     def counts(self) -> dict[str, int]:
         """Return the number of pods by schedulerName."""
         return {name: len(pods) for name, pods in self._by_name.items()}
+
+    def _report_all(self, scheduler_name: str) -> None:
+        pods = self._by_name.get(scheduler_name, {})
+        self._unreported |= {uid: pod for uid, pod in pods.items() if self._has_report(pod)}
+
+    def _has_report(self, pod: Pod) -> bool:
+        """Return whether a pod is held by a `Hold`, or is misnamed and was not reported yet."""
+        if pod.scheduling_gates:
+            return False
+        if pod.scheduler_name in self._holds:
+            return True
+        return pod.uid not in self._misnamed and self._policy_names.find(pod.scheduler_name) != ""

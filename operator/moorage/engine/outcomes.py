@@ -77,21 +77,29 @@ class AskAboutVictims(Struct, frozen=True, kw_only=True):
 
 
 class HoldReason(Enum):
-    """The reason for which a pod is held although no plugin has rejected it."""
+    """The reason for which a pod is held although no plugin has rejected it, as its condition and event name it."""
 
-    NO_PROFILE = "NoProfile"  # the policy with its schedulerName is gone
-    REFUSED = "Refused"  # the policy with its schedulerName is invalid, and no valid version of it was ever live
-    PAUSED = "Paused"  # the policy with its schedulerName is paused
+    NO_PROFILE = "SchedulingPolicyNotFound"  # the policy with its schedulerName is gone
+    REFUSED = "SchedulingPolicyRefused"  # its policy is invalid, and no valid version of it was ever live
+    PAUSED = "SchedulingPolicyPaused"  # the policy with its schedulerName is paused
     NAMESPACE = "NamespaceNotAllowed"  # its policy does not allow the namespace of the pod
 
 
 class Held(Struct, frozen=True, kw_only=True):
-    """The pod is not tried: write an event. Returned once for each reason."""
+    """The pod is not tried: write its PodScheduled condition and an event. Returned once for each reason."""
 
     pod: Pod
     reason: HoldReason
     message: str = ""
     """For a refused policy, or one that does not allow the namespace: which one, and why; otherwise empty."""
+
+
+class Misnamed(Struct, frozen=True, kw_only=True):
+    """No policy has ever had the pod's schedulerName, but a live one has a similar one: write an event."""
+
+    pod: Pod
+    similar_name: str
+    """The schedulerName of the live policy, which differs by one edit."""
 
 
 class Skipped(Struct, frozen=True, kw_only=True):
@@ -103,4 +111,4 @@ class Skipped(Struct, frozen=True, kw_only=True):
     """kube-scheduler's text."""
 
 
-Outcome = Bind | Unschedulable | SchedulingFailed | CallExtenders | AskAboutVictims | Held | Skipped
+Outcome = Bind | Unschedulable | SchedulingFailed | CallExtenders | AskAboutVictims | Held | Misnamed | Skipped

@@ -142,8 +142,8 @@ class Scheduler:
 
     def schedule_one(self, now: float) -> Outcome | None:
         """Try the next pod; return None if no pod is ready. Never raises: a fault becomes `SchedulingFailed`."""
-        if held := self._held.next_report() or self._disallowed.next_report():
-            return held
+        if report := self._held.next_report() or self._disallowed.next_report():
+            return report
         attempt = self._next_attempt(now)
         if attempt is None:
             return None

@@ -13,6 +13,7 @@ from moorage.engine.outcomes import (
     Bind,
     CallExtenders,
     Held,
+    Misnamed,
     SchedulingFailed,
     Skipped,
     Unschedulable,
@@ -62,6 +63,8 @@ class OutcomeRouter:
                 self.extenders.submit(outcome)
             case Held():
                 self.reporter.report_held(outcome)
+            case Misnamed():
+                self.reporter.report_misnamed(outcome)
             case Skipped():
                 self.reporter.report_skipped(outcome)
             case _:

@@ -1,7 +1,8 @@
 """Writes the PodScheduled condition and `nominatedNodeName` of pods that are not scheduled.
 
-cluster-autoscaler and Karpenter act on this condition, so reason and message are kube-scheduler's. The condition is
-written only when it changes. If several changes wait for one pod, only the last is written.
+cluster-autoscaler and Karpenter add nodes for the reason Unschedulable, so only pods that fit no node get it, with
+kube-scheduler's message; other pods get other reasons. The condition is written only when it changes. If several
+changes wait for one pod, only the last is written.
 """
 
 from __future__ import annotations

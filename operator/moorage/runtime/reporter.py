@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from moorage.engine.outcomes import HoldReason
-from moorage.runtime.events.event import Event, failed_scheduling, pod_reference, scheduled
+from moorage.runtime.events.event import Event, cut_note, failed_scheduling, pod_reference, scheduled
 from moorage.runtime.pod_status_writer import SCHEDULER_ERROR, UNSCHEDULABLE, PodScheduled
 from moorage.runtime.tally import rejections_by_field
 
 if TYPE_CHECKING:
-    from moorage.engine.outcomes import Bind, Held, SchedulingFailed, Skipped, Unschedulable
+    from moorage.engine.outcomes import Bind, Held, Misnamed, SchedulingFailed, Skipped, Unschedulable
     from moorage.framework.profile import Profile
     from moorage.model.pods.pod import Pod
     from moorage.runtime.clock import Clock
@@ -22,13 +22,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-HOLD_REASONS = {
-    HoldReason.PAUSED: "SchedulingPaused",
-    HoldReason.REFUSED: "SchedulingPolicyRefused",
-    HoldReason.NO_PROFILE: "NoSchedulingPolicy",
-    HoldReason.NAMESPACE: HoldReason.NAMESPACE.value,
-}
-"""The reasons of events about pods that are held."""
+MISNAMED = "UnknownSchedulerName"
+"""The reason of the event about a pod whose schedulerName is similar to that of a policy."""
 LIST_POLICIES = "(`kubectl get schedulingpolicies` lists the policies)"
 
 
@@ -93,11 +88,22 @@ class Reporter:
         self._observe("error", outcome.profile, started_at)
 
     def report_held(self, outcome: Held) -> None:
-        """Report that a pod is held."""
-        event = _held_event(outcome)
-        if outcome.reason is HoldReason.NAMESPACE:
-            self._statuses.submit(outcome.pod, PodScheduled(event.reason, event.note))
-        self._recorder.record(event)
+        """Report that a pod is held.
+
+        The condition replaces an earlier one with the reason Unschedulable, for which autoscalers would add nodes.
+        """
+        pod, reason, note = outcome.pod, outcome.reason, cut_note(_hold_note(outcome))
+        self._statuses.submit(pod, PodScheduled(reason.value, note))
+        self._record_waiting(pod, reason.value, note, pod.scheduler_name)
+
+    def report_misnamed(self, outcome: Misnamed) -> None:
+        """Report that a pod names no policy, but nearly so. It gets no condition: it may be another scheduler's."""
+        name = outcome.pod.scheduler_name
+        note = (
+            f"No SchedulingPolicy has the schedulerName {name}; did you mean {outcome.similar_name}? "
+            f"moorage leaves the pod to other schedulers {LIST_POLICIES}"
+        )
+        self._record_waiting(outcome.pod, MISNAMED, note, outcome.similar_name)
 
     def report_skipped(self, outcome: Skipped) -> None:
         """Report that a pod is not scheduled because it is being deleted."""
@@ -126,6 +132,19 @@ class Reporter:
                 )
             )
 
+    def _record_waiting(self, pod: Pod, reason: str, note: str, reporter: str) -> None:
+        """Record an event about a pod that has no live profile."""
+        self._recorder.record(
+            Event(
+                regarding=pod_reference(pod),
+                reason=reason,
+                action="Scheduling",
+                note=note,
+                reporter=reporter,
+                warning=reason != HoldReason.PAUSED.value,
+            )
+        )
+
     def _report_error(self, pod: Pod, message: str, profile: Profile) -> None:
         self._statuses.submit(pod, PodScheduled(SCHEDULER_ERROR, message))
         self._recorder.record(failed_scheduling(pod, message, profile.name))
@@ -134,24 +153,20 @@ class Reporter:
         self._metrics.observe_attempt(result, profile.name, self._clock.monotonic() - started_at)
 
 
-def _held_event(outcome: Held) -> Event:
+def _hold_note(outcome: Held) -> str:
+    """Return why a pod is held, and the next step."""
     name = outcome.pod.scheduler_name
-    notes = {
-        HoldReason.PAUSED: f"The SchedulingPolicy with schedulerName {name} is paused; the pod waits until it resumes",
-        HoldReason.REFUSED: f"{outcome.message}; the pod waits until the policy is corrected {LIST_POLICIES}",
-        HoldReason.NO_PROFILE: (
-            f"No SchedulingPolicy has the schedulerName {name} any more; "
-            f"the pod waits until a policy has it {LIST_POLICIES}"
-        ),
-        HoldReason.NAMESPACE: (
-            f"{outcome.message}; the pod waits until the labels of the namespace, or the policy, change"
-        ),
-    }
-    return Event(
-        regarding=pod_reference(outcome.pod),
-        reason=HOLD_REASONS[outcome.reason],
-        action="Scheduling",
-        note=notes[outcome.reason],
-        reporter=name,
-        warning=outcome.reason is not HoldReason.PAUSED,
-    )
+    match outcome.reason:
+        case HoldReason.PAUSED:
+            return f"The SchedulingPolicy with schedulerName {name} is paused; the pod waits until it resumes"
+        case HoldReason.REFUSED:
+            return f"{outcome.message}; the pod waits until the policy is corrected {LIST_POLICIES}"
+        case HoldReason.NO_PROFILE:
+            return (
+                f"No SchedulingPolicy has the schedulerName {name} any more; "
+                f"the pod waits until a policy has it {LIST_POLICIES}"
+            )
+        case HoldReason.NAMESPACE:
+            return f"{outcome.message}; the pod waits until the labels of the namespace, or the policy, change"
+        case _:
+            assert_never(outcome.reason)

@@ -1,0 +1,60 @@
+"""Finds names that differ by one edit: a character inserted, deleted or replaced, or two neighbours swapped."""
+
+from collections.abc import Iterator
+
+LONGEST_NAME = 64
+"""One more than a schedulerName of a policy may have; longer names are similar to none."""
+
+
+class SimilarNames:
+    """A set of names that is searched by similarity.
+
+    Similar names become equal when at most one character of each is deleted. The names are indexed by these forms, so a
+    search costs time for the length of one name, not for the number of names.
+    """
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._by_form: dict[str, set[str]] = {}
+
+    def add(self, name: str) -> None:
+        """Add a name."""
+        for form in _forms(name):
+            self._by_form.setdefault(form, set()).add(name)
+
+    def discard(self, name: str) -> None:
+        """Remove a name if it is here."""
+        for form in _forms(name):
+            names = self._by_form.get(form, set())
+            names.discard(name)
+            if not names:
+                self._by_form.pop(form, None)
+
+    def find(self, name: str) -> str:
+        """Return the name that is similar to `name`, the first in order if there are several; empty if none is."""
+        if not self._by_form or len(name) > LONGEST_NAME:
+            return ""
+        found = (other for form in _forms(name) for other in self._by_form.get(form, ()))
+        return min((other for other in found if are_similar(name, other)), default="")
+
+
+def are_similar(one: str, other: str) -> bool:
+    """Return whether two names differ by one edit."""
+    longer, shorter = (one, other) if len(one) > len(other) else (other, one)
+    if len(longer) - len(shorter) > 1:
+        return False
+    start = next((index for index, pair in enumerate(zip(longer, shorter, strict=False)) if len(set(pair)) > 1), None)
+    if start is None:
+        return len(longer) > len(shorter)
+    longer, shorter = longer[start:], shorter[start:]
+    if len(longer) > len(shorter):
+        return longer[1:] == shorter
+    is_swapped = longer[:2] == shorter[1::-1] and longer[2:] == shorter[2:]
+    return is_swapped or longer[1:] == shorter[1:]
+
+
+def _forms(name: str) -> Iterator[str]:
+    """Yield the name, and the name without each of its characters."""
+    yield name
+    for index in range(len(name)):
+        yield name[:index] + name[index + 1 :]
