@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
-from fakes import FakeClock, FakeRecorder
+from fakes import FakeApi, FakeClock, FakeRecorder
 from moorage.controller.policies import PolicyStore
 from moorage.controller.policy_announcer import PolicyAnnouncer
 from moorage.controller.policy_controller import PolicyController, receiver_in
 from moorage.controller.policy_profiles import build_profile
+from moorage.controller.status_reporter import StatusReporter
+from moorage.controller.status_writer import PolicyStatusWriter
 from moorage.engine.messages import Message, ProfileChanged, ProfileRefused, ProfileRemoved
 from moorage.errors import ApiError, ApiUnreachable, MoorageError, NotFound
 from moorage.framework.profile import ProfileSettings
@@ -46,7 +48,10 @@ class Listing:
         self.first_listed = 0
         store = PolicyStore(build=partial(build_profile, Registry.discover(), ProfileSettings()))
         announcer = PolicyAnnouncer(self.recorder.record)
-        self.controller = PolicyController(store, self.posted.append, announcer, self.clock)
+        self.api = FakeApi(lambda _: {}, self.clock)
+        self.statuses = PolicyStatusWriter(self.api.client(), self.clock)
+        self.reporter = StatusReporter(store, self.statuses, self.clock)
+        self.controller = PolicyController(store, self.posted.append, announcer, self.reporter, self.clock)
 
     async def read(self) -> list[dict[str, Any]]:
         self.lists += 1

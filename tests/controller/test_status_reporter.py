@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
-from fakes import FakeApi, FakeClock, Sent
+from fakes import FakeApi, FakeClock, Sent, settle
 from moorage.api.v1alpha1 import SchedulingPolicy
 from moorage.controller.policies import PolicyStore
 from moorage.controller.policy_facts import PolicyFacts
@@ -150,3 +151,51 @@ def test_a_policy_created_again_gets_a_status_of_its_own() -> None:
     reporting.report()
     reporting.store.replace(manifest("gold", uid="uid-new"))
     assert list(reporting.report()) == ["gold"]
+
+
+async def test_a_changed_policy_is_reported_at_once_and_counts_once_a_second() -> None:
+    reporting = Reporting("gold", "silver")
+    scheduler = Scheduler(1)
+    counted: list[float] = []
+
+    def facts() -> PolicyFacts:
+        counted.append(reporting.clock.now)
+        return PolicyFacts(scheduler, reporting.tally, lambda _: ())
+
+    running = asyncio.create_task(reporting.reporter.run(facts))
+    await reporting.clock.advance(0.5)
+    assert list(reporting.writer.take()) == ["gold", "silver"]
+    for name in ("gold", "silver", "bronze"):
+        changes = reporting.store.replace(manifest(name) | {"metadata": {"name": name, "generation": 2}})
+        reporting.reporter.states_changed(changes.states)
+    reporting.tally.of(reporting.profile("gold")).bound += 1
+    await settle()
+    published = reporting.writer.take()
+    assert {name: each["observedGeneration"] for name, each in published.items()} == dict.fromkeys(
+        ("gold", "silver", "bronze"), 2
+    )
+    reporting.tally.of(reporting.profile("gold")).bound += 1
+    await reporting.clock.advance(0.4)
+    assert list(reporting.writer.take()) == []
+    await reporting.clock.advance(0.2)
+    assert list(reporting.writer.take()) == ["gold"]
+    assert len(counted) == 3
+    running.cancel()
+
+
+async def test_a_burst_of_changes_counts_the_pods_ten_times_a_second() -> None:
+    reporting = Reporting()
+    counted = 0
+
+    def facts() -> PolicyFacts:
+        nonlocal counted
+        counted += 1
+        return PolicyFacts(Scheduler(1), reporting.tally, lambda _: ())
+
+    running = asyncio.create_task(reporting.reporter.run(facts))
+    for number in range(200):
+        reporting.reporter.states_changed(reporting.store.replace(manifest(f"p{number}")).states)
+        await reporting.clock.advance(0.01)
+    assert 18 <= counted <= 22
+    assert len(reporting.writer.take()) >= 190
+    running.cancel()

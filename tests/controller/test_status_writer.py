@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from fakes import FakeApi, FakeClock, Sent, running
+from fakes import FakeApi, FakeClock, Sent, running, settle
 from moorage.controller.status_writer import PolicyStatusWriter
 from moorage.errors import ApiError, NotFound
 
@@ -121,3 +121,75 @@ async def test_a_policy_that_was_created_again_gets_its_status_again() -> None:
     writing.writer.publish("gold", "uid-2", {"a": 1})
     await writing.writer.flush()
     assert [sent.body["metadata"]["uid"] for sent in writing.api.sent] == ["uid-1", "uid-2"]
+
+
+def status(generation: int = 1, *, ready: str = "True", message: str = "", bound: int = 0) -> dict[str, Any]:
+    condition = {"type": "Ready", "status": ready, "reason": "Ready", "message": message}
+    return {"observedGeneration": generation, "conditions": [condition], "pods": {"bound": bound}}
+
+
+async def test_the_first_status_is_written_at_once() -> None:
+    writing = Writing()
+    async with running(writing.writer):
+        await writing.clock.advance(12.3)
+        writing.writer.publish("gold", "uid-1", status())
+        await settle()
+        assert writing.written == [status()]
+
+
+@pytest.mark.parametrize(
+    ("changed", "seconds"),
+    [
+        (status(2), 0.1),
+        (status(ready="False"), 0.1),
+        (status(message="another text"), 1.0),
+        (status(bound=1), 1.0),
+    ],
+    ids=["generation", "condition", "message", "count"],
+)
+async def test_a_change_that_users_wait_for_is_written_sooner_than_others(
+    changed: dict[str, Any], seconds: float
+) -> None:
+    writing = Writing()
+    async with running(writing.writer):
+        writing.writer.publish("gold", "uid-1", status())
+        await settle()
+        writing.writer.publish("gold", "uid-1", changed)
+        await writing.clock.advance(seconds - 0.01)
+        assert writing.written == [status()]
+        await writing.clock.advance(0.02)
+        assert writing.written == [status(), changed]
+
+
+async def test_a_policy_that_is_edited_in_a_loop_is_written_ten_times_a_second() -> None:
+    writing = Writing()
+    async with running(writing.writer):
+        for generation in range(1000):
+            writing.writer.publish("gold", "uid-1", status(generation))
+            await writing.clock.advance(0.01)
+        await writing.clock.advance(1)
+    assert 95 <= len(writing.written) <= 105
+    assert writing.written[-1] == status(999)
+
+
+async def test_a_write_that_hangs_delays_no_other_policy() -> None:
+    writing = Writing()
+    async with running(writing.writer):
+        writing.api.released.clear()
+        writing.writer.publish("hangs", "uid-1", status())
+        await settle()
+        writing.writer.publish("gold", "uid-2", status())
+        await settle()
+        assert [sent.path.split("/")[-2] for sent in writing.api.sent] == ["hangs", "gold"]
+
+
+async def test_nothing_is_written_while_another_replica_leads_and_everything_afterwards() -> None:
+    writing = Writing()
+    writing.api.may_write = lambda: False
+    async with running(writing.writer):
+        writing.writer.publish("gold", "uid-1", status())
+        await writing.clock.advance(10)
+        assert writing.written == []
+        writing.api.may_write = lambda: True
+        await writing.clock.advance(1)
+    assert writing.written == [status()]

@@ -4,7 +4,7 @@ from typing import Any
 
 import yaml
 
-from moorage.api.policy_status import Condition, SchedulingPolicyStatus
+from moorage.api.policy_status import Condition, PodCounts, SchedulingPolicyStatus
 from moorage.api.schema import Schema, structural_schema
 from moorage.api.v1alpha1 import GROUP, KIND, PLURAL, VERSION, ObjectMeta, SchedulingPolicy
 
@@ -115,7 +115,11 @@ def _metadata(schema: Schema) -> Schema:
 
 
 def _initial_status() -> dict[str, Any]:
-    """Return the status of a policy that no operator has read yet, for `kubectl get` and `kubectl wait`."""
+    """Return the status of a policy that no operator has read yet, for `kubectl get` and `kubectl wait`.
+
+    It has counts, so that `kubectl get` shows 0 instead of empty columns. The schedulerName has no default, because a
+    default cannot be the name of the object.
+    """
     waiting = Condition.model_validate(
         {
             "type": "Ready",
@@ -126,7 +130,8 @@ def _initial_status() -> dict[str, Any]:
         }
     )
     status = SchedulingPolicyStatus(conditions=(waiting,))
-    return status.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
+    written = status.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
+    return {**written, "pods": PodCounts().model_dump(by_alias=True)}
 
 
 class _NoAliases(yaml.SafeDumper):

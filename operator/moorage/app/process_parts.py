@@ -223,8 +223,9 @@ def build_policies(
     )
     announcer = PolicyAnnouncer(reporting.recorder.record)
     statuses = PolicyStatusWriter(environment.client, environment.clock)
+    status_reporter = StatusReporter(store, statuses, environment.clock)
     return PolicyParts(
-        policy_controller=PolicyController(store, engine.inbox.post, announcer, environment.clock),
+        policy_controller=PolicyController(store, engine.inbox.post, announcer, status_reporter, environment.clock),
         statuses=statuses,
-        status_reporter=StatusReporter(store, statuses, environment.clock),
+        status_reporter=status_reporter,
     )

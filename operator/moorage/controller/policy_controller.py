@@ -16,6 +16,7 @@ from typing import Any
 from moorage.controller.policies import PolicyStore
 from moorage.controller.policy_announcer import PolicyAnnouncer
 from moorage.controller.policy_state import PolicyChanges
+from moorage.controller.status_reporter import StatusReporter
 from moorage.engine.messages import Message, ProfileChanged, ProfileRefused, ProfileRemoved
 from moorage.errors import ApiError, ApiUnreachable, NotFound
 from moorage.runtime.client.reachability import level_of
@@ -31,7 +32,12 @@ class PolicyController:
     """The controller of SchedulingPolicies. It passes their changes to the engine and to users, in one event loop."""
 
     def __init__(
-        self, store: PolicyStore, post: Callable[[Message], None], announcer: PolicyAnnouncer, clock: Clock
+        self,
+        store: PolicyStore,
+        post: Callable[[Message], None],
+        announcer: PolicyAnnouncer,
+        reporter: StatusReporter,
+        clock: Clock,
     ) -> None:
         """Send the messages for the engine to `post`."""
         self.has_synced = False
@@ -39,6 +45,7 @@ class PolicyController:
         self._store = store
         self._post = post
         self._announcer = announcer
+        self._reporter = reporter
         self._clock = clock
 
     def receive(self, type_: str, manifest: Mapping[str, Any]) -> None:
@@ -83,6 +90,7 @@ class PolicyController:
         for scheduler_name, message in changes.refused.items():
             self._post(ProfileRefused(scheduler_name, message))
         self._announcer.announce(changes)
+        self._reporter.states_changed(changes.states)
 
 
 def receiver_in(

@@ -1,13 +1,13 @@
-"""StatusReporter: builds the status of every policy once a second, and hands it to the writer.
+"""StatusReporter: builds the statuses of policies, and hands them to the writer.
 
-It builds a status only if the policy's state, counts or degradations changed since the last one. An error in one
-policy's status is logged, and does not affect the other policies.
+It builds the status of a policy at once when its state changed, and checks all policies once a second for new counts
+and degradations. An error in one policy's status is logged, and does not affect the other policies.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -19,10 +19,14 @@ from moorage.controller.policy_state import PolicyState
 from moorage.controller.status_writer import PolicyStatusWriter
 from moorage.runtime.clock import Clock
 from moorage.runtime.degradation import Degradation
+from moorage.runtime.wakeup import Wakeup
 
 logger = logging.getLogger(__name__)
 
 STATUS_SECONDS = 1.0
+"""The interval at which the counts of all policies are read."""
+CHANGE_SECONDS = 0.1
+"""The minimum time between two reports, so that a burst of new policies does not count the pods for each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +49,42 @@ class StatusReporter:
         self._clock = clock
         self._reported: dict[str, _Reported] = {}
         self._failing: set[str] = set()
+        self._changed: set[str] = set()
+        """The policies whose state changed since the last report."""
+        self._wakeup = Wakeup(clock)
+
+    def states_changed(self, states: Iterable[PolicyState]) -> None:
+        """Report these policies soon."""
+        names = {state.name for state in states}
+        if names:
+            self._changed |= names
+            self._wakeup.signal()
 
     async def run(self, facts: Callable[[], PolicyFacts]) -> None:
-        """Report every second until cancelled."""
+        """Report changed policies soon and all policies every second, until cancelled."""
+        next_full_report = self._clock.monotonic()
         while True:
+            is_full = self._clock.monotonic() >= next_full_report
+            if is_full:
+                next_full_report = self._clock.monotonic() + STATUS_SECONDS
             try:
-                self.report(facts())
+                self.report(facts(), only_changed=not is_full)
             except Exception:  # a border: an error in the counts must not end the scheduling
                 logger.exception("The statuses of the SchedulingPolicies cannot be built; trying again in a second")
-            await self._clock.sleep(STATUS_SECONDS)
+            await self._clock.sleep(CHANGE_SECONDS)
+            await self._wakeup.wait(max(0.0, next_full_report - self._clock.monotonic()))
 
-    def report(self, facts: PolicyFacts) -> None:
-        """Publish the status of every policy whose status may have changed; forget deleted policies."""
+    def report(self, facts: PolicyFacts, *, only_changed: bool = False) -> None:
+        """Publish the statuses that may have changed: of all policies, or only of those whose state changed.
+
+        A report of all policies also forgets the deleted ones.
+        """
         now = datetime.fromtimestamp(self._clock.time(), UTC)
         states = self._store.states()
+        changed, self._changed = self._changed, set()
         for state in states:
+            if only_changed and state.name not in changed:
+                continue
             try:
                 self._report(state, facts, now)
             except Exception:  # a border: an error in one policy's status must not stop the others
@@ -69,7 +94,8 @@ class StatusReporter:
                 self._failing.add(state.name)
             else:
                 self._failing.discard(state.name)
-        self._forget_others({state.name for state in states})
+        if not only_changed:
+            self._forget_others({state.name for state in states})
 
     def _report(self, state: PolicyState, facts: PolicyFacts, now: datetime) -> None:
         counts, degradations = facts.counts(state), facts.degradations(state)
