@@ -80,3 +80,31 @@ def test_a_failing_extender_is_the_first_reason_of_several() -> None:
     numbers = tally.of(GOLD)
     numbers.errors_in_a_row = numbers.failures_in_a_row = FAILURES_IN_A_ROW
     assert reasons(tally, EXTENDER) == ["ExtenderFailing", "SchedulingFailing", "BindFailing"]
+
+
+URL = "http://10.0.0.1:9090"
+
+
+def test_an_error_of_a_failing_extender_is_no_degradation_of_its_own() -> None:
+    """The message of the condition would name one fault twice."""
+    tally = Tally()
+    numbers = tally.of(GOLD)
+    numbers.errors_in_a_row = numbers.failures_in_a_row = FAILURES_IN_A_ROW
+    numbers.last_error = f"running extender {URL}/filter: not called for now, because the last calls failed: refused"
+    numbers.last_failure = f"extender {URL}/bind: refused"
+    extender = replace(EXTENDER, subject=URL)
+    assert reasons(tally, extender) == ["ExtenderFailing"]
+    numbers.last_failure = "node n1 was deleted"
+    assert reasons(tally, extender) == ["ExtenderFailing", "BindFailing"]
+    numbers.last_error = "score 101 is out of range"
+    assert reasons(tally, extender) == ["ExtenderFailing", "SchedulingFailing", "BindFailing"]
+
+
+def test_an_extender_that_may_work_again_counts_as_failing_while_pods_wait_for_it() -> None:
+    unknown = replace(EXTENDER, ready="Unknown")
+    scheduler = scheduler_of(profiles=(kube_profile("gold"),))
+    (idle,) = PolicyFacts(scheduler, Tally(), lambda _: [unknown]).degradations(LIVE)
+    assert idle.ready == "Unknown"
+    add_objects(scheduler, pod("new", spec={"schedulerName": "gold"}))
+    (awaited,) = PolicyFacts(scheduler, Tally(), lambda _: [unknown]).degradations(LIVE)
+    assert awaited.ready == "False"

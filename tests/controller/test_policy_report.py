@@ -60,6 +60,29 @@ def test_several_degradations_share_the_condition_degraded() -> None:
     assert (degraded.status, degraded.reason, degraded.message) == ("True", "A", "first; second")
 
 
+HARMLESS = Degradation("ExtenderFailing", "extender a fails")
+FATAL = Degradation("ExtenderFailing", "extender b fails", ready="False")
+UNVERIFIED = Degradation("ExtenderFailing", "extender c may work again", ready="Unknown")
+
+
+@pytest.mark.parametrize(
+    ("of", "degradations", "ready"),
+    [
+        (state(profile()), (HARMLESS,), ("True", "Ready", "")),
+        (state(profile()), (HARMLESS, UNVERIFIED, FATAL), ("False", "ExtenderFailing", FATAL.message)),
+        (state(profile()), (HARMLESS, UNVERIFIED), ("Unknown", "ExtenderFailing", UNVERIFIED.message)),
+        (state(profile(), REFUSAL), (FATAL,), ("False", "InvalidSpec", REFUSAL.message)),
+    ],
+    ids=["ignorable", "needed", "not-called-since", "refused-anyway"],
+)
+def test_a_policy_is_not_ready_while_an_extender_that_its_pods_need_fails(
+    of: PolicyState, degradations: tuple[Degradation, ...], ready: tuple[str, str, str]
+) -> None:
+    (found,) = [each for each in status(of, degradations=degradations).conditions if each.type == "Ready"]
+    assert (found.status, found.reason, found.message) == ready
+    assert found.observed_generation == 4
+
+
 def test_the_three_most_frequent_rejections_are_listed_while_pods_are_unschedulable() -> None:
     rejections = {"rare": 1, "frequent": 9, "b": 5, "a": 5}
     counts = PolicyCounts(unschedulable=1, rejections=rejections)

@@ -150,11 +150,16 @@ def test_a_stopped_extender_degrades_only_its_policy_until_it_is_back(case: Case
         message = case.policy_conditions()["Degraded"]["message"]
         assert f"extender {extender.endpoint.url} fails: " in message
         assert "ignorable: true" in message
-        assert case.policy_conditions()["Ready"]["status"] == "True"
+        assert message.count(extender.endpoint.url) == 1
+        ready = case.policy_conditions()["Ready"]
+        assert (ready["status"], ready["reason"], ready["message"]) == ("False", "ExtenderFailing", message)
+        eventually(lambda: case.policy_conditions("-lenient")["Degraded"]["status"] == "True")
+        assert case.is_live("-lenient")
     finally:
         extender.start()
     assert case.wait_until_bound("special", SOON) in {f"{case.name}-good", f"{case.name}-best"}
     eventually(lambda: degraded(case) == ("False", "Healthy"))
+    assert case.is_live()
 
 
 def degraded(case: Case) -> tuple[str, str]:

@@ -123,6 +123,8 @@ async def test_the_next_step_depends_on_the_extender_and_its_circuit_breaker() -
             await until(lambda: len(made.posted) == 2)
             made.posted.clear()
         (fault,), (harmless,) = made.dispatcher.degradations(needed), made.dispatcher.degradations(ignorable)
+        assert (fault.ready, harmless.ready) == ("False", "True")
+        assert fault.subject == extender.url
         assert "set `ignorable: true`" in fault.message
         assert "pods are scheduled without it until then" in harmless.message
         assert "ignorable: true" not in harmless.message
@@ -130,6 +132,9 @@ async def test_the_next_step_depends_on_the_extender_and_its_circuit_breaker() -
         await made.clock.advance(ExtenderLimits().open_seconds)
         (stale,) = made.dispatcher.degradations(needed)
         assert "it has not been called since" in stale.message
+        assert stale.ready == "Unknown"
+        (harmless,) = made.dispatcher.degradations(ignorable)
+        assert harmless.ready == "True"
 
 
 async def test_a_profile_s_extender_with_a_bind_verb_binds_its_pods() -> None:

@@ -19,7 +19,7 @@ ACCEPTED = "Accepted"
 PROGRAMMED = "Programmed"
 """The observed generation schedules pods."""
 READY = "Ready"
-"""Accepted and Programmed."""
+"""Accepted and Programmed, and no extender that pods need fails."""
 DEGRADED = "Degraded"
 """The policy is live, but a part that it depends on fails."""
 STALLED = "Stalled"
@@ -58,16 +58,19 @@ def _dated(wanted: Condition, earlier: Condition | None, now: datetime) -> Condi
     return wanted.model_copy(update={"last_transition_time": since})
 
 
-def summarize(parts: Sequence[Condition]) -> tuple[Condition, ...]:
+def summarize(parts: Sequence[Condition], obstacle: Condition | None = None) -> tuple[Condition, ...]:
     """Return the conditions, followed by Ready and Stalled.
 
     Ready is False if Accepted or Programmed is, and has the reason and message of the first one that is; Unknown if one
-    of them is Unknown or missing. Stalled is True if Accepted is False: only the author can correct the policy.
+    of them is Unknown or missing. Otherwise it is `obstacle`, if there is one. Stalled is True if Accepted is False:
+    only the author can correct the policy.
     """
     by_type = {one.type: one for one in parts}
     needed = [by_type.get(ACCEPTED), by_type.get(PROGRAMMED)]
     generation = max((one.observed_generation or 0 for one in parts), default=0) or None
     ready = _ready(needed, generation)
+    if ready.status == "True" and obstacle is not None:
+        ready = obstacle
     accepted = by_type.get(ACCEPTED)
     refused = accepted is not None and accepted.status == "False"
     stalled = condition(

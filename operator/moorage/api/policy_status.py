@@ -81,7 +81,8 @@ class SchedulingPolicyStatus(ApiModel):
         tuple[Condition, ...], ListOf, Field(max_length=CONDITIONS, json_schema_extra=map_list("type"))
     ] = ()
     """Accepted: the spec is valid. Programmed: the observed generation schedules pods. Degraded: a part that the policy
-    depends on fails. Ready: Accepted and Programmed. Stalled: the policy cannot become Ready until its spec changes."""
+    depends on fails. Ready: Accepted and Programmed, and no extender that pods need fails. Stalled: the policy cannot
+    become Ready until its spec changes."""
     pods: PodCounts | None = None
     """Counts of the policy's pods."""
     last_bound_time: Timestamp | None = None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from moorage.controller.policy_report import PolicyCounts
@@ -48,16 +49,29 @@ class PolicyFacts:
         )
 
     def degradations(self, state: PolicyState) -> Sequence[Degradation]:
-        """Return the failures that affect the live profile: of extenders first, then of attempts and binds."""
+        """Return the failures that affect the live profile: of extenders first, then of attempts and binds.
+
+        Attempts and binds that fail because of a failing extender are left out, so that no error appears twice.
+        """
         profile = state.profile
         if profile is None:
             return ()
         tally = self._tally.of(profile)
-        found = list(self._extender_degradations(profile))
-        if tally.errors_in_a_row >= FAILURES_IN_A_ROW:
+        found = [self._judged(failing, state) for failing in self._extender_degradations(profile)]
+        subjects = [failing.subject for failing in found if failing.subject]
+        if tally.errors_in_a_row >= FAILURES_IN_A_ROW and not _mentions(tally.last_error, subjects):
             message = f"the last {tally.errors_in_a_row} scheduling attempts ended in errors; last: {tally.last_error}"
             found.append(Degradation("SchedulingFailing", message))
-        if tally.failures_in_a_row >= FAILURES_IN_A_ROW:
+        if tally.failures_in_a_row >= FAILURES_IN_A_ROW and not _mentions(tally.last_failure, subjects):
             message = f"the last {tally.failures_in_a_row} binds failed; the events of the pods have the reasons"
             found.append(Degradation("BindFailing", message))
         return found
+
+    def _judged(self, failing: Degradation, state: PolicyState) -> Degradation:
+        """Return the failure with Ready False instead of Unknown while pods wait: they call the extender again soon."""
+        is_awaited = any(self._pending.get(state.scheduler_name, {}).values())
+        return replace(failing, ready="False") if failing.ready == "Unknown" and is_awaited else failing
+
+
+def _mentions(error: str, subjects: Iterable[str]) -> bool:
+    return any(subject in error for subject in subjects)

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from moorage.api.conditions import ACCEPTED, DEGRADED, PROGRAMMED, condition, merge, summarize
+from moorage.api.conditions import ACCEPTED, DEGRADED, PROGRAMMED, READY, condition, merge, summarize
 from moorage.api.policy_status import REJECTION_LENGTH, Condition, PodCounts, SchedulingPolicyStatus
 from moorage.controller.policy_state import PolicyState
 from moorage.outside_text import one_line
-from moorage.runtime.degradation import Degradation
+from moorage.runtime.degradation import Degradation, ReadyStatus
 
+NOT_READY: tuple[ReadyStatus, ...] = ("False", "Unknown")
 TOP_REJECTIONS = 3
 """The number of reasons in a status. The conditions of the pods have all of them."""
 
@@ -38,7 +39,8 @@ def status_of(
     now: datetime,
 ) -> SchedulingPolicyStatus:
     """Return the status. `before` are the conditions of the last status; they date the conditions that stay."""
-    wanted = summarize([_accepted(state), _programmed(state), _degraded(state, degradations)])
+    parts = [_accepted(state), _programmed(state), _degraded(state, degradations)]
+    wanted = summarize(parts, _obstacle(state, degradations))
     return SchedulingPolicyStatus(
         scheduler_name=state.scheduler_name,
         observed_generation=state.observed_generation,
@@ -83,6 +85,15 @@ def _degraded(state: PolicyState, degradations: Sequence[Degradation]) -> Condit
         message = "; ".join(degradation.message for degradation in degradations)
         return condition(DEGRADED, "True", degradations[0].reason, message, observed_generation=generation)
     return condition(DEGRADED, "False", "Healthy", observed_generation=generation)
+
+
+def _obstacle(state: PolicyState, degradations: Sequence[Degradation]) -> Condition | None:
+    """Return Ready with the failures that keep pods from being scheduled; None if there are none."""
+    for status in NOT_READY:
+        if found := [degradation for degradation in degradations if degradation.ready == status]:
+            message = "; ".join(degradation.message for degradation in found)
+            return condition(READY, status, found[0].reason, message, observed_generation=state.observed_generation)
+    return None
 
 
 def _top_rejections(counts: PolicyCounts) -> tuple[str, ...]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+ReadyStatus = Literal["True", "False", "Unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,3 +14,8 @@ class Degradation:
 
     reason: str
     message: str
+    subject: str = ""
+    """The name of the part in error messages, such as an extender's address; empty if it has none."""
+    ready: ReadyStatus = "True"
+    """The policy's Ready in spite of the failure: False if pods cannot be scheduled, Unknown if the part may work again
+    and only the next pod will show it."""

@@ -63,6 +63,7 @@ class Reporter:
         tally = self._tally.of(bind.profile)
         tally.failed += 1
         tally.failures_in_a_row += 1
+        tally.last_failure = message
         self._report_error(bind.pod, f"binding rejected: {message}", bind.profile)
         self._observe("error", bind.profile, started_at)
 

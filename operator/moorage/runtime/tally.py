@@ -22,6 +22,8 @@ class ProfileTally:
     """Bindings that failed."""
     failures_in_a_row: int = 0
     """Bindings that failed since the last success."""
+    last_failure: str = ""
+    """Why the last of them failed."""
     errors_in_a_row: int = 0
     """Attempts that ended in an error since the last attempt without one."""
     last_error: str = ""

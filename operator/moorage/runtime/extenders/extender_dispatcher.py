@@ -19,7 +19,7 @@ from moorage.errors import MoorageError
 from moorage.framework.profile import Profile
 from moorage.model.node import Node
 from moorage.model.pods.pod import Pod
-from moorage.runtime.degradation import Degradation
+from moorage.runtime.degradation import Degradation, ReadyStatus
 from moorage.runtime.extenders.circuit_breaker import BreakerState
 from moorage.runtime.extenders.extender_connection import without_user
 from moorage.runtime.extenders.extender_context import ExtenderContext, ExtenderLimits
@@ -90,7 +90,7 @@ class ExtenderDispatcher:
         if not profile.settings.extenders:
             return ()
         return [
-            Degradation("ExtenderFailing", _describe(name, health, is_ignorable=_is_ignorable(name, profile)))
+            _degradation(name, health, is_ignorable=_is_ignorable(name, profile))
             for name, health in self.extenders_of(profile).health().items()
             if health.error or health.state is not BreakerState.CLOSED
         ]
@@ -137,12 +137,13 @@ class _KeptExtenders:
     """Limits the calls that are prepared at once, because a request lists up to thousands of nodes."""
 
 
-def _describe(name: str, health: ExtenderHealth, *, is_ignorable: bool) -> str:
+def _degradation(name: str, health: ExtenderHealth, *, is_ignorable: bool) -> Degradation:
     """Return the error and the next step. A half-open breaker waits for a pod that needs the extender."""
-    step = STEP_IF_IGNORABLE if is_ignorable else STEP_IF_NEEDED
+    ready: ReadyStatus
+    step, ready = (STEP_IF_IGNORABLE, "True") if is_ignorable else (STEP_IF_NEEDED, "False")
     if health.state is BreakerState.HALF_OPEN:
-        step = STEP_IF_NOT_CALLED_AGAIN
-    return f"extender {name} fails: {health.error}; {step}"
+        step, ready = STEP_IF_NOT_CALLED_AGAIN, "True" if is_ignorable else "Unknown"
+    return Degradation("ExtenderFailing", f"extender {name} fails: {health.error}; {step}", name, ready)
 
 
 def _is_ignorable(name: str, profile: Profile) -> bool:
