@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
+from builders import node, pod
+from engine.scheduler_driver import run_until_idle, scheduler_of
 from moorage.api.v1alpha1 import parse_policy
 from moorage.controller.policy_permissions import PolicyPermissions
 from moorage.controller.policy_profiles import build_profile
+from moorage.engine.outcomes import Unschedulable
 from moorage.errors import InvalidPolicy, UnknownPlugin
-from moorage.framework.profile import Profile, ProfileSettings
+from moorage.framework.profile import Profile, ProfileSettings, ProfileSpec
 from moorage.framework.registry import Registry
 from moorage.runtime.extenders.allowed_hosts import AllowedHosts
 
@@ -112,3 +115,66 @@ def test_an_argument_from_a_section_is_refused_with_the_path_of_the_section() ->
     selector = {"matchLabels": {"team": "not ok!"}}
     (fault,) = refused(filters={"nodeSelector": selector}, pluginConfig=[argument("NodeAffinity")])
     assert fault.startswith("spec.filters: must match pattern ")
+
+
+EXCLUSIONS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "instance-type": (
+        {"filters": {"instanceTypes": {"deny": ["c5*"]}}},
+        {"labels": {"node.kubernetes.io/instance-type": "c5.large"}},
+        "node(s) had an instance type that the policy excludes",
+    ),
+    "lifecycle": (
+        {"filters": {"lifecycles": ["on-demand", "unknown"]}},
+        {"labels": {"node.kubernetes.io/lifecycle": "spot"}},
+        "node(s) had a lifecycle that the policy excludes",
+    ),
+    "serverless": ({}, {"labels": {"eks.amazonaws.com/compute-type": "fargate"}}, "node(s) were serverless"),
+    "zone": (
+        {"filters": {"zones": {"deny": ["a"]}}},
+        {"zone": "a"},
+        "node(s) didn't match scheduler-enforced node affinity",
+    ),
+    "gpu": (
+        {"gpu": {"podsWithoutGpu": "Forbid"}},
+        {"allocatable": {"nvidia.com/gpu": "1"}},
+        "node(s) had GPUs that the pod does not ask for",
+    ),
+    "spread": (
+        {"zones": {"spread": "Require", "scope": "Namespace"}},
+        {"zone": "b"},
+        "node(s) didn't match pod topology spread constraints",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", EXCLUSIONS)
+def test_a_node_that_the_policy_excludes_counts_as_excluded_even_if_it_is_full(case: str) -> None:
+    """Two nodes are only too small; users would think that larger ones of the excluded kind help."""
+    spec, fields, reason = EXCLUSIONS[case]
+    excluded = [node(f"x{index}", cpu="1", **fields) for index in range(4)]
+    small = [node(f"s{index}", cpu="1", zone="c") for index in range(2)]
+    running = [pod(f"r{index}", node=f"x{index}") for index in range(4)]
+    scheduler = scheduler_of(
+        *excluded, *small, *running, pod("p", cpu="2", spec={"schedulerName": "p"}), profiles=(built(**spec),)
+    )
+    (outcome,) = run_until_idle(scheduler)
+    assert isinstance(outcome, Unschedulable)
+    assert outcome.diagnosis.reasons == {"Insufficient cpu": 2, reason: 4}
+
+
+def test_a_policy_without_filters_of_its_own_runs_kube_schedulers_filters_in_their_order() -> None:
+    default = REGISTRY.build_profile(ProfileSpec(scheduler_name="default-scheduler"))
+    profile = built(filters={"serverlessNodes": "Allow"}, preset="BinPack")
+    assert [plugin.name for plugin in profile.filter] == [plugin.name for plugin in default.filter]
+
+
+def test_filters_of_a_policy_run_after_those_that_look_at_the_node_alone() -> None:
+    names = [plugin.name for plugin in built(filters={"lifecycles": ["spot"]}).filter]
+    start = names.index("NodeAffinity")
+    assert names[start : start + 5] == ["NodeAffinity", "ServerlessNodes", "Lifecycle", "NodePorts", "NodeResourcesFit"]
+
+
+def test_the_order_in_spec_plugins_wins() -> None:
+    plugins = {"filter": {"enabled": [{"name": "NodeResourcesFit"}, {"name": "Lifecycle"}]}}
+    names = [plugin.name for plugin in built(filters={"lifecycles": ["spot"]}, plugins=plugins).filter]
+    assert (names[0], names[1], names[-1]) == ("ServerlessNodes", "NodeResourcesFit", "Lifecycle")

@@ -38,6 +38,7 @@ def compile_policy(policy: SchedulingPolicy, registry: Registry, defaults: Profi
         plugin_config=parts.plugin_config(),
         settings=parts.settings(defaults),
         policy=PolicyReference(metadata.name, metadata.uid, metadata.generation, filter_fields(parts.spec.filters)),
+        filters_before_resources=parts.filters_before_resources(),
     )
 
 
@@ -84,6 +85,14 @@ class _Parts:
         return self.spec.plugins.model_copy(
             update={point: _joined(plugins, getattr(self.spec.plugins, point)) for point, plugins in ours.items()}
         )
+
+    def filters_before_resources(self) -> tuple[str, ...]:
+        """Return the Filter plugins of the spec's fields, without those whose order `spec.plugins` decides."""
+        ordered = {
+            entry.name for point in (self.spec.plugins.filter, self.spec.plugins.multi_point) for entry in point.enabled
+        }
+        filters = [plugin for plugin in self.policy_plugins if plugin.is_filter_required(self.spec)]
+        return tuple(entry.name for entry in _having("filter", filters) if entry.name not in ordered)
 
     def plugin_config(self) -> tuple[PluginConfig, ...]:
         """Return the arguments that the spec's fields give to plugins; `spec.pluginConfig` wins over them."""

@@ -40,6 +40,9 @@ POINT_CLASSES: Mapping[str, type[Plugin] | None] = {
 }
 """The names of the extension points in configurations, and their classes; None: no plugin can have the point."""
 
+RESOURCE_FILTERS = frozenset({"NodePorts", "NodeResourcesFit"})
+"""kube-scheduler's first Filter plugins that depend on the pods of a node; those before them look at the node alone."""
+
 Classes = Mapping[str, type[Plugin]]
 
 
@@ -88,6 +91,17 @@ def _expand_point(point: str, plugin_set: PluginSet, multi_point: tuple[str, ...
     expanded = [name for name in multi_point if name not in disabled and implements(classes[name], point)]
     overriding = [name for name in own if name in expanded]
     return tuple(dict.fromkeys([*overriding, *expanded, *own]))
+
+
+def before_resources(filters: tuple[str, ...], early: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the Filter plugins with those of `early` moved before the first of RESOURCE_FILTERS.
+
+    kube-scheduler's rules cannot express this order: plugins that only the point enables always run last.
+    """
+    moved = tuple(name for name in early if name in filters)
+    others = [name for name in filters if name not in moved]
+    index = next((index for index, name in enumerate(others) if name in RESOURCE_FILTERS), len(others))
+    return (*others[:index], *moved, *others[index:])
 
 
 def weight_of(name: str, plugins: Plugins, default_weight: int) -> int:

@@ -70,6 +70,9 @@ class ProfileSpec:
     plugin_config: tuple[PluginConfig, ...] = ()
     settings: ProfileSettings = ProfileSettings()
     policy: PolicyReference | None = None
+    filters_before_resources: tuple[str, ...] = ()
+    """Filter plugins that run before those that look at the free ports and resources of nodes, in this order. A node
+    that they exclude then counts as excluded, even if it is also full."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,6 +82,7 @@ class Registry:
         self._check_names(plugins, spec.plugin_config)
         faults = plugin_sets.faults_of(plugins, self.classes)
         points = plugin_sets.expand(plugins, self.classes)
+        points["filter"] = plugin_sets.before_resources(points["filter"], spec.filters_before_resources)
         faults += _point_faults(points)
         arguments = read_arguments(spec, self.classes)
         names = (name for point in points.values() for name in point)
