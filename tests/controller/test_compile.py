@@ -212,7 +212,8 @@ def test_the_registry_builds_a_policy_with_every_section() -> None:
         "ZoneSpread": 2,
         "Gpu": 5,
     }
-    assert [plugin.name for plugin in profile.filter][-5:] == [
+    names = [plugin.name for plugin in profile.filter]
+    assert names[names.index("NodePorts") - 5 : names.index("NodePorts")] == [
         "ServerlessNodes",
         "InstanceType",
         "Lifecycle",
