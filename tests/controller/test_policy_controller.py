@@ -11,11 +11,14 @@ from typing import Any
 
 import pytest
 
+from builders import snapshot_of
 from fakes import FakeApi, FakeClock, FakeRecorder
+from moorage.controller.node_facts import NodeFacts
 from moorage.controller.policies import PolicyStore
 from moorage.controller.policy_announcer import PolicyAnnouncer
 from moorage.controller.policy_controller import PolicyController, receiver_in
 from moorage.controller.policy_profiles import build_profile
+from moorage.controller.policy_warnings import PolicyWarnings
 from moorage.controller.status_reporter import StatusReporter
 from moorage.controller.status_writer import PolicyStatusWriter
 from moorage.engine.messages import Message, ProfileChanged, ProfileRefused, ProfileRemoved
@@ -50,7 +53,8 @@ class Listing:
         announcer = PolicyAnnouncer(self.recorder.record)
         self.api = FakeApi(lambda _: {}, self.clock)
         self.statuses = PolicyStatusWriter(self.api.client(), self.clock)
-        self.reporter = StatusReporter(store, self.statuses, self.clock)
+        warnings = PolicyWarnings((), NodeFacts(snapshot_of()), lambda: True)
+        self.reporter = StatusReporter(store, self.statuses, warnings, self.clock)
         self.controller = PolicyController(store, self.posted.append, announcer, self.reporter, self.clock)
 
     async def read(self) -> list[dict[str, Any]]:

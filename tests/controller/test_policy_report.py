@@ -6,9 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 
+from moorage.api.policy_spec import SchedulingPolicySpec
 from moorage.api.policy_status import MESSAGE_LENGTH, REJECTION_LENGTH, SchedulingPolicyStatus
-from moorage.controller.policy_report import PolicyCounts, status_of
+from moorage.controller.policy_report import SHOWN_WARNINGS, PolicyCounts, PolicyFindings, status_of
 from moorage.controller.policy_state import PolicyRefusal, PolicyState
+from moorage.controller.policy_warning import PolicyWarning
 from moorage.framework.profile import PolicyReference, Profile, ProfileSettings
 from moorage.plugins.upstream.priority_sort import PrioritySort
 from moorage.runtime.degradation import Degradation
@@ -24,14 +26,20 @@ def profile(*, paused: bool = False) -> Profile:
 
 def state(live: Profile | None, refusal: PolicyRefusal | None = None) -> PolicyState:
     return PolicyState(
-        name="gold", uid="u", scheduler_name="gold", observed_generation=4, profile=live, refusal=refusal
+        name="gold",
+        uid="u",
+        scheduler_name="gold",
+        observed_generation=4,
+        profile=live,
+        refusal=refusal,
+        spec=None if refusal else SchedulingPolicySpec(),
     )
 
 
 def status(
     of: PolicyState, counts: PolicyCounts | None = None, degradations: tuple[Degradation, ...] = ()
 ) -> SchedulingPolicyStatus:
-    return status_of(of, counts or PolicyCounts(), degradations, (), NOW)
+    return status_of(of, PolicyFindings(counts or PolicyCounts(), degradations), (), NOW)
 
 
 @pytest.mark.parametrize(
@@ -81,6 +89,26 @@ def test_a_policy_is_not_ready_while_an_extender_that_its_pods_need_fails(
     (found,) = [each for each in status(of, degradations=degradations).conditions if each.type == "Ready"]
     assert (found.status, found.reason, found.message) == ready
     assert found.observed_generation == 4
+
+
+def conditions_with(of: PolicyState, *warnings: PolicyWarning) -> dict[str, tuple[str, str, str]]:
+    found = status_of(of, PolicyFindings(warnings=warnings), (), NOW).conditions
+    return {each.type: (each.status, each.reason, each.message) for each in found}
+
+
+def test_warnings_have_a_condition_of_their_own_and_change_no_other() -> None:
+    warnings = (PolicyWarning("ShadowedRow", "a"), PolicyWarning("NoEffect", "b"))
+    warned, clean = conditions_with(state(profile()), *warnings), conditions_with(state(profile()))
+    assert warned.pop("Warnings") == ("True", "ShadowedRow", "a; b")
+    assert clean.pop("Warnings") == ("False", "NoWarnings", "")
+    assert warned == clean
+    assert conditions_with(state(profile(), REFUSAL))["Warnings"][:2] == ("Unknown", "NotAccepted")
+
+
+def test_many_warnings_are_counted_instead_of_listed() -> None:
+    warnings = [PolicyWarning("NoEffect", f"w{index}") for index in range(SHOWN_WARNINGS + 5)]
+    _, _, message = conditions_with(state(profile()), *warnings)["Warnings"]
+    assert message.endswith(f"w{SHOWN_WARNINGS - 1}; and 5 more")
 
 
 def test_the_three_most_frequent_rejections_are_listed_while_pods_are_unschedulable() -> None:

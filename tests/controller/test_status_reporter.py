@@ -7,12 +7,18 @@ from typing import Any
 
 import pytest
 
+from builders import node
 from fakes import FakeApi, FakeClock, Sent, settle
 from moorage.api.v1alpha1 import SchedulingPolicy
+from moorage.cluster.node_columns import NodeColumns
+from moorage.cluster.nominator import Nominator
+from moorage.cluster.snapshot import Snapshot
+from moorage.controller.node_facts import NodeFacts
 from moorage.controller.policies import PolicyStore
 from moorage.controller.policy_facts import PolicyFacts
 from moorage.controller.policy_report import PolicyCounts
 from moorage.controller.policy_state import PolicyState
+from moorage.controller.policy_warnings import PolicyWarnings
 from moorage.controller.status_reporter import StatusReporter
 from moorage.controller.status_writer import PolicyStatusWriter
 from moorage.engine.scheduler import Scheduler
@@ -75,7 +81,9 @@ class Reporting:
         self.store = PolicyStore(build)
         self.tally = Tally()
         self.store.resync(map(manifest, names))
-        self.reporter = StatusReporter(self.store, self.writer, self.clock)
+        self.nodes = NodeColumns()
+        warnings = PolicyWarnings((), NodeFacts(Snapshot(self.nodes, Nominator())), lambda: True)
+        self.reporter = StatusReporter(self.store, self.writer, warnings, self.clock)
 
     def report(self, failing: str = "") -> dict[str, Any]:
         """Report once; return the published statuses by policy."""
@@ -131,6 +139,26 @@ def test_conditions_of_the_object_keep_their_transition_time() -> None:
     times = {each["type"]: each["lastTransitionTime"] for each in reporting.report()["gold"]["conditions"]}
     assert times["Accepted"] == since
     assert times["Programmed"] != since
+
+
+def test_a_status_is_written_again_only_for_nodes_that_change_its_warnings() -> None:
+    reporting = Reporting()
+    filters = {"zones": {"allow": ["a"]}, "instanceTypes": {"allow": ["c5*"]}}
+    reporting.store.replace(manifest("gold") | {"spec": {"filters": filters}})
+    reporting.report()
+
+    def report_with(name: str, **fields: Any) -> list[str]:
+        reporting.nodes.set_node(node(name, **fields))
+        published = reporting.report()
+        conditions = published["gold"]["conditions"] if published else []
+        return [each["message"] for each in conditions if each["type"] == "Warnings"]
+
+    unmatched = "spec.filters.instanceTypes.allow: c5* matches the instance type of no node"
+    assert report_with("n0", zone="b") == [f"{unmatched}; spec.filters.zones.allow: no node is in the zone a"]
+    assert report_with("n1", zone="c") == []
+    assert report_with("n2", zone="a") == [unmatched]
+    assert report_with("n3", zone="a") == []
+    assert report_with("n4", labels={"node.kubernetes.io/instance-type": "c5.large"}) == [""]
 
 
 async def test_the_status_of_a_deleted_policy_is_not_written_again() -> None:

@@ -22,6 +22,8 @@ READY = "Ready"
 """Accepted and Programmed, and no extender that pods need fails."""
 DEGRADED = "Degraded"
 """The policy is live, but a part that it depends on fails."""
+WARNINGS = "Warnings"
+"""The policy is valid, but parts of it have no effect, or name nodes that do not exist. No other condition follows."""
 STALLED = "Stalled"
 """The policy cannot become Ready until its spec changes. For tools that wait for Ready."""
 

@@ -32,7 +32,7 @@ class Condition(ApiModel):
     type: Annotated[
         str, Field(max_length=CONDITION_TYPE_LENGTH, pattern=r"^[A-Za-z0-9]([-A-Za-z0-9_./]*[A-Za-z0-9])?$")
     ]
-    """Type of the condition: Accepted, Programmed, Degraded, Ready or Stalled."""
+    """Type of the condition: Accepted, Programmed, Degraded, Warnings, Ready or Stalled."""
     status: Literal["True", "False", "Unknown"]
     """Whether the condition applies: True, False or Unknown."""
     observed_generation: Count | None = None
@@ -81,8 +81,8 @@ class SchedulingPolicyStatus(ApiModel):
         tuple[Condition, ...], ListOf, Field(max_length=CONDITIONS, json_schema_extra=map_list("type"))
     ] = ()
     """Accepted: the spec is valid. Programmed: the observed generation schedules pods. Degraded: a part that the policy
-    depends on fails. Ready: Accepted and Programmed, and no extender that pods need fails. Stalled: the policy cannot
-    become Ready until its spec changes."""
+    depends on fails. Warnings: parts of the spec have no effect, or match no node. Ready: Accepted and Programmed, and
+    no extender that pods need fails. Stalled: the policy cannot become Ready until its spec changes."""
     pods: PodCounts | None = None
     """Counts of the policy's pods."""
     last_bound_time: Timestamp | None = None

@@ -15,11 +15,13 @@ from typing import Any
 
 from moorage.app.environment import Environment
 from moorage.configuration.process_configuration import ProcessConfiguration
+from moorage.controller.node_facts import NodeFacts
 from moorage.controller.policies import PolicyStore
 from moorage.controller.policy_announcer import PolicyAnnouncer
 from moorage.controller.policy_controller import PolicyController
 from moorage.controller.policy_permissions import PolicyPermissions
 from moorage.controller.policy_profiles import build_profile
+from moorage.controller.policy_warnings import PolicyWarnings
 from moorage.controller.status_reporter import StatusReporter
 from moorage.controller.status_writer import PolicyStatusWriter
 from moorage.engine.messages import Message
@@ -223,7 +225,9 @@ def build_policies(
     )
     announcer = PolicyAnnouncer(reporting.recorder.record)
     statuses = PolicyStatusWriter(environment.client, environment.clock)
-    status_reporter = StatusReporter(store, statuses, environment.clock)
+    nodes, listed = NodeFacts(engine.scheduler.snapshot), engine.informers["Node"]
+    warnings = PolicyWarnings(configuration.registry.policy_plugins(), nodes, lambda: listed.has_synced)
+    status_reporter = StatusReporter(store, statuses, warnings, environment.clock)
     return PolicyParts(
         policy_controller=PolicyController(store, engine.inbox.post, announcer, status_reporter, environment.clock),
         statuses=statuses,

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from moorage.api.policy_spec import SchedulingPolicySpec
 from moorage.api.v1alpha1 import SchedulingPolicy, parse_policy
 from moorage.controller.policy_state import PolicyChanges, PolicyRefusal, PolicyState
 from moorage.errors import ConfigurationError, InvalidPolicy, PolicyNotAllowed, UnknownPlugin
@@ -44,6 +45,8 @@ class _KnownPolicy:
     generation: int = -1
     refusal: PolicyRefusal | None = None
     profile: Profile | None = None
+    spec: SchedulingPolicySpec | None = None
+    """The spec of `generation`; None if it is refused."""
 
     @property
     def age_order(self) -> tuple[datetime, str]:
@@ -114,12 +117,14 @@ class PolicyStore:
         return [*touched, known.scheduler_name]
 
     def _compile(self, known: _KnownPolicy, manifest: Manifest) -> None:
+        known.spec = None
         if known.name_refusal:
             known.refusal = PolicyRefusal("NameNotAllowed", known.name_refusal)
             return
         try:
-            known.profile = self.build(parse_policy(manifest))
-            known.refusal = None
+            policy = parse_policy(manifest)
+            known.profile = self.build(policy)
+            known.refusal, known.spec = None, policy.spec
         except PolicyNotAllowed as error:
             known.refusal = PolicyRefusal("NotAllowed", "; ".join(map(str, error.faults)))
         except UnknownPlugin as error:
@@ -187,6 +192,7 @@ def _state(known: _KnownPolicy, owner: _KnownPolicy | None) -> PolicyState:
         profile=known.profile if owns_name else None,
         refusal=known.refusal if owns_name or known.name_refusal else _conflict(known.scheduler_name, owner),
         conditions=known.conditions,
+        spec=known.spec if owns_name else None,
     )
 
 

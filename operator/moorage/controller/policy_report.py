@@ -6,12 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from moorage.api.conditions import ACCEPTED, DEGRADED, PROGRAMMED, READY, condition, merge, summarize
+from moorage.api.conditions import ACCEPTED, DEGRADED, PROGRAMMED, READY, WARNINGS, condition, merge, summarize
 from moorage.api.policy_status import REJECTION_LENGTH, Condition, PodCounts, SchedulingPolicyStatus
 from moorage.controller.policy_state import PolicyState
+from moorage.controller.policy_warning import PolicyWarning
 from moorage.outside_text import one_line
 from moorage.runtime.degradation import Degradation, ReadyStatus
 
+SHOWN_WARNINGS = 10
+"""The number of warnings in a message; `kubectl describe` shows it in one line."""
 NOT_READY: tuple[ReadyStatus, ...] = ("False", "Unknown")
 TOP_REJECTIONS = 3
 """The number of reasons in a status. The conditions of the pods have all of them."""
@@ -31,15 +34,21 @@ class PolicyCounts:
     """The number of nodes by reason, of the last attempt at a pod that fitted no node."""
 
 
+@dataclass(frozen=True, slots=True)
+class PolicyFindings:
+    """What is found out about a policy besides its state."""
+
+    counts: PolicyCounts = PolicyCounts()
+    degradations: Sequence[Degradation] = ()
+    warnings: Sequence[PolicyWarning] = ()
+
+
 def status_of(
-    state: PolicyState,
-    counts: PolicyCounts,
-    degradations: Sequence[Degradation],
-    before: Sequence[Condition],
-    now: datetime,
+    state: PolicyState, findings: PolicyFindings, before: Sequence[Condition], now: datetime
 ) -> SchedulingPolicyStatus:
     """Return the status. `before` are the conditions of the last status; they date the conditions that stay."""
-    parts = [_accepted(state), _programmed(state), _degraded(state, degradations)]
+    counts, degradations = findings.counts, findings.degradations
+    parts = [_accepted(state), _programmed(state), _degraded(state, degradations), _warnings(state, findings.warnings)]
     wanted = summarize(parts, _obstacle(state, degradations))
     return SchedulingPolicyStatus(
         scheduler_name=state.scheduler_name,
@@ -85,6 +94,19 @@ def _degraded(state: PolicyState, degradations: Sequence[Degradation]) -> Condit
         message = "; ".join(degradation.message for degradation in degradations)
         return condition(DEGRADED, "True", degradations[0].reason, message, observed_generation=generation)
     return condition(DEGRADED, "False", "Healthy", observed_generation=generation)
+
+
+def _warnings(state: PolicyState, warnings: Sequence[PolicyWarning]) -> Condition:
+    generation = state.observed_generation
+    if state.spec is None:
+        message = "the policy is not accepted; the condition Accepted has the reason"
+        return condition(WARNINGS, "Unknown", "NotAccepted", message, observed_generation=generation)
+    if not warnings:
+        return condition(WARNINGS, "False", "NoWarnings", observed_generation=generation)
+    sentences = [warning.message for warning in warnings[:SHOWN_WARNINGS]]
+    if len(warnings) > SHOWN_WARNINGS:
+        sentences.append(f"and {len(warnings) - SHOWN_WARNINGS} more")
+    return condition(WARNINGS, "True", warnings[0].reason, "; ".join(sentences), observed_generation=generation)
 
 
 def _obstacle(state: PolicyState, degradations: Sequence[Degradation]) -> Condition | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from moorage.api.policy_spec import SchedulingPolicySpec
 from moorage.framework.profile import Profile
 
 
@@ -31,6 +32,8 @@ class PolicyState:
     """None if the policy is accepted."""
     conditions: tuple[Mapping[str, Any], ...] = ()
     """The conditions of the object when the store first saw it."""
+    spec: SchedulingPolicySpec | None = None
+    """The spec of the observed generation; None if it is refused."""
 
     @property
     def owns_name(self) -> bool:

@@ -7,18 +7,18 @@ and degradations. An error in one policy's status is logged, and does not affect
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from moorage.api.policy_status import Condition
 from moorage.controller.policies import PolicyStore
 from moorage.controller.policy_facts import PolicyFacts
-from moorage.controller.policy_report import PolicyCounts, status_of
+from moorage.controller.policy_report import PolicyFindings, status_of
 from moorage.controller.policy_state import PolicyState
+from moorage.controller.policy_warnings import PolicyWarnings
 from moorage.controller.status_writer import PolicyStatusWriter
 from moorage.runtime.clock import Clock
-from moorage.runtime.degradation import Degradation
 from moorage.runtime.wakeup import Wakeup
 
 logger = logging.getLogger(__name__)
@@ -34,18 +34,20 @@ class _Reported:
     """The last status of a policy: its sources, and its conditions."""
 
     state: PolicyState
-    counts: PolicyCounts
-    degradations: Sequence[Degradation]
+    findings: PolicyFindings
     conditions: tuple[Condition, ...]
 
 
 class StatusReporter:
     """The builder of all statuses. Use it in the event loop of the policy store."""
 
-    def __init__(self, store: PolicyStore, statuses: PolicyStatusWriter, clock: Clock) -> None:
+    def __init__(
+        self, store: PolicyStore, statuses: PolicyStatusWriter, warnings: PolicyWarnings, clock: Clock
+    ) -> None:
         """Report the policies of `store` through `statuses`."""
         self._store = store
         self._statuses = statuses
+        self._warnings = warnings
         self._clock = clock
         self._reported: dict[str, _Reported] = {}
         self._failing: set[str] = set()
@@ -98,20 +100,21 @@ class StatusReporter:
             self._forget_others({state.name for state in states})
 
     def _report(self, state: PolicyState, facts: PolicyFacts, now: datetime) -> None:
-        counts, degradations = facts.counts(state), facts.degradations(state)
+        findings = PolicyFindings(facts.counts(state), facts.degradations(state), self._warnings.of(state))
         last = self._reported.get(state.name)
-        if last and (last.state, last.counts, last.degradations) == (state, counts, degradations):
+        if last and (last.state, last.findings) == (state, findings):
             return
         if last and last.state.uid == state.uid:
             before = last.conditions
         else:
             before = tuple(map(Condition.model_validate, state.conditions))
-        status = status_of(state, counts, degradations, before, now)
-        self._reported[state.name] = _Reported(state, counts, degradations, status.conditions)
+        status = status_of(state, findings, before, now)
+        self._reported[state.name] = _Reported(state, findings, status.conditions)
         self._statuses.publish(state.name, state.uid, status.model_dump(mode="json", by_alias=True, exclude_none=True))
 
     def _forget_others(self, names: set[str]) -> None:
         for name in self._reported.keys() - names:
             del self._reported[name]
             self._statuses.forget(name)
+            self._warnings.forget(name)
         self._failing &= names

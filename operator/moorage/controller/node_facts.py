@@ -1,0 +1,67 @@
+"""NodeFacts: what warnings read of the cluster's nodes, as sets that change only with the last node of a kind."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from moorage.cluster.arrays import ABSENT
+from moorage.cluster.snapshot import Snapshot
+
+
+class NodeFacts:
+    """Facts about all nodes, read from the columns and kept until a node changes. Use it between two cycles."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        """Read `snapshot`, which stays current."""
+        self._snapshot = snapshot
+        self._labels: dict[str, frozenset[str]] = {}
+        self._generation = -1
+
+    @property
+    def generation(self) -> int:
+        """A number that grows with each change of a node."""
+        return self._snapshot.generations.nodes
+
+    @property
+    def are_known(self) -> bool:
+        """Whether there are nodes."""
+        return self._snapshot.size > 0
+
+    def values(self, label: str) -> frozenset[str]:
+        """Return the values that nodes have for a label."""
+        if self._generation != self.generation:
+            self._generation = self.generation
+            self._labels.clear()
+        if label not in self._labels:
+            column = self._snapshot.label(label)
+            ids = np.unique(column.ids).tolist()
+            self._labels[label] = frozenset(column.values[index] for index in ids if index != ABSENT)
+        return self._labels[label]
+
+    def resources(self, name: str) -> frozenset[str]:
+        """Return the name of a resource if a node has some of it, else nothing."""
+        return frozenset({name} if (self._snapshot.allocatable(name) > 0).any() else ())
+
+
+class ReadNodeFacts:
+    """Node facts that one computation reads, so that it is repeated only when one of them differs."""
+
+    def __init__(self, facts: NodeFacts) -> None:
+        """Read from `facts`."""
+        self._facts = facts
+        self._values: dict[str, frozenset[str]] = {}
+        self._resources: dict[str, frozenset[str]] = {}
+
+    def values(self, label: str) -> frozenset[str]:
+        """Return the values that nodes have for a label."""
+        return self._values.setdefault(label, self._facts.values(label))
+
+    def resources(self, name: str) -> frozenset[str]:
+        """Return the name of a resource if a node has some of it, else nothing."""
+        return self._resources.setdefault(name, self._facts.resources(name))
+
+    def are_current(self) -> bool:
+        """Return whether all facts that were read are still the same."""
+        return all(self._facts.values(label) == values for label, values in self._values.items()) and all(
+            self._facts.resources(name) == found for name, found in self._resources.items()
+        )

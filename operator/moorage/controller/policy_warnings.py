@@ -1,0 +1,67 @@
+"""PolicyWarnings: the warnings of each policy, computed again only if its spec or what they read of the nodes changed.
+
+A node that comes or goes costs each policy a few comparisons of sets, and usually changes no warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from moorage.api.policy_spec import SchedulingPolicySpec
+from moorage.controller.node_facts import NodeFacts, ReadNodeFacts
+from moorage.controller.node_warnings import node_warnings
+from moorage.controller.policy_state import PolicyState
+from moorage.controller.policy_warning import PolicyWarning
+from moorage.controller.presets import expand_preset
+from moorage.controller.spec_warnings import spec_warnings
+from moorage.framework.policy_plugin import PolicyPlugin
+
+
+@dataclass(slots=True)
+class _Kept:
+    """The warnings about one spec, and the facts that they follow from."""
+
+    spec: SchedulingPolicySpec
+    expanded: SchedulingPolicySpec
+    """The spec with the fields of its preset."""
+    about_spec: tuple[PolicyWarning, ...]
+    warnings: tuple[PolicyWarning, ...]
+    read: ReadNodeFacts | None = None
+    generation: int = -1
+    """The generation of the nodes for which `read` was last found current."""
+
+
+class PolicyWarnings:
+    """The warnings of all policies."""
+
+    def __init__(
+        self, plugins: Sequence[type[PolicyPlugin]], nodes: NodeFacts, are_nodes_listed: Callable[[], bool]
+    ) -> None:
+        """Warn about nodes only once they are listed: until then, names without a node are no fault."""
+        self._plugins = plugins
+        self._nodes = nodes
+        self._are_nodes_listed = are_nodes_listed
+        self._kept: dict[str, _Kept] = {}
+
+    def of(self, state: PolicyState) -> Sequence[PolicyWarning]:
+        """Return the warnings of a policy; none for one whose spec is refused."""
+        spec = state.spec
+        if spec is None:
+            self.forget(state.name)
+            return ()
+        kept = self._kept.get(state.name)
+        if kept is None or kept.spec is not spec:
+            expanded = expand_preset(spec)
+            about_spec = tuple(spec_warnings(expanded, self._plugins))
+            kept = self._kept[state.name] = _Kept(spec, expanded, about_spec, about_spec)
+        if kept.generation != self._nodes.generation and self._are_nodes_listed() and self._nodes.are_known:
+            kept.generation = self._nodes.generation
+            if kept.read is None or not kept.read.are_current():
+                kept.read = ReadNodeFacts(self._nodes)
+                kept.warnings = (*kept.about_spec, *node_warnings(kept.expanded, kept.read))
+        return kept.warnings
+
+    def forget(self, name: str) -> None:
+        """Drop a deleted policy."""
+        self._kept.pop(name, None)
