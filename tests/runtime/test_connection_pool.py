@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fakes import FakeClock, StaticTokens
-from moorage.errors import ApiUnreachable
+from moorage.errors import ApiUnreachable, NotLeader
 from moorage.runtime.client.connection_pool import ConnectionPool
 from moorage.runtime.client.credentials import Credentials
 from moorage.runtime.client.pooled_transport import open_transport
@@ -234,3 +234,44 @@ async def test_a_certificate_for_another_name_is_refused(certificates: Path) -> 
 @needs_openssl
 async def test_verification_can_be_switched_off(certificates: Path) -> None:
     assert await exchange_over_tls(ClientTls(verify=False), certificates, None) == 200
+
+
+async def test_a_write_is_not_sent_if_the_fence_falls_while_its_connection_opens() -> None:
+    peer, may_write = Peer([OK, OK]), True
+    port = await peer.start()
+
+    def tls_is_read() -> ssl.SSLContext | None:
+        nonlocal may_write
+        may_write = False  # the connection took so long
+        return None
+
+    pool = ConnectionPool(f"http://127.0.0.1:{port}", (), tls_is_read, None, lambda: may_write)  # type: ignore[arg-type]
+    with pytest.raises(NotLeader):
+        await exchange(pool)
+    assert peer.requests == []
+    assert await exchange(pool, "GET") == b"ok"
+    may_write = True
+    assert await exchange(pool) == b"ok"
+    assert peer.connections == 1
+    await pool.close()
+    await peer.stop()
+
+
+async def test_a_write_is_not_sent_if_the_fence_falls_while_its_token_is_renewed() -> None:
+    peer = Peer([b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n", OK])
+    may_write = True
+
+    class RenewedTokens(StaticTokens):
+        async def renew(self) -> str | None:
+            nonlocal may_write
+            may_write = False
+            return "Bearer new"
+
+    server = f"http://127.0.0.1:{await peer.start()}"
+    async with open_transport(
+        Credentials(server, RenewedTokens("Bearer old")), 1, None, lambda: may_write
+    ) as transport:
+        with pytest.raises(NotLeader):
+            await transport.exchange("POST", "/x", b"{}", "application/json", 5)
+    assert len(peer.requests) == 1
+    await peer.stop()

@@ -10,6 +10,7 @@ from typing import Any
 
 from moorage.runtime.api_resources import POD
 from moorage.runtime.client.credentials import Credentials, load_credentials
+from moorage.runtime.client.fence import always
 from moorage.runtime.client.kube import KubeClient
 from moorage.runtime.client.pooled_transport import open_transport
 from moorage.runtime.client.rate_limiter import RateLimiter
@@ -59,12 +60,13 @@ class Connections:
         """Open the client for everything but the lease: rate-limited, and fenced by `may_write`."""
         settings = self._settings
         limiter = RateLimiter(settings.qps, settings.burst, self._clock)
-        transport = await self._open_transport(WATCH_CONNECTIONS + settings.parallelism + SPARE_CONNECTIONS)
+        connections = WATCH_CONNECTIONS + settings.parallelism + SPARE_CONNECTIONS
+        transport = await self._open_transport(connections, may_write)
         return KubeClient(transport, self._clock, limiter, self._metrics, may_write)
 
     async def open_unfenced_client(self) -> KubeClient:
         """Open a client without limits, for a standby too: for the lease, and for reviews of the endpoints' callers."""
-        transport = await self._open_transport(UNFENCED_CONNECTIONS)
+        transport = await self._open_transport(UNFENCED_CONNECTIONS, always)
         return KubeClient(transport, self._clock, RateLimiter(0, 0, self._clock), self._metrics)
 
     async def open_extender_context(
@@ -80,9 +82,10 @@ class Connections:
             policy_files=self._settings.policy_extender_tls_dir,
         )
 
-    async def _open_transport(self, connection_limit: int) -> Transport:
+    async def _open_transport(self, connection_limit: int, may_write: Callable[[], bool]) -> Transport:
         tls = _tls_contexts(self._settings, self._credentials, self._clock)
-        transport = await self.stack.enter_async_context(open_transport(self._credentials, connection_limit, tls))
+        opening = open_transport(self._credentials, connection_limit, tls, may_write)
+        transport = await self.stack.enter_async_context(opening)
         return ObservedTransport(transport, self._reachability)
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from yarl import URL
 
+from moorage.errors import NotLeader
+from moorage.runtime.client.fence import always, check_fence
 from moorage.runtime.client.http_connection import HttpConnection
 from moorage.runtime.client.sockets import CONNECT_SECONDS, IDLE_CONNECTION_SECONDS, connected_socket
 
@@ -32,18 +34,26 @@ class ConnectionPool:
         headers: Sequence[tuple[str, str]],
         tls: Callable[[], SSLContext] | None = None,
         server_hostname: str | None = None,
+        may_write: Callable[[], bool] = always,
     ) -> None:
-        """Connect to `server`, such as `https://10.0.0.1:6443`; send `headers` with each request."""
+        """Connect to `server`, such as `https://10.0.0.1:6443`; send `headers` with each request.
+
+        Right before a write is sent, `may_write` must return True.
+        """
         url = URL(server)
         self._host, self._port = url.host or "", url.port or 0
         self._prefix = url.raw_path.rstrip("/")
         self._tls = tls
         self._server_hostname = server_hostname or url.host
         self._headers = "".join(f"{name}: {value}\r\n" for name, value in (("Host", url.raw_authority), *headers))
+        self._may_write = may_write
         self._idle: list[HttpConnection] = []
 
     async def exchange(self, method: str, path: str, headers: str, body: bytes, timeout_seconds: float) -> Answer:
-        """Send a request; `headers` are complete lines. Raise ConnectionError or TimeoutError if no answer comes."""
+        """Send a request; `headers` are complete lines. Raise ConnectionError or TimeoutError if no answer comes.
+
+        Raise NotLeader instead of sending a write beyond the fence.
+        """
         if FORBIDDEN_IN_PATHS.search(path):
             raise ValueError(f"not a path: {path!r}")
         length = f"Content-Length: {len(body)}\r\n" if body or method != "GET" else ""
@@ -52,7 +62,11 @@ class ConnectionPool:
         connection = await self._acquire()
         was_used = connection.answered > 0
         try:
+            check_fence(self._may_write, method, path)
             answer = await connection.exchange(request, timeout_seconds)
+        except NotLeader:
+            self._release(connection)
+            raise
         except ConnectionError:
             if method != "GET" or not was_used:
                 raise

@@ -11,7 +11,8 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from moorage.errors import ApiUnreachable, NotLeader, TooManyRequests
+from moorage.errors import ApiUnreachable, TooManyRequests
+from moorage.runtime.client.fence import always, check_fence
 from moorage.runtime.client.refusals import FIRST_REFUSAL, refusal
 from moorage.runtime.client.watch_lines import LineSplitter
 
@@ -34,11 +35,6 @@ LIST_SECONDS = 120.0
 THROTTLED_TRIES = 10
 """Number of attempts for a request that is answered with 429; client-go's limit."""
 DEFAULT_RETRY_AFTER_SECONDS = 1.0
-
-
-def always() -> bool:
-    """Return True, for a client that needs no leadership."""
-    return True
 
 
 class KubeClient:
@@ -142,8 +138,7 @@ class KubeClient:
         return await self._send(method, path, body, content_type, timeout_seconds)
 
     async def _send(self, method: str, path: str, body: bytes, content_type: str, timeout_seconds: float) -> bytes:
-        if method != "GET" and not self._may_write():
-            raise NotLeader(f"{method} {path.partition('?')[0]} was not sent: this replica is not the leader any more")
+        check_fence(self._may_write, method, path)
         started = self._clock.monotonic()
         try:
             answer = await self._transport.exchange(method, path, body, content_type, timeout_seconds)

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from moorage.runtime.client.authentication import send_authenticated
 from moorage.runtime.client.connection_pool import ConnectionPool
+from moorage.runtime.client.fence import always
 from moorage.runtime.client.session_transport import SessionTransport, open_session
 from moorage.runtime.client.transport import HEADERS, unreachable
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
     from moorage.runtime.client.authentication import Tokens
     from moorage.runtime.client.credentials import Credentials
@@ -21,16 +22,20 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def open_transport(
-    credentials: Credentials, connection_limit: int, tls: TlsContexts | None = None
+    credentials: Credentials,
+    connection_limit: int,
+    tls: TlsContexts | None = None,
+    may_write: Callable[[], bool] = always,
 ) -> AsyncIterator[Transport]:
-    """Open a transport to an API server. Through a proxy, exchanges go over the session too."""
-    async with open_session(credentials, connection_limit) as session:
+    """Open a transport to an API server, with a fence. Through a proxy, exchanges go over the session too."""
+    async with open_session(credentials, connection_limit, may_write=may_write) as session:
         over_session = SessionTransport(session, credentials.server, tls)
         if credentials.proxy:
             yield over_session
             return
         headers = (*HEADERS, *credentials.headers)
-        pool = ConnectionPool(credentials.server, headers, tls.current if tls else None, credentials.tls_server_name)
+        tls_source, name = tls.current if tls else None, credentials.tls_server_name
+        pool = ConnectionPool(credentials.server, headers, tls_source, name, may_write)
         try:
             yield PooledTransport(pool, over_session, credentials.tokens)
         finally:

@@ -8,12 +8,13 @@ from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, T
 from yarl import URL
 
 from moorage.runtime.client.authentication import send_authenticated
+from moorage.runtime.client.fence import always, check_fence
 from moorage.runtime.client.refusals import FIRST_REFUSAL
 from moorage.runtime.client.sockets import CONNECT_SECONDS, IDLE_CONNECTION_SECONDS, keepalive_socket
 from moorage.runtime.client.transport import HEADERS, Answer, unreachable
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Callable
     from ssl import SSLContext
 
     from aiohttp import ClientHandlerType, ClientRequest, ClientResponse
@@ -25,7 +26,12 @@ STREAM_BUFFER_BYTES = 1 << 20
 """Bytes of a watch that may wait to be read; larger reads are larger batches."""
 
 
-def open_session(credentials: Credentials, connection_limit: int, tls: SSLContext | None = None) -> ClientSession:
+def open_session(
+    credentials: Credentials,
+    connection_limit: int,
+    tls: SSLContext | None = None,
+    may_write: Callable[[], bool] = always,
+) -> ClientSession:
     """Open a session that authenticates every request and goes through the credentials' proxy. Close it when done.
 
     `tls` is the context of requests without one of their own. Proxy variables of the environment are ignored.
@@ -39,7 +45,7 @@ def open_session(credentials: Credentials, connection_limit: int, tls: SSLContex
         ),
         headers=[*HEADERS, *credentials.headers],
         cookie_jar=DummyCookieJar(),
-        middlewares=(Authentication(credentials),),
+        middlewares=(Authentication(credentials, may_write),),
         proxy=credentials.proxy,
         trust_env=False,
     )
@@ -98,8 +104,9 @@ class SessionTransport:
 class Authentication:
     """Middleware that sets Authorization and the name that the server's certificate must carry."""
 
-    def __init__(self, credentials: Credentials) -> None:
-        """Take both from `credentials`."""
+    def __init__(self, credentials: Credentials, may_write: Callable[[], bool] = always) -> None:
+        """Take both from `credentials`. Writes are sent only if `may_write` returns True once there is a token."""
+        self._may_write = may_write
         self._tokens = credentials.tokens
         self._tls_server_name = credentials.tls_server_name
 
@@ -112,6 +119,7 @@ class Authentication:
             nonlocal refused
             if refused is not None:
                 refused.release()
+            check_fence(self._may_write, request.method, request.url.path)
             if header is not None:
                 request.headers["Authorization"] = header
             refused = await handler(request)

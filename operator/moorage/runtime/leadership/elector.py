@@ -4,8 +4,9 @@
     leader  --(another holder, or the fence has passed)--> standby
     leader  --(clean stop)--> lease released
 
-The fence: a write is allowed until `renew_deadline` after the moment *before* the last successful renewal was sent, on
-the monotonic clock. The lease lasts longer than that, so a leader that is cut off stops before another can start.
+The fence: a write is allowed until shortly before `renew_deadline` after the moment *before* the last successful
+renewal was sent, on the monotonic clock. The lease lasts longer than that, so a leader that is cut off stops before
+another can start.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ JITTER_FACTOR = 1.2
 """A standby reads the lease every retry period, times 1 to 2.2."""
 MAX_STANDBY_SECONDS = 0.5
 """The longest retry period of a standby, so that a released lease is taken within 2 s."""
+FENCE_MARGIN = 0.01
+"""The fence falls by this part of the renew deadline before it, so that no write starts at the deadline itself."""
 NEVER = float("-inf")
 
 
@@ -82,7 +85,8 @@ class LeaderElector:
 
     def may_write(self) -> bool:
         """Return whether this replica leads and no other replica can lead."""
-        return self._leads and self.seconds_since_renewal < self._settings.renew_deadline_seconds
+        fence_seconds = self._settings.renew_deadline_seconds * (1 - FENCE_MARGIN)
+        return self._leads and self.seconds_since_renewal < fence_seconds
 
     async def run(self) -> None:
         """Acquire and renew the lease until cancelled; then release it."""

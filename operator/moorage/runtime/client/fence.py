@@ -1,0 +1,25 @@
+"""The fence: a write is sent only while this replica is sure that it holds the lease.
+
+`KubeClient` asks before it takes a connection. The transport asks again right before the bytes leave, because a new
+connection or a new token may take seconds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from moorage.errors import NotLeader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def always() -> bool:
+    """Return True, for a client that needs no leadership."""
+    return True
+
+
+def check_fence(may_write: Callable[[], bool], method: str, path: str) -> None:
+    """Raise NotLeader for a write that may not be sent."""
+    if method != "GET" and not may_write():
+        raise NotLeader(f"{method} {path.partition('?')[0]} was not sent: this replica is not the leader any more")
