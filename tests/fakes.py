@@ -22,6 +22,7 @@ from moorage.runtime.client.credentials import Credentials
 from moorage.runtime.client.kube import MERGE_PATCH, KubeClient
 from moorage.runtime.client.pooled_transport import open_transport
 from moorage.runtime.client.rate_limiter import RateLimiter
+from moorage.runtime.client.server_access import ServerAccess
 from moorage.runtime.client.transport import Answer
 from moorage.runtime.clock import Clock
 from moorage.runtime.events.event import Event
@@ -33,7 +34,7 @@ from moorage.runtime.metrics.informer_metrics import InformerMetrics
 from moorage.runtime.metrics.process_metrics import ProcessMetrics
 from moorage.runtime.pod_status_writer import PodScheduled, PodStatusWriter
 from moorage.runtime.tls.pem import Pem
-from moorage.runtime.tls.tls_contexts import ClientTls, TlsContexts
+from moorage.runtime.tls.tls_contexts import ClientTls
 from moorage.sandbox.api_server import SandboxServer
 
 
@@ -117,8 +118,8 @@ class StaticTokens:
     async def current(self) -> str | None:
         return self._header
 
-    async def renew(self) -> str | None:
-        return self._header
+    async def renew(self) -> None:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +184,8 @@ class Client:
         )
 
     async def __aenter__(self) -> KubeClient:
-        clock, settings = Clock(), self._credentials.tls
-        tls = TlsContexts(settings, "the server", clock, strict=False) if settings else None
-        self._open = open_transport(self._credentials, 32, tls)
+        clock = Clock()
+        self._open = open_transport(ServerAccess(self._credentials, clock), 32)
         return KubeClient(await self._open.__aenter__(), clock, RateLimiter(0, 0, clock), client_metrics())
 
     async def __aexit__(self, *_: object) -> None:

@@ -35,7 +35,7 @@ def plugin(folder: Path, body: str, **fields: Any) -> dict[str, Any]:
     script = folder / "plugin"
     script.write_text(f"#!{sys.executable}\nimport json, os, sys, pathlib\n{body}\n", encoding="utf-8")
     script.chmod(0o700)
-    return {"exec": {"apiVersion": EXEC_VERSION, "command": str(script), **fields}}
+    return {"exec": {"apiVersion": EXEC_VERSION, "command": str(script), "interactiveMode": "Never", **fields}}
 
 
 def printing(status: str) -> str:

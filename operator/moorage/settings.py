@@ -59,5 +59,6 @@ class Settings:
     policy_extender_tls_dir: Path | None = None
     """The directory of the files that extenders of policies may name. None: they may name no files."""
     leader_election: LeaderElectionSettings = field(default_factory=LeaderElectionSettings)
-    tls_strict: bool = True
-    """Verify certificates as strictly as Python 3.13 does; the certificates of several clouds do not pass."""
+    tls_strict: bool = False
+    """Check servers' certificates strictly by RFC 5280, as Python 3.13 does and Go does not; the authorities of several
+    clouds do not pass."""

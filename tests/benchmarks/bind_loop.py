@@ -28,13 +28,13 @@ from moorage.runtime.client.credentials import load_credentials
 from moorage.runtime.client.kube import KubeClient
 from moorage.runtime.client.pooled_transport import open_transport
 from moorage.runtime.client.rate_limiter import RateLimiter
+from moorage.runtime.client.server_access import ServerAccess
 from moorage.runtime.clock import Clock
 from moorage.runtime.events.event import scheduled
 from moorage.runtime.events.event_recorder import EventRecorder
 from moorage.runtime.informers.list_watch import ListWatch
 from moorage.runtime.metrics.client_metrics import ClientMetrics
 from moorage.runtime.metrics.recorder_metrics import RecorderMetrics
-from moorage.runtime.tls.tls_contexts import TlsContexts
 from moorage.settings import Settings
 
 PARALLELISM = Settings().parallelism
@@ -70,8 +70,7 @@ async def main(kubeconfig: Path) -> None:
     clock, random = Clock(), Random()
     credentials = await load_credentials(str(kubeconfig), clock)
     registry = CollectorRegistry()
-    tls = TlsContexts(credentials.tls, "the server", clock, strict=True) if credentials.tls else None
-    async with open_transport(credentials, CONNECTIONS, tls) as transport:
+    async with open_transport(ServerAccess(credentials, clock), CONNECTIONS) as transport:
         client = KubeClient(transport, clock, RateLimiter(0, 0, clock), ClientMetrics(registry, credentials.server))
         decoder = Decoder()
         nodes = [decoder.decode_node(bytes(raw)).name for raw in await _list(client, NODE)]

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from fakes import Cluster, StaticTokens, until
+from fakes import Cluster, FakeClock, StaticTokens, until
 from moorage.api.crd import crd
 from moorage.api.v1alpha1 import API_VERSION, KIND
 from moorage.controller.policy_watch import PolicyWatch
 from moorage.errors import CredentialsError
 from moorage.runtime.api_resources import SCHEDULING_POLICY
 from moorage.runtime.client.credentials import Credentials
+from moorage.runtime.client.server_access import ServerAccess
 from moorage.runtime.client.session_transport import open_session
 from moorage.sandbox.api_server import SandboxServer
 from moorage.sandbox.injected_faults import Fail
@@ -55,7 +56,7 @@ class Watching:
             raise CredentialsError("the kubeconfig has no token")
         server = self.cluster.server
         credentials = Credentials(server.url, StaticTokens(f"Bearer {server.token}"))
-        return open_session(credentials, connection_limit=4), server.url
+        return open_session(ServerAccess(credentials, FakeClock()), connection_limit=4), server.url
 
     async def received(self, *events: tuple[str, str]) -> None:
         await until(lambda: self.events == list(events), seconds=30)

@@ -7,7 +7,7 @@ import pytest
 
 from fakes import FakeClock
 from moorage.errors import CredentialsError
-from moorage.runtime.client.authentication import REREAD_SECONDS, FileTokens
+from moorage.runtime.client.authentication import RENEWAL_PAUSE_SECONDS, REREAD_SECONDS, FileTokens
 
 
 async def test_a_token_is_read_again_each_minute_and_at_once_after_a_401(tmp_path: Path) -> None:
@@ -16,8 +16,12 @@ async def test_a_token_is_read_again_each_minute_and_at_once_after_a_401(tmp_pat
     tokens = FileTokens(path, clock)
     path.write_text("two")
     assert await tokens.current() == "Bearer one"
-    assert await tokens.renew() == "Bearer two"
+    clock.now += RENEWAL_PAUSE_SECONDS
+    await tokens.renew()
+    assert await tokens.current() == "Bearer two"
     path.write_text("three")
+    await tokens.renew()
+    assert await tokens.current() == "Bearer two"
     clock.now += REREAD_SECONDS
     assert await tokens.current() == "Bearer three"
 
@@ -37,7 +41,9 @@ async def test_the_last_token_stays_in_use_and_the_fault_is_logged_once(
         clock.now += REREAD_SECONDS
         assert await tokens.current() == "Bearer one"
     path.write_text("two")
-    assert await tokens.renew() == "Bearer two"
+    clock.now += RENEWAL_PAUSE_SECONDS
+    await tokens.renew()
+    assert await tokens.current() == "Bearer two"
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
     assert caplog.messages[0].startswith(f"The token file {path} cannot be used; its last good state stays in use")
     assert caplog.messages[1] == f"The token file {path} can be used again"

@@ -15,8 +15,9 @@ from moorage.errors import ApiUnreachable, NotLeader
 from moorage.runtime.client.connection_pool import ConnectionPool
 from moorage.runtime.client.credentials import Credentials
 from moorage.runtime.client.pooled_transport import open_transport
+from moorage.runtime.client.server_access import ServerAccess
 from moorage.runtime.tls.pem import Pem
-from moorage.runtime.tls.tls_contexts import ClientTls, TlsContexts
+from moorage.runtime.tls.tls_contexts import ClientTls
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 CLOSE = b""
@@ -206,9 +207,8 @@ async def exchange_over_tls(settings: ClientTls, certificates: Path, server_name
     credentials = Credentials(
         f"https://127.0.0.1:{port}", StaticTokens("Bearer t"), tls=lambda: settings, tls_server_name=server_name
     )
-    tls = TlsContexts(lambda: settings, "the peer", FakeClock(), strict=False)
     try:
-        async with open_transport(credentials, 2, tls) as transport:
+        async with open_transport(ServerAccess(credentials, FakeClock()), 2) as transport:
             answer = await transport.exchange("GET", "/x", b"", "application/json", 5)
             assert {read.status async for read in transport.stream("/x", 5)} == {answer.status}
     finally:

@@ -74,9 +74,28 @@ async def test_a_client_certificate_is_returned_with_its_key() -> None:
         (script("raise SystemExit('log in first')"), "ended with status 1: log in first"),
         (script("print('hello')"), "printed no ExecCredential"),
         (answering("{}"), "neither a token nor a client certificate"),
+        (answering('{"token": "a", "clientKeyData": "b"}'), "gave only one of a client certificate and its key"),
         (msgspec.structs.replace(answering('{"token": "a"}'), api_version="other/v1"), "answers in .*/v1, not in othe"),
     ],
 )
 async def test_a_fault_of_a_plugin_is_named(plugin: ExecConfig, message: str) -> None:
     with pytest.raises(CredentialsError, match=message):
         await run_plugin(plugin)
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+async def test_a_plugin_that_prints_without_end_is_killed(stream: str) -> None:
+    plugin = script(f"import sys\nwhile True: sys.{stream}.write('x' * 100_000)")
+    message = "printed more than 1048576 bytes" if stream == "stdout" else "no credential within 0.5 s"
+    async with asyncio.timeout(5):
+        with pytest.raises(CredentialsError, match=message):
+            await run_plugin(plugin, seconds=0.5 if stream == "stderr" else 5)
+
+
+async def test_the_text_of_a_plugin_cannot_forge_log_lines() -> None:
+    with pytest.raises(CredentialsError) as caught:
+        await run_plugin(script(r"import sys; sys.exit('one\ntwo\x1b[1m' + 'x' * 10_000)"))
+    message = str(caught.value)
+    assert "one two[1mxxx" in message
+    assert message.isprintable()
+    assert len(message) < 1_200

@@ -16,10 +16,11 @@ from moorage.runtime.client.authentication import Tokens
 from moorage.runtime.client.credentials import Credentials
 from moorage.runtime.client.kube import STRATEGIC_MERGE_PATCH, KubeClient
 from moorage.runtime.client.pooled_transport import open_transport
+from moorage.runtime.client.proxy import Proxy
 from moorage.runtime.client.rate_limiter import RateLimiter
+from moorage.runtime.client.server_access import ServerAccess
 from moorage.runtime.client.session_transport import SessionTransport, open_session
 from moorage.runtime.client.transport import Transport
-from moorage.runtime.tls.tls_contexts import TlsContexts
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 OpenTransport = Callable[..., AbstractAsyncContextManager[Transport]]
@@ -48,11 +49,9 @@ def transport(request: pytest.FixtureRequest) -> OpenTransport:
 
 
 @asynccontextmanager
-async def over_session(
-    credentials: Credentials, connection_limit: int, tls: TlsContexts | None = None
-) -> AsyncIterator[Transport]:
-    async with open_session(credentials, connection_limit) as session:
-        yield SessionTransport(session, credentials.server, tls)
+async def over_session(access: ServerAccess, connection_limit: int) -> AsyncIterator[Transport]:
+    async with open_session(access, connection_limit) as session:
+        yield SessionTransport(session, access.credentials.server)
 
 
 @asynccontextmanager
@@ -71,7 +70,7 @@ async def serving(
     async with TestServer(app) as server:
         address = str(server.make_url("")).rstrip("/")
         credentials = Credentials(address, tokens or StaticTokens("Bearer t"), headers=headers)
-        async with opened(credentials, 4) as transport:
+        async with opened(ServerAccess(credentials, clock), 4) as transport:
             limiter = RateLimiter(0, 0, clock)
             peer = Peer(KubeClient(transport, clock, limiter, client_metrics(registry)), clock, registry)
             yield peer
@@ -99,9 +98,8 @@ class RotatingToken:
     async def current(self) -> str:
         return f"Bearer {self.renewed}"
 
-    async def renew(self) -> str:
+    async def renew(self) -> None:
         self.renewed += 1
-        return f"Bearer {self.renewed}"
 
 
 async def test_requests_carry_a_token_the_user_agent_and_no_compression(transport: OpenTransport) -> None:
@@ -133,11 +131,12 @@ async def test_all_requests_go_through_the_proxy() -> None:
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", proxy)
     async with TestServer(app) as server:
-        credentials = Credentials("http://api.test", StaticTokens(None), proxy=str(server.make_url("")))
-        async with open_transport(credentials, 4) as transport:
+        named = Proxy.parse("proxy-url", str(server.make_url("")))
+        access = ServerAccess(Credentials("http://api.test", StaticTokens(None), proxy=named), FakeClock())
+        async with open_transport(access, 4) as transport:
             assert (await transport.exchange("GET", "/x", b"", "", 5)).status == 200
             assert [read.body async for read in transport.stream("/x", 5)][-1] == b'{"ok": true}'
-        async with open_session(credentials, 1) as session, session.get("http://api.test/x") as response:
+        async with open_session(access, 1) as session, session.get("http://api.test/x") as response:
             assert response.status == 200
     assert hosts == ["api.test"] * 3
 
@@ -208,7 +207,9 @@ async def test_an_answer_that_takes_too_long_is_unreachable(transport: OpenTrans
 
 async def test_a_refused_connection_is_unreachable(transport: OpenTransport) -> None:
     clock, registry = FakeClock(auto=True), CollectorRegistry()
-    async with transport(Credentials("http://127.0.0.1:9", StaticTokens(None)), 1) as nowhere:
+    async with transport(
+        ServerAccess(Credentials("http://127.0.0.1:9", StaticTokens(None)), FakeClock()), 1
+    ) as nowhere:
         client = KubeClient(nowhere, clock, RateLimiter(0, 0, clock), client_metrics(registry))
         with pytest.raises(ApiUnreachable):
             await client.get("/x")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fakes import FakeClock
-from kubeconfigs import kubeconfig, plugin, printing
+from kubeconfigs import EXEC_VERSION, kubeconfig, plugin, printing
 from moorage.errors import CredentialsError
 from moorage.runtime.client.authentication import REREAD_SECONDS
 from moorage.runtime.client.credentials import Credentials, load_credentials
@@ -26,7 +26,7 @@ async def load(path: str, clock: FakeClock | None = None) -> Credentials:
 
 
 async def load_tokens(path: str, clock: FakeClock, patience_seconds: float) -> KubeconfigTokens:
-    tokens = KubeconfigTokens(path, None, clock, patience_seconds)
+    tokens = KubeconfigTokens([Path(path)], None, clock, patience_seconds)
     await tokens.load()
     return tokens
 
@@ -35,6 +35,13 @@ def counting(count: Path) -> str:
     """The lines of a plugin that counts its runs in `number`."""
     count.write_text("0")
     return f"path = pathlib.Path({str(count)!r}); number = int(path.read_text()) + 1; path.write_text(str(number))\n"
+
+
+def replace_in(file: Path, *replacements: tuple[str, str]) -> None:
+    text = file.read_text()
+    for old, new in replacements:
+        text = text.replace(old, new)
+    file.write_text(text)
 
 
 async def test_a_token_file_is_read_again_each_minute(tmp_path: Path) -> None:
@@ -51,7 +58,8 @@ async def test_after_a_401_the_kubeconfig_is_read_again_at_once(tmp_path: Path) 
     found = await load(kubeconfig(tmp_path, {"token": "old"}))
     kubeconfig(tmp_path, {"token": "new"})
     assert await found.tokens.current() == "Bearer old"
-    assert await found.tokens.renew() == "Bearer new"
+    await found.tokens.renew()
+    assert await found.tokens.current() == "Bearer new"
 
 
 async def test_a_replaced_kubeconfig_is_read_within_a_minute(tmp_path: Path) -> None:
@@ -76,7 +84,8 @@ async def test_a_broken_kubeconfig_leaves_the_last_credentials_in_use_and_is_log
     for _ in range(3):
         clock.now += REREAD_SECONDS
         assert await found.tokens.current() == "Bearer old"
-        assert await found.tokens.renew() == "Bearer old"
+        await found.tokens.renew()
+        assert await found.tokens.current() == "Bearer old"
     kubeconfig(tmp_path, {"token": "new"})
     clock.now += REREAD_SECONDS
     assert await found.tokens.current() == "Bearer new"
@@ -143,7 +152,8 @@ async def test_many_refused_requests_run_the_plugin_once(tmp_path: Path) -> None
     count = tmp_path / "count"
     user = plugin(tmp_path, counting(count) + printing("{'token': f't{number}'}"))
     found = await load(kubeconfig(tmp_path, user))
-    assert await asyncio.gather(*(found.tokens.renew() for _ in range(5))) == ["Bearer t2"] * 5
+    await asyncio.gather(*(found.tokens.renew() for _ in range(5)))
+    assert await found.tokens.current() == "Bearer t2"
     assert count.read_text() == "2"
 
 
@@ -165,6 +175,69 @@ async def test_a_failing_plugin_ends_the_start_with_its_message(tmp_path: Path) 
 
 
 async def test_the_install_hint_of_a_missing_plugin_is_shown(tmp_path: Path) -> None:
-    user = {"exec": {"apiVersion": "v1", "command": "no-such-plugin", "installHint": "Install it from example.com."}}
+    user = {
+        "exec": {
+            "apiVersion": EXEC_VERSION,
+            "command": "no-such-plugin",
+            "interactiveMode": "Never",
+            "installHint": "Install it from example.com.",
+        }
+    }
     with pytest.raises(CredentialsError, match=r"cannot be run: .*; Install it from example\.com\.$"):
         await load(kubeconfig(tmp_path, user))
+
+
+async def test_a_plugin_whose_credentials_are_refused_runs_at_a_pace(tmp_path: Path) -> None:
+    clock, count = FakeClock(START), tmp_path / "count"
+    user = plugin(tmp_path, counting(count) + printing("{'token': f't{number}'}"))
+    tokens = await load_tokens(kubeconfig(tmp_path, user), clock, patience_seconds=60)
+    for _ in range(120):
+        await tokens.renew()
+        clock.now += 0.5
+    assert int(count.read_text()) == 1 + 6
+
+
+async def test_a_plugin_that_gives_expired_credentials_runs_at_a_pace(tmp_path: Path) -> None:
+    clock, count = FakeClock(START), tmp_path / "count"
+    status = "{'token': f't{number}', 'expirationTimestamp': '2020-01-01T00:00:00Z'}"
+    user = plugin(tmp_path, counting(count) + printing(status))
+    tokens = await load_tokens(kubeconfig(tmp_path, user), clock, patience_seconds=60)
+    for _ in range(120):
+        await tokens.current()
+        clock.now += 0.5
+    assert int(count.read_text()) == 1 + 6
+
+
+async def test_short_lived_credentials_are_renewed_after_three_quarters_of_their_life(tmp_path: Path) -> None:
+    clock, count = FakeClock(START), tmp_path / "count"
+    status = (
+        "{'token': f't{number}', "
+        f"'expirationTimestamp': datetime.datetime.fromtimestamp({int(START)} + 10 * number, datetime.UTC)"
+        ".isoformat()}"
+    )
+    user = plugin(tmp_path, "import datetime\n" + counting(count) + printing(status))
+    tokens = await load_tokens(kubeconfig(tmp_path, user), clock, patience_seconds=60)
+    for _ in range(100):
+        number = int((await tokens.current() or "").removeprefix("Bearer t"))
+        assert clock.now < START + 10 * number
+        clock.now += 1
+    assert int(count.read_text()) <= 14
+
+
+async def test_credentials_for_another_server_are_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    clock = FakeClock()
+    found = await load(kubeconfig(tmp_path, {"token": "old"}), clock)
+    kubeconfig(tmp_path, {"token": "new-server"}, {"server": "http://127.0.0.1:9999"})
+    clock.now += REREAD_SECONDS
+    assert await found.tokens.current() == "Bearer old"
+    assert caplog.messages[0].endswith("has changed; restart moorage to use it")
+
+
+async def test_another_current_context_is_not_followed(tmp_path: Path) -> None:
+    clock = FakeClock()
+    path = kubeconfig(tmp_path, {"token": "old"})
+    found = await load(path, clock)
+    replace_in(Path(path), ("current-context: here", "current-context: there"), ("old", "new"))
+    clock.now += REREAD_SECONDS
+    assert await found.tokens.current() == "Bearer new"
+    assert found.source.startswith("the context here of the kubeconfig")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -15,14 +17,17 @@ from moorage.runtime.client.kube import KubeClient
 from moorage.runtime.client.pooled_transport import open_transport
 from moorage.runtime.client.rate_limiter import RateLimiter
 from moorage.runtime.client.reachability import ObservedTransport, Reachability
+from moorage.runtime.client.server_access import AccessAcrossThreads, ServerAccess
 from moorage.runtime.client.session_transport import open_session
 from moorage.runtime.client.transport import Transport
 from moorage.runtime.clock import Clock
 from moorage.runtime.extenders.extender_context import ExtenderContext, open_extender_session
 from moorage.runtime.metrics.client_metrics import ClientMetrics
 from moorage.runtime.metrics.extender_metrics import ExtenderMetrics
-from moorage.runtime.tls.tls_contexts import TlsContexts
+from moorage.runtime.tls.tls_contexts import ClientTls
 from moorage.settings import Settings
+
+logger = logging.getLogger(__name__)
 
 WATCH_CONNECTIONS = 20
 SPARE_CONNECTIONS = 16
@@ -32,9 +37,17 @@ KOPF_CONNECTIONS = 4
 
 
 async def find_credentials(settings: Settings, clock: Clock) -> Credentials:
-    """Load the credentials that the settings name."""
+    """Load the credentials that the settings name, and log the way to the API server."""
     kubeconfig = str(settings.kubeconfig) if settings.kubeconfig else None
-    return await load_credentials(kubeconfig, clock, context=settings.context)
+    credentials = await load_credentials(kubeconfig, clock, context=settings.context)
+    way = f"through the proxy {credentials.proxy}" if credentials.proxy else "without a proxy"
+    logger.info("The API server is %s, %s; the credentials are from %s", credentials.server, way, credentials.source)
+    if credentials.tls and not credentials.tls().verify:
+        logger.warning(
+            "The certificate of the API server is not verified, because insecure-skip-tls-verify is set; "
+            "set certificate-authority instead"
+        )
+    return credentials
 
 
 class Connections:
@@ -48,10 +61,13 @@ class Connections:
         metrics: ClientMetrics,
         stack: AsyncExitStack,
     ) -> None:
-        """Share one `Reachability`: all clients use one server, so its outages are logged once."""
+        """Share one access and one `Reachability`: all clients use one server, so its outages are logged once.
+
+        Raise CredentialsError if no TLS context can be built.
+        """
         self.stack = stack
         self._settings = settings
-        self._credentials = credentials
+        self._access = ServerAccess(credentials, clock, strict=settings.tls_strict)
         self._clock = clock
         self._metrics = metrics
         self._reachability = Reachability(credentials.server)
@@ -73,8 +89,9 @@ class Connections:
         self, client: KubeClient, metrics: ExtenderMetrics, may_write: Callable[[], bool]
     ) -> ExtenderContext:
         """Open the session for extenders, which never get the credentials for the API server."""
+        system_tls = ClientTls().context(strict=self._settings.tls_strict)
         return ExtenderContext(
-            session=await self.stack.enter_async_context(open_extender_session()),
+            session=await self.stack.enter_async_context(open_extender_session(system_tls)),
             clock=self._clock,
             metrics=metrics,
             may_write=may_write,
@@ -82,33 +99,19 @@ class Connections:
             policy_files=self._settings.policy_extender_tls_dir,
         )
 
+    def kopf_session(self) -> Callable[[], Awaitable[tuple[Any, str]]]:
+        """Return a function that opens kopf's session, in kopf's event loop, with the credentials of all clients."""
+        access = AccessAcrossThreads(self._access, asyncio.get_running_loop())
+
+        async def open_kopf_session() -> tuple[Any, str]:
+            return open_session(access, KOPF_CONNECTIONS), access.credentials.server
+
+        return open_kopf_session
+
     async def _open_transport(self, connection_limit: int, may_write: Callable[[], bool]) -> Transport:
-        tls = _tls_contexts(self._settings, self._credentials, self._clock)
-        opening = open_transport(self._credentials, connection_limit, tls, may_write)
+        opening = open_transport(self._access, connection_limit, may_write)
         transport = await self.stack.enter_async_context(opening)
         return ObservedTransport(transport, self._reachability)
-
-
-def _tls_contexts(settings: Settings, credentials: Credentials, clock: Clock) -> TlsContexts | None:
-    """Return the TLS contexts for an API server, None for plain HTTP; raise CredentialsError if none can be built."""
-    if credentials.tls is None:
-        return None
-    subject = f"The TLS configuration for {credentials.server}"
-    contexts = TlsContexts(credentials.tls, subject, clock, strict=settings.tls_strict)
-    contexts.current()
-    return contexts
-
-
-def kopf_session(settings: Settings) -> Callable[[], Awaitable[tuple[Any, str]]]:
-    """Return a function that opens kopf's session, in kopf's event loop, with credentials of its own."""
-
-    async def open_kopf_session() -> tuple[Any, str]:
-        clock = Clock()
-        credentials = await find_credentials(settings, clock)
-        tls = _tls_contexts(settings, credentials, clock)
-        return open_session(credentials, KOPF_CONNECTIONS, tls.current() if tls else None), credentials.server
-
-    return open_kopf_session
 
 
 def serving_tls(settings: Settings) -> SSLContext:

@@ -22,14 +22,14 @@ from uuid import uuid4
 import msgspec
 
 from moorage import __version__
-from moorage.app.connections import Connections, find_credentials, kopf_session, serving_tls
+from moorage.app.connections import Connections, find_credentials, serving_tls
 from moorage.app.election import Election
 from moorage.app.endpoint_sources import endpoint_sources
 from moorage.app.environment import Environment
 from moorage.app.process import Process, build_process
 from moorage.configuration.process_configuration import ProcessConfiguration
 from moorage.controller.policy_controller import receiver_in
-from moorage.controller.policy_watch import PolicyWatch
+from moorage.controller.policy_watch import PolicyWatch, SessionOpener
 from moorage.errors import MoorageError
 from moorage.runtime.api_resources import SCHEDULING_POLICY
 from moorage.runtime.clock import Clock
@@ -101,7 +101,7 @@ class Operator:
         process = build_process(self._configuration, environment)
         await self._serve(process, election, connections)
         async with asyncio.TaskGroup() as tasks:
-            await self._run_process(process, election, tasks)
+            await self._run_process(process, election, connections.kopf_session(), tasks)
 
     async def _build_election(self, connections: Connections, metrics: ProcessMetrics) -> Election | None:
         settings = self._settings.leader_election
@@ -131,12 +131,14 @@ class Operator:
         auth = DelegatedAuth(await connections.open_unfenced_client(), self._clock, OPEN_PATHS)
         return ServingSecurity(context=serving_tls(self._settings), middleware=auth.middleware)
 
-    async def _run_process(self, process: Process, election: Election | None, tasks: asyncio.TaskGroup) -> None:
+    async def _run_process(
+        self, process: Process, election: Election | None, open_session: SessionOpener, tasks: asyncio.TaskGroup
+    ) -> None:
         """Start all tasks, wait for the signal, and stop them. No other replica binds before the lease is released."""
         lease = [tasks.create_task(election.run(process.inbox.wake), name="leader-election")] if election else []
         background = [tasks.create_task(run(), name=name) for name, run in process.background.items()]
         receive = receiver_in(asyncio.get_running_loop(), process.policy_controller)
-        watch = PolicyWatch(receive, kopf_session(self._settings))
+        watch = PolicyWatch(receive, open_session)
         listing = process.policy_controller.run(
             lambda: _list_policies(process.environment), watch.start, self._settings.policy_resync_seconds
         )

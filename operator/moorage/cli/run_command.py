@@ -14,6 +14,14 @@ def run(  # noqa: PLR0913 - one parameter a flag
     *,
     kubeconfig: KubeconfigOption = None,
     context: Annotated[str | None, typer.Option(help="Use this context of the kubeconfig.")] = None,
+    tls_strict: Annotated[
+        bool,
+        typer.Option(
+            "--tls-strict",
+            help="Check certificates of the API server and of extenders strictly by RFC 5280. Authorities without key "
+            "identifiers, as on EKS, do not pass.",
+        ),
+    ] = False,
     config: ConfigOption = None,
     bind_address: Annotated[
         str, typer.Option(help="Serve /healthz, /metrics and the other endpoints on this address.")
@@ -66,6 +74,7 @@ def run(  # noqa: PLR0913 - one parameter a flag
     flags = Settings(
         kubeconfig=kubeconfig,
         context=context,
+        tls_strict=tls_strict,
         bind_address=bind_address,
         port=port,
         serve_plain_http=serve_plain_http,

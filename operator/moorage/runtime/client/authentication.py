@@ -1,12 +1,16 @@
-"""Authorization headers: where their tokens come from, and the second try after a 401."""
+"""Authorization headers: where their tokens come from, and the second try after a refusal."""
 
 from __future__ import annotations
 
 import logging
 import re
+import ssl
+from base64 import b64encode
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from aiohttp import ClientSSLError
 
 from moorage.errors import CredentialsError
 from moorage.runtime.fault_log import FaultLog
@@ -14,12 +18,17 @@ from moorage.runtime.fault_log import FaultLog
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from moorage.runtime.client.server_access import Access, Presented
     from moorage.runtime.clock import Clock
 
 logger = logging.getLogger(__name__)
 
 REREAD_SECONDS = 60.0
 """The age at which a token is read again; client-go reads projected tokens each minute."""
+RENEWAL_PAUSE_SECONDS = 1.0
+"""The shortest time between two reads because of refusals: a burst of refused requests needs one."""
+HANDSHAKE_FAILURES = (ssl.SSLError, ClientSSLError)
+"""The exceptions for a failed TLS handshake. The request was not sent."""
 HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
 """Visible ASCII: anything else could end a header, or cannot be sent in one."""
 
@@ -30,8 +39,8 @@ class Tokens(Protocol):
     async def current(self) -> str | None:
         """Return the header's value, None if none is sent."""
 
-    async def renew(self) -> str | None:
-        """Read the token again, because the API server answered 401, and return the header's value."""
+    async def renew(self) -> None:
+        """Read the credentials again, because the API server refused the present ones."""
 
 
 class HasStatus(Protocol):
@@ -45,16 +54,20 @@ class HasStatus(Protocol):
 A = TypeVar("A", bound=HasStatus)
 
 
-async def send_authenticated(tokens: Tokens, send: Callable[[str | None], Awaitable[A]]) -> A:
-    """Call `send` with an Authorization header, and after a 401 once more if renewing gives another header."""
-    header = await tokens.current()
-    answer = await send(header)
+async def send_authenticated(access: Access, send: Callable[[Presented], Awaitable[A]]) -> A:
+    """Call `send` with the present credentials; after a 401 or a failed handshake once more, if there are others."""
+    presented = await access.current()
+    try:
+        answer = await send(presented)
+    except HANDSHAKE_FAILURES:
+        renewed = await access.renewed(presented)
+        if renewed == presented:
+            raise
+        return await send(renewed)
     if answer.status != HTTPStatus.UNAUTHORIZED:
         return answer
-    renewed = await tokens.renew()
-    if renewed is None or renewed == header:
-        return answer
-    return await send(renewed)
+    renewed = await access.renewed(presented)
+    return answer if renewed == presented else await send(renewed)
 
 
 class FileTokens:
@@ -70,20 +83,24 @@ class FileTokens:
 
     async def current(self) -> str:
         """Return the header of the token, which is at most REREAD_SECONDS old."""
-        if self._clock.monotonic() - self._read_at < REREAD_SECONDS:
-            return self._header
-        return await self.renew()
+        self._read_after(REREAD_SECONDS)
+        return self._header
 
-    async def renew(self) -> str:
-        """Read the file now; if it cannot be used, the last token stays in use."""
-        self._read_at = self._clock.monotonic()
+    async def renew(self) -> None:
+        """Read the file, unless that was done just now; if it cannot be used, the last token stays in use."""
+        self._read_after(RENEWAL_PAUSE_SECONDS)
+
+    def _read_after(self, seconds: float) -> None:
+        now = self._clock.monotonic()
+        if now - self._read_at < seconds:
+            return
+        self._read_at = now
         try:
             self._header = read_bearer(self._path)
         except CredentialsError as error:
             self._faults.report(error)
         else:
             self._faults.end()
-        return self._header
 
 
 def read_bearer(path: Path) -> str:
@@ -95,6 +112,11 @@ def read_bearer(path: Path) -> str:
     except ValueError as error:  # UnicodeDecodeError is one
         raise CredentialsError(f"the token file {path} holds no token: {error}") from error
     return bearer(f"the token file {path}", token)
+
+
+def basic(user: str, password: str) -> str:
+    """Return the header for a user and a password."""
+    return f"Basic {b64encode(f'{user}:{password}'.encode()).decode()}"
 
 
 def bearer(source: str, token: str) -> str:

@@ -25,6 +25,10 @@ FORBIDDEN_IN_PATHS = re.compile(r"[\s\x00-\x1f\x7f]")
 """Characters that would end the request line."""
 
 
+def no_tls() -> None:
+    """Return no context, for plain HTTP."""
+
+
 class ConnectionPool:
     """Sends requests over connections that it opens, keeps and closes."""
 
@@ -32,12 +36,14 @@ class ConnectionPool:
         self,
         server: str,
         headers: Sequence[tuple[str, str]],
-        tls: Callable[[], SSLContext] | None = None,
+        tls: Callable[[], SSLContext | None] = no_tls,
         server_hostname: str | None = None,
         may_write: Callable[[], bool] = always,
     ) -> None:
         """Connect to `server`, such as `https://10.0.0.1:6443`; send `headers` with each request.
 
+        `tls` returns the present context. When it changes, as a client certificate is renewed, the connections with
+        the old one are not used again.
         Right before a write is sent, `may_write` must return True.
         """
         url = URL(server)
@@ -84,10 +90,11 @@ class ConnectionPool:
         await asyncio.sleep(0)  # lets asyncio close the sockets
 
     async def _acquire(self) -> HttpConnection:
-        now = asyncio.get_running_loop().time()
+        now, tls = asyncio.get_running_loop().time(), self._tls()
         while self._idle:
             connection = self._idle.pop()
-            if connection.is_reusable and now - connection.idle_since < IDLE_CONNECTION_SECONDS:
+            is_fresh = now - connection.idle_since < IDLE_CONNECTION_SECONDS
+            if connection.is_reusable and is_fresh and connection.tls is tls:
                 return connection
             connection.close()
         return await self._open()
@@ -96,9 +103,9 @@ class ConnectionPool:
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(CONNECT_SECONDS):
             sock = await connected_socket(self._host, self._port)
-            tls = self._tls() if self._tls else None
+            tls = self._tls()
             _, connection = await loop.create_connection(
-                lambda: HttpConnection(loop),
+                lambda: HttpConnection(loop, tls),
                 sock=sock,
                 ssl=tls,
                 server_hostname=self._server_hostname if tls else None,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from moorage.errors import CredentialsError
 from moorage.runtime.client.authentication import FileTokens
 from moorage.runtime.client.impersonation import impersonation_headers
+from moorage.runtime.client.kubeconfig_files import files_of
 from moorage.runtime.client.kubeconfig_tokens import KubeconfigTokens
+from moorage.runtime.client.proxy import Proxy, proxy_of_environment
 from moorage.runtime.tls.pem import Pem
 from moorage.runtime.tls.tls_contexts import ClientTls
 
@@ -34,7 +36,9 @@ class Credentials:
     """Returns the present TLS settings; None for plain HTTP."""
     tls_server_name: str | None = None
     """The name that the server's certificate must carry; None: the address's host."""
-    proxy: str | None = None
+    proxy: Proxy | None = None
+    source: str = "given"
+    """Where they come from, for the log."""
     headers: Sequence[tuple[str, str]] = ()
     """Sent with every request, in addition to Authorization."""
 
@@ -53,28 +57,40 @@ async def load_credentials(
     """
     chosen = kubeconfig or environ.get("KUBECONFIG")
     if chosen:
-        return await _from_kubeconfig(chosen, context, clock)
+        source = "" if kubeconfig else " ($KUBECONFIG)"
+        return _with_proxy(await _from_kubeconfig(chosen, context, clock, source), environ)
     if environ.get("KUBERNETES_SERVICE_HOST"):
-        return _from_service_account(service_account, environ, clock)
+        if context:
+            raise CredentialsError(f"the context {context!r} needs a kubeconfig; set --kubeconfig or $KUBECONFIG too")
+        return _with_proxy(_from_service_account(service_account, environ, clock), environ)
     home = Path(environ.get("HOME", ""), ".kube", "config")
     if not home.is_file():  # noqa: ASYNC240 - once, at the start
         raise CredentialsError(
             f"no API server is known: --kubeconfig and $KUBECONFIG are not set, {home} does not exist, and this is not "
             "a pod with a service account; set one of them"
         )
-    return await _from_kubeconfig(str(home), context, clock)
+    return _with_proxy(await _from_kubeconfig(str(home), context, clock, ""), environ)
 
 
-async def _from_kubeconfig(paths: str, context: str | None, clock: Clock) -> Credentials:
-    tokens = KubeconfigTokens(paths, context, clock)
+def _with_proxy(credentials: Credentials, environ: Mapping[str, str]) -> Credentials:
+    """Add the environment's proxy, unless the kubeconfig names one."""
+    return replace(credentials, proxy=credentials.proxy or proxy_of_environment(credentials.server, environ))
+
+
+async def _from_kubeconfig(paths: str, context: str | None, clock: Clock, origin: str) -> Credentials:
+    files = files_of(paths)
+    tokens = KubeconfigTokens(files, context, clock)
     chosen = await tokens.load()
-    cluster = chosen.cluster.value
+    cluster, user = chosen.cluster.value, chosen.user.value
+    shown = os.pathsep.join(map(str, files))
+    impersonated = f", impersonating {user.as_}" if user.as_ else ""
     return Credentials(
-        server=cluster.server.rstrip("/"),
+        server=cluster.address,
         tokens=tokens,
         tls=tokens.tls if cluster.uses_tls else None,
         tls_server_name=cluster.tls_server_name or None,
-        proxy=cluster.proxy_url or None,
+        proxy=Proxy.parse(chosen.cluster.field("proxy-url"), cluster.proxy_url) if cluster.proxy_url else None,
+        source=f"the context {chosen.name} of the kubeconfig {shown}{origin}{impersonated}",
         headers=impersonation_headers(chosen.user),
     )
 
@@ -90,4 +106,5 @@ def _from_service_account(folder: Path, environ: Mapping[str, str], clock: Clock
         server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
         tokens=FileTokens(folder / "token", clock),
         tls=lambda: tls,
+        source=f"the service account in {folder}",
     )

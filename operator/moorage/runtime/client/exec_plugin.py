@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 
 PLUGIN_SECONDS = 60.0
 """Time limit of a plugin. It may call a cloud API but must not prompt a user."""
+MAX_OUTPUT_BYTES = 1 << 20
+"""Limit of the ExecCredential; tokens and certificates have some kilobytes."""
+SHOWN_BYTES = 1000
+"""Bytes of stderr that an error shows."""
+CHUNK_BYTES = 1 << 16
 
 
 class PluginCluster(Struct, rename="kebab", omit_defaults=True):
@@ -78,7 +83,7 @@ async def run_plugin(
     command = config.command
     exit_status, out, err = await _output(config, _environment(config, cluster), seconds)
     if exit_status:
-        words = err.decode("utf-8", "replace").strip()
+        words = _one_line(err)
         raise CredentialsError(f"{command} ended with status {exit_status}" + (f": {words}" if words else ""))
     try:
         answer = msgspec.json.decode(out, type=ExecCredential)
@@ -89,14 +94,23 @@ async def run_plugin(
     return _credential(command, answer.status)
 
 
+def _one_line(text: bytes) -> str:
+    """Return text of a plugin for a message: without line ends and control characters, which could forge log lines."""
+    words = " ".join(text[:SHOWN_BYTES].decode("utf-8", "replace").split())
+    return "".join(character for character in words if character.isprintable())
+
+
 def _credential(command: str, status: ExecCredentialStatus) -> PluginCredential:
-    if not status.token and not (status.client_certificate_data and status.client_key_data):
+    certificate, key = status.client_certificate_data, status.client_key_data
+    if bool(certificate) != bool(key):
+        raise CredentialsError(f"{command} gave only one of a client certificate and its key")
+    if not status.token and not certificate:
         raise CredentialsError(f"{command} gave neither a token nor a client certificate with its key")
     expiry = status.expiration_timestamp
     return PluginCredential(
         token=status.token,
-        certificate=status.client_certificate_data,
-        key=status.client_key_data,
+        certificate=certificate,
+        key=key,
         expires_at=expiry.timestamp() if expiry else None,
     )
 
@@ -111,19 +125,43 @@ async def _output(
             start_new_session=True,
         )  # fmt: skip
     except (OSError, ValueError) as error:
-        hint = f"; {config.install_hint.strip()}" if config.install_hint else ""
+        hint = f"; {_one_line(config.install_hint.encode())}" if config.install_hint else ""
         raise CredentialsError(f"{command!r} cannot be run: {error}{hint}") from error
+    errors = asyncio.create_task(_drained(process.stderr), name="plugin-errors")
     try:
         async with asyncio.timeout(seconds):
-            out, err = await process.communicate()
+            out = await _first(process.stdout, MAX_OUTPUT_BYTES + 1)
+            if len(out) > MAX_OUTPUT_BYTES:
+                raise CredentialsError(f"{command} printed more than {MAX_OUTPUT_BYTES} bytes")
+            err = await errors
+            await process.wait()
     except TimeoutError as error:
         raise CredentialsError(f"{command} gave no credential within {seconds:g} s") from error
     finally:
+        errors.cancel()
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)  # its children hold its pipes open
             await process.wait()
     return process.returncode, out, err
+
+
+async def _first(stream: asyncio.StreamReader | None, limit: int) -> bytes:
+    """Read to the end of a pipe, or until it gave `limit` bytes."""
+    assert stream
+    read = b""
+    while len(read) < limit and (chunk := await stream.read(limit - len(read))):
+        read += chunk
+    return read
+
+
+async def _drained(stream: asyncio.StreamReader | None) -> bytes:
+    """Read to the end of a pipe, and return its first bytes."""
+    assert stream
+    read = b""
+    while chunk := await stream.read(CHUNK_BYTES):
+        read += chunk[: SHOWN_BYTES - len(read)]
+    return read
 
 
 def _environment(config: ExecConfig, cluster: PluginCluster | None) -> Mapping[str, str]:

@@ -15,6 +15,7 @@ from moorage.runtime.client.transport import Answer
 
 if TYPE_CHECKING:
     from asyncio import BaseTransport, Future, TimerHandle, Transport
+    from ssl import SSLContext
 
 FIRST_FINAL_STATUS = 200
 FRAMING_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
@@ -24,8 +25,9 @@ FRAMING_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
 class HttpConnection(asyncio.Protocol):
     """A connection to a server. `loop.create_connection` makes it; asyncio and httptools call it."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Send nothing before `exchange`."""
+    def __init__(self, loop: asyncio.AbstractEventLoop, tls: SSLContext | None = None) -> None:
+        """Send nothing before `exchange`. `tls` is the context that the connection is opened with."""
+        self.tls = tls
         self.is_reusable = True
         """Whether another request may be sent after the present one."""
         self.opened_at = loop.time()

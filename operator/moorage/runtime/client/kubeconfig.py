@@ -66,6 +66,12 @@ class KubeconfigCluster(Struct, rename="kebab", frozen=True):
         """Whether the server's address is an HTTPS one."""
         return self.server.lower().startswith("https://")
 
+    @property
+    def address(self) -> str:
+        """The address without a trailing slash, query and fragment. Without a scheme it means HTTP, as in kubectl."""
+        address = self.server if "://" in self.server else f"http://{self.server}"
+        return address.partition("#")[0].partition("?")[0].rstrip("/")
+
 
 class KubeconfigUser(Struct, rename="kebab", frozen=True):
     """A user's credentials."""
@@ -85,6 +91,25 @@ class KubeconfigUser(Struct, rename="kebab", frozen=True):
     auth_provider: dict[str, Any] | None = None
     exec: ExecConfig | None = None
     extensions: tuple[NamedExtension, ...] = ()
+
+    @property
+    def has_certificate(self) -> bool:
+        """Whether a client certificate is set."""
+        return bool(self.client_certificate or self.client_certificate_data)
+
+    @property
+    def runs_plugin(self) -> bool:
+        """Whether the plugin is used: as in client-go, any other credential wins over it."""
+        return self.exec is not None and not self._has_other_credentials
+
+    @property
+    def has_credentials(self) -> bool:
+        """Whether any credential is set."""
+        return self.exec is not None or self.password != "" or self._has_other_credentials
+
+    @property
+    def _has_other_credentials(self) -> bool:
+        return bool(self.token or self.token_file or self.username or self.has_certificate)
 
 
 class KubeconfigContext(Struct, frozen=True):
@@ -149,8 +174,14 @@ class KubeconfigEntry(Generic[T]):
 class ChosenContext:
     """The cluster and the user of one context."""
 
+    name: str
     cluster: KubeconfigEntry[KubeconfigCluster]
     user: KubeconfigEntry[KubeconfigUser]
+
+    @property
+    def runs_plugin(self) -> bool:
+        """Whether the credentials come from a plugin."""
+        return self.user.value.runs_plugin
 
 
 def choose_context(files: Sequence[tuple[Path, Kubeconfig]], context: str | None) -> ChosenContext:
@@ -177,7 +208,7 @@ def choose_context(files: Sequence[tuple[Path, Kubeconfig]], context: str | None
     user = users.get(chosen.value.user) if chosen.value.user else anonymous
     if user is None:
         raise CredentialsError(f"{chosen.field('user')} names {chosen.value.user!r}, but the users are {_names(users)}")
-    return ChosenContext(cluster, user)
+    return ChosenContext(name, cluster, user)
 
 
 def _entries(kind: str, found: Iterable[tuple[Path, str, T]]) -> Mapping[str, KubeconfigEntry[T]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import yaml
@@ -12,12 +13,17 @@ import yaml
 from moorage.errors import CredentialsError
 from moorage.runtime.client.kubeconfig import Kubeconfig
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+TIMESTAMP = "tag:yaml.org,2002:timestamp"
 Stamp = tuple[int, int, int] | None
 
 
 def files_of(paths: str) -> tuple[Path, ...]:
-    """Return the files in `paths`, a list as in $KUBECONFIG."""
-    return tuple(Path(os.path.expanduser(part)) for part in paths.split(os.pathsep) if part)  # noqa: PTH111 - it never raises
+    """Return the files in `paths`: one file, or a list as in $KUBECONFIG."""
+    parts = (paths,) if Path(paths).is_file() else paths.split(os.pathsep)
+    return tuple(Path(os.path.expanduser(part)) for part in parts if part)  # noqa: PTH111 - it never raises
 
 
 def stamp_of(file: Path) -> Stamp:
@@ -29,16 +35,17 @@ def stamp_of(file: Path) -> Stamp:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-def read_kubeconfigs(paths: str) -> list[tuple[Path, Kubeconfig]]:
+def read_kubeconfigs(files: Sequence[Path]) -> list[tuple[Path, Kubeconfig]]:
     """Return the content of each file; raise CredentialsError if there is none, or one cannot be read.
 
     As in kubectl, missing and empty files are skipped.
     """
-    contents = [(file, _parsed(file)) for file in files_of(paths) if _exists(file)]
+    contents = [(file, _parsed(file)) for file in files if _exists(file)]
+    shown = os.pathsep.join(map(str, files))
     if not contents:
-        raise CredentialsError(f"the kubeconfig {paths} does not exist")
+        raise CredentialsError(f"the kubeconfig {shown} does not exist")
     if not any(content for _, content in contents):
-        raise CredentialsError(f"the kubeconfig {paths} is empty")
+        raise CredentialsError(f"the kubeconfig {shown} is empty")
     return [(file, _structured(file, content)) for file, content in contents if content]
 
 
@@ -54,11 +61,15 @@ def _parsed(file: Path) -> Any:
     if file.is_dir():
         raise CredentialsError(f"{what} is a directory")
     try:
-        text = file.read_bytes().decode("utf-8-sig")
+        content = file.read_bytes()
+        encoding = "UTF-16" if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "UTF-8-SIG"
+        text = content.decode(encoding)
     except OSError as error:
         raise CredentialsError(f"{what} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise CredentialsError(f"{what} is not UTF-8: {error.reason} at byte {error.start}") from error
+        raise CredentialsError(
+            f"{what} is not {encoding.removesuffix('-SIG')}: {error.reason} at byte {error.start}"
+        ) from error
     try:
         return msgspec.json.decode(text)  # YAML 1.1 would reject JSON that is indented with tabs
     except (msgspec.DecodeError, RecursionError):
@@ -67,19 +78,37 @@ def _parsed(file: Path) -> Any:
 
 def _parsed_yaml(what: str, text: str) -> Any:
     try:
-        return yaml.safe_load(text)
+        first, *others = yaml.load_all(text, _Loader) if text.strip() else [None]
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else "?"
         raise CredentialsError(f"{what} is not YAML: line {line}: {error.problem}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise CredentialsError(f"{what} is not YAML: {error}") from error
+    if any(other is not None for other in others):
+        raise CredentialsError(
+            f"{what} holds {len(others) + 1} documents, of which only one is used; remove the others"
+        )
+    return first
+
+
+class _Loader(yaml.SafeLoader):
+    """A loader for which a date is a string, as for kubectl."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [resolver for resolver in resolvers if resolver[0] != TIMESTAMP]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
 
 
 def _structured(file: Path, content: Any) -> Kubeconfig:
     if not isinstance(content, dict):
         raise CredentialsError(f"the kubeconfig {file} must be a mapping with clusters, users and contexts")
+    for field, value in (("apiVersion", "v1"), ("kind", "Config")):
+        if content.get(field) not in {None, "", value}:
+            raise CredentialsError(f"{field} of the kubeconfig {file} must be {value}, not {content[field]!r}")
     try:
-        return msgspec.convert(_without_nulls(content), Kubeconfig)
+        return msgspec.convert(_as_in_go(content), Kubeconfig)
     except msgspec.ValidationError as error:
         reason, _, place = str(error).partition(" - at ")
         field = place.rpartition("`$")[2].strip("`.") or "a field"
@@ -88,8 +117,8 @@ def _structured(file: Path, content: Any) -> Kubeconfig:
         raise CredentialsError(f"the kubeconfig {file} is nested too deeply") from error
 
 
-def _without_nulls(value: Any) -> Any:
-    """Return the value without nulls, which mean to Go that the field is missing."""
+def _as_in_go(value: Any) -> Any:
+    """Return the value without nulls, which mean a missing field to Go, and without keys that are no names."""
     if isinstance(value, dict):
-        return {name: _without_nulls(one) for name, one in value.items() if one is not None}
-    return [_without_nulls(one) for one in value] if isinstance(value, list) else value
+        return {name: _as_in_go(one) for name, one in value.items() if one is not None and isinstance(name, str)}
+    return [_as_in_go(one) for one in value] if isinstance(value, list) else value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from base64 import b64encode
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from moorage.errors import CredentialsError
-from moorage.runtime.client.authentication import bearer, read_bearer
+from moorage.runtime.client.authentication import basic, bearer, read_bearer
 from moorage.runtime.client.exec_plugin import PluginCluster, run_plugin
 from moorage.runtime.tls.pem import Pem
 from moorage.runtime.tls.tls_contexts import ClientTls
@@ -25,9 +26,14 @@ if TYPE_CHECKING:
         KubeconfigEntry,
         KubeconfigUser,
     )
+    from moorage.runtime.clock import Clock
+
+logger = logging.getLogger(__name__)
 
 EXPIRY_SKEW_SECONDS = 120.0
 """Time before its expiry at which a plugin's credential is replaced."""
+EXPIRY_SKEW_SHARE = 0.25
+"""The share of a credential's life that replaces the skew if it is shorter."""
 CLUSTER_EXTENSION = "client.authentication.k8s.io/exec"
 """The extension of a cluster that becomes the `config` of its PluginCluster."""
 NEVER, ALWAYS = float("inf"), float("-inf")
@@ -44,9 +50,9 @@ class Identity:
     """When to read them again although the kubeconfig did not change, in seconds since the epoch."""
 
 
-async def identity_of(chosen: ChosenContext) -> Identity:
+async def identity_of(chosen: ChosenContext, clock: Clock) -> Identity:
     """Read all that the context names and run its plugin; raise CredentialsError."""
-    identity = await _plugin_identity(chosen) if chosen.user.value.exec else _written_identity(chosen)
+    identity = await _plugin_identity(chosen, clock) if chosen.runs_plugin else _written_identity(chosen)
     if chosen.cluster.value.uses_tls:
         identity.tls.read()
     return identity
@@ -60,21 +66,26 @@ def _written_identity(chosen: ChosenContext) -> Identity:
 
 
 def _header_of(entry: KubeconfigEntry[KubeconfigUser]) -> str | None:
-    """Return the Authorization header. A token file wins over a token, and a token over a password, as in client-go."""
+    """Return the Authorization header. A token file wins over a token, which replaces a file that cannot be read."""
     user = entry.value
     if user.token_file:
-        return read_bearer(Path(entry.path(user.token_file)))
+        try:
+            return read_bearer(Path(entry.path(user.token_file)))
+        except CredentialsError as error:
+            if not user.token:
+                raise
+            logger.debug("%s is used: %s", entry.field("token"), error)
     if user.token:
         return bearer(entry.field("token"), user.token)
     if user.username or user.password:
-        return f"Basic {b64encode(f'{user.username}:{user.password}'.encode()).decode()}"
+        return basic(user.username, user.password)
     return None
 
 
-async def _plugin_identity(chosen: ChosenContext) -> Identity:
+async def _plugin_identity(chosen: ChosenContext, clock: Clock) -> Identity:
     entry, config = chosen.user, chosen.user.value.exec
     assert config
-    field = entry.field("exec")
+    field, started = entry.field("exec"), clock.time()
     cluster = _plugin_cluster(chosen.cluster) if config.provide_cluster_info else None
     try:
         credential = await run_plugin(_with_path(entry, config), cluster)
@@ -84,8 +95,14 @@ async def _plugin_identity(chosen: ChosenContext) -> Identity:
     return Identity(
         header=bearer(f"the token of {field}", credential.token) if credential.token else None,
         tls=_tls_of(chosen.cluster, certificate, key),
-        stale_at=NEVER if credential.expires_at is None else credential.expires_at - EXPIRY_SKEW_SECONDS,
+        stale_at=NEVER if credential.expires_at is None else _renewal_time(started, credential.expires_at),
     )
+
+
+def _renewal_time(started: float, expires_at: float) -> float:
+    """Return when to replace a credential: before its expiry, but not right after its start if its life is short."""
+    life_seconds = max(expires_at - started, 0.0)
+    return expires_at - min(EXPIRY_SKEW_SECONDS, life_seconds * EXPIRY_SKEW_SHARE)
 
 
 def _with_path(entry: KubeconfigEntry[KubeconfigUser], config: ExecConfig) -> ExecConfig:

@@ -14,30 +14,25 @@ from moorage.runtime.client.transport import HEADERS, unreachable
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
-    from moorage.runtime.client.authentication import Tokens
-    from moorage.runtime.client.credentials import Credentials
+    from moorage.runtime.client.server_access import Access, Presented, ServerAccess
     from moorage.runtime.client.transport import Answer, Transport
-    from moorage.runtime.tls.tls_contexts import TlsContexts
 
 
 @asynccontextmanager
 async def open_transport(
-    credentials: Credentials,
-    connection_limit: int,
-    tls: TlsContexts | None = None,
-    may_write: Callable[[], bool] = always,
+    access: ServerAccess, connection_limit: int, may_write: Callable[[], bool] = always
 ) -> AsyncIterator[Transport]:
     """Open a transport to an API server, with a fence. Through a proxy, exchanges go over the session too."""
-    async with open_session(credentials, connection_limit, may_write=may_write) as session:
-        over_session = SessionTransport(session, credentials.server, tls)
+    credentials = access.credentials
+    async with open_session(access, connection_limit, may_write=may_write) as session:
+        over_session = SessionTransport(session, credentials.server)
         if credentials.proxy:
             yield over_session
             return
         headers = (*HEADERS, *credentials.headers)
-        tls_source, name = tls.current if tls else None, credentials.tls_server_name
-        pool = ConnectionPool(credentials.server, headers, tls_source, name, may_write)
+        pool = ConnectionPool(credentials.server, headers, access.tls, credentials.tls_server_name, may_write)
         try:
-            yield PooledTransport(pool, over_session, credentials.tokens)
+            yield PooledTransport(pool, over_session, access)
         finally:
             await pool.close()
 
@@ -45,22 +40,22 @@ async def open_transport(
 class PooledTransport:
     """A `Transport` with exchanges over `pool` and streams over `streams`."""
 
-    def __init__(self, pool: ConnectionPool, streams: Transport, tokens: Tokens) -> None:
-        """Authenticate exchanges with `tokens`; `streams` authenticates by itself."""
+    def __init__(self, pool: ConnectionPool, streams: Transport, access: Access) -> None:
+        """Authenticate exchanges with `access`; `streams` authenticates by itself."""
         self._pool = pool
         self._streams = streams
-        self._tokens = tokens
+        self._access = access
 
     async def exchange(self, method: str, path: str, body: bytes, content_type: str, timeout_seconds: float) -> Answer:
         """Send a request and read the whole answer."""
         content = f"Content-Type: {content_type}\r\n" if body else ""
 
-        async def send(header: str | None) -> Answer:
-            lines = f"Authorization: {header}\r\n{content}" if header else content
+        async def send(presented: Presented) -> Answer:
+            lines = f"Authorization: {presented.header}\r\n{content}" if presented.header else content
             return await self._pool.exchange(method, path, lines, body, timeout_seconds)
 
         try:
-            return await send_authenticated(self._tokens, send)
+            return await send_authenticated(self._access, send)
         except (OSError, TimeoutError) as error:
             raise unreachable(method, path, error) from error
 

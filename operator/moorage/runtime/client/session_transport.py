@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+from aiohttp import ClientError, ClientRequest, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+from multidict import CIMultiDict
 from yarl import URL
 
 from moorage.runtime.client.authentication import send_authenticated
@@ -17,36 +18,33 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
     from ssl import SSLContext
 
-    from aiohttp import ClientHandlerType, ClientRequest, ClientResponse
+    from aiohttp import ClientHandlerType, ClientResponse
 
-    from moorage.runtime.client.credentials import Credentials
-    from moorage.runtime.tls.tls_contexts import TlsContexts
+    from moorage.runtime.client.proxy import Proxy
+    from moorage.runtime.client.server_access import Access, Presented
 
 STREAM_BUFFER_BYTES = 1 << 20
 """Bytes of a watch that may wait to be read; larger reads are larger batches."""
 
 
 def open_session(
-    credentials: Credentials,
-    connection_limit: int,
-    tls: SSLContext | None = None,
-    may_write: Callable[[], bool] = always,
+    access: Access, connection_limit: int, may_write: Callable[[], bool] = always
 ) -> ClientSession:
     """Open a session that authenticates every request and goes through the credentials' proxy. Close it when done.
 
-    `tls` is the context of requests without one of their own. Proxy variables of the environment are ignored.
+    Each request uses the present TLS context. `trust_env` is off, because `access` knows the environment's proxy.
     """
+    credentials = access.credentials
+    proxy = credentials.proxy
     return ClientSession(
         connector=TCPConnector(
-            limit=connection_limit,
-            keepalive_timeout=IDLE_CONNECTION_SECONDS,
-            socket_factory=keepalive_socket,
-            ssl=tls or True,
+            limit=connection_limit, keepalive_timeout=IDLE_CONNECTION_SECONDS, socket_factory=keepalive_socket
         ),
         headers=[*HEADERS, *credentials.headers],
         cookie_jar=DummyCookieJar(),
-        middlewares=(Authentication(credentials, may_write),),
-        proxy=credentials.proxy,
+        middlewares=(Authentication(access, may_write),),
+        request_class=AuthenticatedRequest,
+        proxy=proxy.url if proxy else None,
         trust_env=False,
     )
 
@@ -54,11 +52,10 @@ def open_session(
 class SessionTransport:
     """A `Transport` over a session."""
 
-    def __init__(self, session: ClientSession, server: str, tls: TlsContexts | None = None) -> None:
-        """Send through `session`, which its opener closes, to the address `server`; `tls` is None for plain HTTP."""
+    def __init__(self, session: ClientSession, server: str) -> None:
+        """Send through `session`, which its opener closes, to the address `server`."""
         self._session = session
         self._server = server
-        self._tls = tls
 
     async def exchange(self, method: str, path: str, body: bytes, content_type: str, timeout_seconds: float) -> Answer:
         """Send a request and read the whole answer."""
@@ -69,7 +66,6 @@ class SessionTransport:
                 data=body or None,
                 headers={"Content-Type": content_type} if body else None,
                 timeout=ClientTimeout(total=timeout_seconds, sock_connect=CONNECT_SECONDS),
-                ssl=self._ssl(),
             ) as response:
                 return Answer(response.status, await response.read(), response.headers.get("Retry-After"))
         except (ClientError, TimeoutError, OSError) as error:
@@ -81,7 +77,6 @@ class SessionTransport:
             async with self._session.get(
                 self._url(path),
                 timeout=ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=inactivity_seconds),
-                ssl=self._ssl(),
                 read_bufsize=STREAM_BUFFER_BYTES,
             ) as response:
                 retry_after = response.headers.get("Retry-After")
@@ -97,32 +92,51 @@ class SessionTransport:
     def _url(self, path: str) -> URL:
         return URL(f"{self._server}{path}", encoded=True)
 
-    def _ssl(self) -> SSLContext | bool:
-        return self._tls.current() if self._tls else True
+
+class AuthenticatedRequest(ClientRequest):
+    """A request whose TLS context can be set; aiohttp takes it from the call, and kopf's calls name none."""
+
+    def authorize_at(self, proxy: Proxy | None) -> None:
+        """Add the proxy's user and password: to the request that opens a tunnel, or to this one if there is none."""
+        if proxy is None or proxy.authorization is None:
+            return
+        headers = CIMultiDict({"Proxy-Authorization": proxy.authorization})
+        if self.is_ssl():
+            self.proxy_headers = headers
+        else:
+            self.headers.update(headers)
+
+    def present(self, presented: Presented) -> None:
+        """Use these credentials. aiohttp opens another connection if no idle one has the context."""
+        if presented.header is not None:
+            self.headers["Authorization"] = presented.header
+        if presented.tls is not None:
+            self._ssl: SSLContext | bool = presented.tls
 
 
 class Authentication:
-    """Middleware that sets Authorization and the name that the server's certificate must carry."""
+    """Middleware that sets Authorization, the TLS context, and the name that the server's certificate must carry."""
 
-    def __init__(self, credentials: Credentials, may_write: Callable[[], bool] = always) -> None:
-        """Take both from `credentials`. Writes are sent only if `may_write` returns True once there is a token."""
+    def __init__(self, access: Access, may_write: Callable[[], bool] = always) -> None:
+        """Take them from `access`. Writes are sent only if `may_write` returns True once there is a token."""
+        self._access = access
         self._may_write = may_write
-        self._tokens = credentials.tokens
-        self._tls_server_name = credentials.tls_server_name
 
     async def __call__(self, request: ClientRequest, handler: ClientHandlerType) -> ClientResponse:
-        """Send the request; after a 401 once more with a renewed token."""
+        """Send the request; after a refusal once more with renewed credentials."""
         refused: ClientResponse | None = None
-        request.server_hostname = self._tls_server_name
+        credentials = self._access.credentials
+        request.server_hostname = credentials.tls_server_name
+        assert isinstance(request, AuthenticatedRequest)  # `open_session` sets the class
 
-        async def send(header: str | None) -> ClientResponse:
+        async def send(presented: Presented) -> ClientResponse:
             nonlocal refused
             if refused is not None:
                 refused.release()
             check_fence(self._may_write, request.method, request.url.path)
-            if header is not None:
-                request.headers["Authorization"] = header
+            request.authorize_at(credentials.proxy)
+            request.present(presented)
             refused = await handler(request)
             return refused
 
-        return await send_authenticated(self._tokens, send)
+        return await send_authenticated(self._access, send)

@@ -12,6 +12,8 @@ from aiohttp import ClientSession, DummyCookieJar, TCPConnector
 import moorage
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
+
     from moorage.model.pods.pod import Pod
     from moorage.runtime.clock import Clock
     from moorage.runtime.metrics.extender_metrics import ExtenderMetrics
@@ -49,13 +51,14 @@ class ExtenderLimits:
     """Time that the circuit breaker stays open: the default of a failing pod's longest backoff."""
 
 
-def open_extender_session() -> ClientSession:
+def open_extender_session(system_tls: SSLContext | None = None) -> ClientSession:
     """Open a session without the API server's credentials. The caller closes it.
 
+    `system_tls` is the context for extenders without TLS settings of their own.
     The session has no connection limit: a hanging extender must not use up other profiles' connections.
     """
     return ClientSession(
-        connector=TCPConnector(limit=0, keepalive_timeout=IDLE_CONNECTION_SECONDS),
+        connector=TCPConnector(limit=0, keepalive_timeout=IDLE_CONNECTION_SECONDS, ssl=system_tls or True),
         headers={
             "User-Agent": f"moorage/{moorage.__version__}",
             "Content-Type": "application/json",

@@ -79,7 +79,6 @@ def _settings(configuration: ExtenderTLSConfig, policy_files: Path) -> ClientTls
         certificate=_pem("cert", configuration.cert_data, configuration.cert_file, below),
         key=_pem("key", configuration.key_data, configuration.key_file, below),
         verify=not configuration.insecure,
-        trusts_any_certificate=True,
     )
 
 

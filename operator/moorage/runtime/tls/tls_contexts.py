@@ -24,6 +24,8 @@ logger = logging.getLogger(__name__)
 
 RELOAD_SECONDS = 60.0
 """Interval at which the files behind a context are read again."""
+RELOAD_PAUSE_SECONDS = 1.0
+"""The shortest time between two reads because a handshake or a request failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +33,11 @@ class ClientTls:
     """The settings of a client's TLS context."""
 
     authority: Pem | None = None
-    """The certificates to trust; None: the system's."""
+    """The certificates to trust, of any kind, not only roots, as in Go; None: the system's."""
     certificate: Pem | None = None
     """The client's own certificate; it needs `key`."""
     key: Pem | None = None
     verify: bool = True
-    trusts_any_certificate: bool = False
-    """Whether `authority` may hold certificates of any kind, not only roots, as in Go."""
 
     def read(self) -> tuple[bytes | None, ...]:
         """Return the PEM texts as they are now; raise UnusableTls if one cannot be read."""
@@ -55,10 +55,13 @@ class ClientTls:
     def context(self, *, strict: bool) -> ssl.SSLContext:
         """Build a context; raise UnusableTls that names the field.
 
-        `strict` keeps VERIFY_X509_STRICT, Python 3.13's default, which the authorities of EKS, GKE and microk8s fail.
+        `strict` sets VERIFY_X509_STRICT, the default of Python 3.13 but not of Go, which the authorities of EKS, GKE
+        and microk8s fail.
         """
         context = self._trusting()
-        if not strict:
+        if strict:
+            context.verify_flags |= ssl.VERIFY_X509_STRICT
+        else:
             context.verify_flags &= ~ssl.VERIFY_X509_STRICT
         self._present_in(context)
         return context
@@ -69,8 +72,7 @@ class ClientTls:
         if not self.verify:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
-        if self.trusts_any_certificate:
-            context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         return context
 
     def _present_in(self, context: ssl.SSLContext) -> None:
@@ -108,6 +110,13 @@ class TlsContexts:
         """Return the context if `current` would return it without reading a file."""
         is_recent = self._settings() is self._checked and self._clock.monotonic() - self._checked_at < RELOAD_SECONDS
         return self._context if is_recent else None
+
+    def reload(self) -> None:
+        """Read everything again, unless that was done just now, because the server refused the present context."""
+        now, settings = self._clock.monotonic(), self._settings()
+        if settings is not self._checked or now - self._checked_at >= RELOAD_PAUSE_SECONDS:
+            self._reload(settings)
+            self._checked, self._checked_at = settings, now
 
     def _reload(self, settings: ClientTls) -> None:
         try:

@@ -1,0 +1,112 @@
+"""The one description of the connection to the API server, which moorage's clients and kopf's session share.
+
+Tokens, client certificates and authorities change while the process runs. Each request takes the present ones from
+here, so that no client keeps old ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from moorage.runtime.tls.tls_contexts import ClientTls, TlsContexts
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from ssl import SSLContext
+
+    from moorage.runtime.client.credentials import Credentials
+    from moorage.runtime.clock import Clock
+
+SYSTEM_TLS = ClientTls()
+"""The settings for an HTTPS proxy in front of a server that is reached over plain HTTP."""
+
+
+class Presented(NamedTuple):
+    """The credentials that a request presents."""
+
+    header: str | None
+    """The value of Authorization; None if none is sent."""
+    tls: SSLContext | None
+    """The context of the connection, with the client certificate and the trusted authorities; None for plain HTTP."""
+
+
+class Access(Protocol):
+    """The address of the API server, and the present credentials for it."""
+
+    @property
+    def credentials(self) -> Credentials:
+        """The address, the proxy and the headers."""
+
+    async def current(self) -> Presented:
+        """Return the present credentials."""
+
+    async def renewed(self, refused: Presented) -> Presented:
+        """Return the credentials after the API server refused some, or the TLS handshake with them failed.
+
+        Read them again, unless the present ones differ from the refused ones already.
+        """
+
+
+class ServerAccess:
+    """The access in the event loop that owns the credentials."""
+
+    def __init__(self, credentials: Credentials, clock: Clock, *, strict: bool = False) -> None:
+        """Build the TLS context; raise UnusableTls that names the field. `strict` is as in `ClientTls.context`."""
+        self.credentials = credentials
+        settings = credentials.tls
+        if settings is None and credentials.proxy and credentials.proxy.url.scheme == "https":
+            settings = _system_tls
+        self._contexts: TlsContexts | None = None
+        if settings is not None:
+            subject = f"The TLS configuration for {credentials.server}"
+            self._contexts = TlsContexts(settings, subject, clock, strict=strict)
+            self._contexts.current()
+
+    def tls(self) -> SSLContext | None:
+        """Return the present TLS context; None for plain HTTP."""
+        return self._contexts.current() if self._contexts else None
+
+    async def current(self) -> Presented:
+        """Return the present credentials."""
+        return Presented(await self.credentials.tokens.current(), self.tls())
+
+    async def renewed(self, refused: Presented) -> Presented:
+        """Return the credentials after a refusal."""
+        present = await self.current()
+        if present != refused:
+            return present  # another request has renewed them
+        await self.credentials.tokens.renew()
+        if self._contexts:
+            self._contexts.reload()
+        return await self.current()
+
+
+class AccessAcrossThreads:
+    """The access for the event loop of another thread. All reads run in the owner's loop."""
+
+    def __init__(self, access: Access, owner: asyncio.AbstractEventLoop) -> None:
+        """Read through `access`, which belongs to the loop `owner`."""
+        self.credentials = access.credentials
+        self._access = access
+        self._owner = owner
+
+    async def current(self) -> Presented:
+        """Return the present credentials."""
+        return await self._read(self._access.current())
+
+    async def renewed(self, refused: Presented) -> Presented:
+        """Return the credentials after a refusal."""
+        return await self._read(self._access.renewed(refused))
+
+    async def _read(self, read: Coroutine[object, object, Presented]) -> Presented:
+        try:
+            future = asyncio.run_coroutine_threadsafe(read, self._owner)
+        except RuntimeError as error:  # the owner's loop is closed: the process ends
+            read.close()
+            raise ConnectionError("the process stops") from error
+        return await asyncio.wrap_future(future)
+
+
+def _system_tls() -> ClientTls:
+    return SYSTEM_TLS
