@@ -11,7 +11,8 @@ clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]
 users:
 - name: u
   user:
-    exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, args: ["-c", "touch PLUGIN; exec sleep 100"]}
+    exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, interactiveMode: Never,
+           args: ["-c", "touch PLUGIN; exec sleep 100"]}
 """
 
 

@@ -139,6 +139,33 @@ def test_settings_of_policies_become_flags_and_mounts() -> None:
 
 
 @pytest.mark.parametrize(
+    ("values", "lease"),
+    [
+        ({}, ("kube-system", "moorage")),
+        ({"fullnameOverride": "m"}, ("kube-system", "moorage")),
+        ({"leaderElection": {"resourceName": "a", "resourceNamespace": "b"}}, ("b", "a")),
+        ({"config": {"leaderElection": {"resourceName": "a", "resourceNamespace": "b"}}}, ("b", "a")),
+        ({"config": {"leaderElection": {"resourceName": "kube-scheduler"}}}, ("kube-system", "moorage")),
+    ],
+)
+def test_the_role_is_for_the_lease_that_the_operator_takes(values: dict[str, Any], lease: tuple[str, str]) -> None:
+    objects = render(values)
+    role, binding = one("Role", objects), one("RoleBinding", objects)
+    rule = next(rule for rule in role["rules"] if "resourceNames" in rule)
+    assert (role["metadata"]["namespace"], *rule["resourceNames"]) == lease
+    assert binding["metadata"]["namespace"] == lease[0]
+    assert binding["subjects"][0]["namespace"] == "moorage-system"
+    election = load(one("ConfigMap", objects)["data"]["config.yaml"], known_plugins=()).configuration.leader_election
+    assert (election.resource_namespace, election.resource_name) == lease
+
+
+def test_strict_verification_is_a_choice() -> None:
+    for values, expected in (({}, False), ({"tlsStrict": True}, True)):
+        (container,) = one("Deployment", render(values))["spec"]["template"]["spec"]["containers"]
+        assert ("--tls-strict" in container["args"]) is expected
+
+
+@pytest.mark.parametrize(
     ("values", "named"),
     [
         ({"replicas": 3}, "replicas"),
@@ -181,7 +208,6 @@ def test_the_operator_accepts_the_configuration_file() -> None:
     text = one("ConfigMap", render({"config": {"percentageOfNodesToScore": 30}}))["data"]["config.yaml"]
     loaded = load(text, known_plugins=())
     assert loaded.configuration.percentage_of_nodes_to_score == 30
-    assert loaded.configuration.leader_election.resource_namespace == "moorage-system"
 
 
 def test_the_crd_in_the_chart_matches_the_models() -> None:

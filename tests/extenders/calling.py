@@ -20,6 +20,7 @@ from moorage.model.pods.pod import Pod
 from moorage.runtime.extenders.extender_context import ExtenderContext, ExtenderLimits, open_extender_session
 from moorage.runtime.extenders.profile_extenders import ProfileExtenders
 from moorage.runtime.metrics.process_metrics import ProcessMetrics
+from moorage.runtime.tls.tls_contexts import ClientTls
 
 GPU = "example.com/gpu"
 
@@ -58,11 +59,15 @@ class Caller:
 
 @asynccontextmanager
 async def calling(
-    *configurations: Mapping[str, Any], kind: type[Extender] = Extender, policy_files: Path | None = None, **limits: Any
+    *configurations: Mapping[str, Any],
+    kind: type[Extender] = Extender,
+    policy_files: Path | None = None,
+    tls_strict: bool = False,
+    **limits: Any,
 ) -> AsyncIterator[Caller]:
     """Build a profile's extenders from dicts: those of the configuration file, or of a policy with PolicyExtender."""
     clock, metrics, cluster = FakeClock(), ProcessMetrics("api"), FakeCluster()
-    async with open_extender_session() as session:
+    async with open_extender_session(ClientTls().context(strict=tls_strict)) as session:
         context = ExtenderContext(
             session=session,
             clock=clock,
@@ -70,6 +75,7 @@ async def calling(
             may_write=cluster.may_write,
             read_pod=cluster.read_pod,
             policy_files=policy_files,
+            tls_strict=tls_strict,
         )
         configured = [kind.model_validate(configuration) for configuration in configurations]
         extenders = ProfileExtenders(configured, context, ExtenderLimits(**limits))

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 import trustme
+from aiohttp import TCPConnector
 
+from certificates import Authority
 from extenders.calling import Caller, calling, whole_nodes, whole_pod
 from extenders.server import FakeExtender
 from moorage.api.extender import Extender
@@ -59,6 +61,25 @@ async def test_only_the_named_authority_is_trusted() -> None:
             assert "CERTIFICATE_VERIFY_FAILED" in await error_of(caller)
         async with calling(over_tls(extender, insecure=True)) as caller:
             assert await error_of(caller) == ""
+
+
+async def test_an_authority_without_key_identifiers_is_trusted_unless_checks_are_strict(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    async with FakeExtender(tls=authority.server_context(authority.issue("extender", "localhost"))) as extender:
+        async with calling(over_tls(extender, caData=authority.data)) as caller:
+            assert await error_of(caller) == ""
+        async with calling(over_tls(extender, caData=authority.data), tls_strict=True) as caller:
+            assert "Missing Authority Key Identifier" in await error_of(caller)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+async def test_extenders_without_settings_of_their_own_are_checked_alike(*, strict: bool) -> None:
+    async with calling(tls_strict=strict) as caller:
+        connector = caller.context.session.connector
+        assert isinstance(connector, TCPConnector)
+        context = connector._ssl
+        assert isinstance(context, ssl.SSLContext)
+        assert bool(context.verify_flags & ssl.VERIFY_X509_STRICT) is strict
 
 
 async def test_the_certificate_is_for_the_host_or_the_server_name() -> None:

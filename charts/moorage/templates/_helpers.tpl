@@ -29,9 +29,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 
 {{- /* The configuration file: leader election from `leaderElection`, overridden by the fields of `config`. */ -}}
 {{- define "moorage.config" -}}
-{{- $election := dict "leaderElect" .Values.leaderElection.enabled "leaseDuration" .Values.leaderElection.leaseDuration "renewDeadline" .Values.leaderElection.renewDeadline "retryPeriod" .Values.leaderElection.retryPeriod "resourceName" (include "moorage.fullname" .) "resourceNamespace" .Release.Namespace -}}
+{{- $election := dict "leaderElect" .Values.leaderElection.enabled "leaseDuration" .Values.leaderElection.leaseDuration "renewDeadline" .Values.leaderElection.renewDeadline "retryPeriod" .Values.leaderElection.retryPeriod "resourceName" .Values.leaderElection.resourceName "resourceNamespace" .Values.leaderElection.resourceNamespace -}}
 {{- $base := dict "apiVersion" "kubescheduler.config.k8s.io/v1" "kind" "KubeSchedulerConfiguration" "leaderElection" $election -}}
 {{- toYaml (mergeOverwrite $base (deepCopy .Values.config)) -}}
+{{- end -}}
+
+{{- /* The Lease in force, NAMESPACE/NAME. moorage never takes kube-scheduler's. */ -}}
+{{- define "moorage.lease" -}}
+{{- $election := (include "moorage.config" . | fromYaml).leaderElection -}}
+{{- $election.resourceNamespace }}/{{ eq $election.resourceName "kube-scheduler" | ternary "moorage" $election.resourceName -}}
 {{- end -}}
 
 {{- /* "true" if replicas elect a leader, else empty. */ -}}

@@ -97,6 +97,7 @@ class Connections:
             may_write=may_write,
             read_pod=lambda pod: client.get(POD.path(pod.name, pod.namespace)),
             policy_files=self._settings.policy_extender_tls_dir,
+            tls_strict=self._settings.tls_strict,
         )
 
     def kopf_session(self) -> Callable[[], Awaitable[tuple[Any, str]]]:

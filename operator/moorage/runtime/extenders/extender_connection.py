@@ -74,7 +74,7 @@ class ExtenderConnection:
         self.name = without_user(configuration.url_prefix)
         """The urlPrefix without user and password, for messages."""
         tls = configuration.tls_config
-        self._tls = extender_tls(tls, self.name, context.policy_files, context.clock) if tls else None
+        self._tls = extender_tls(tls, self.name, context) if tls else None
         self._server_name = tls.server_name if tls else None
         self._shows_answers = not isinstance(configuration, PolicyExtender)
 

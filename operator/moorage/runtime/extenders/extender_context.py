@@ -35,6 +35,8 @@ class ExtenderContext:
     """Read the object of a victim, for extenders that receive whole victims. Raises NotFound for a deleted pod."""
     policy_files: Path | None = None
     """The directory of the files that extenders of policies may name. None: they may name none."""
+    tls_strict: bool = False
+    """Whether certificates of extenders are checked strictly; see `ClientTls.context`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
     from moorage.api.extender import Extender, ExtenderTLSConfig
-    from moorage.runtime.clock import Clock
+    from moorage.runtime.extenders.extender_context import ExtenderContext
 
 NOWHERE = Path("/nonexistent")
 """The directory of policies' files if the operator's flag sets none."""
@@ -61,15 +61,13 @@ def check_tls(extender: Extender) -> list[Fault]:
     return [Fault(tuple(fault.field.split(".")), None, fault.message) for fault in settings.faults()]
 
 
-def extender_tls(
-    configuration: ExtenderTLSConfig, extender: str, policy_files: Path | None, clock: Clock
-) -> ExtenderTls:
-    """Return the TLS context of an extender, which the log names by its address `extender`.
-
-    `policy_files` is the directory of the files that policies may name.
-    """
-    settings = _settings(configuration, policy_files or NOWHERE)
-    return ExtenderTls(TlsContexts(lambda: settings, f"tlsConfig of the extender {extender}", clock, strict=False))
+def extender_tls(configuration: ExtenderTLSConfig, extender: str, context: ExtenderContext) -> ExtenderTls:
+    """Return the TLS context of an extender, which the log names by its address `extender`."""
+    settings, subject = (
+        _settings(configuration, context.policy_files or NOWHERE),
+        f"tlsConfig of the extender {extender}",
+    )
+    return ExtenderTls(TlsContexts(lambda: settings, subject, context.clock, strict=context.tls_strict))
 
 
 def _settings(configuration: ExtenderTLSConfig, policy_files: Path) -> ClientTls:
