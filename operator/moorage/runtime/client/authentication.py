@@ -1,24 +1,17 @@
-"""Authorization headers: where their tokens come from, and the second try after a refusal."""
+"""Authorization headers, and where their tokens come from."""
 
 from __future__ import annotations
 
 import logging
 import re
-import ssl
 from base64 import b64encode
-from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
-
-from aiohttp import ClientSSLError
+from typing import TYPE_CHECKING, Protocol
 
 from moorage.errors import CredentialsError
 from moorage.runtime.fault_log import FaultLog
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from moorage.runtime.client.server_access import Access, Presented
     from moorage.runtime.clock import Clock
 
 logger = logging.getLogger(__name__)
@@ -27,8 +20,6 @@ REREAD_SECONDS = 60.0
 """The age at which a token is read again; client-go reads projected tokens each minute."""
 RENEWAL_PAUSE_SECONDS = 1.0
 """The shortest time between two reads because of refusals: a burst of refused requests needs one."""
-HANDSHAKE_FAILURES = (ssl.SSLError, ClientSSLError)
-"""The exceptions for a failed TLS handshake. The request was not sent."""
 HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
 """Visible ASCII: anything else could end a header, or cannot be sent in one."""
 
@@ -41,33 +32,6 @@ class Tokens(Protocol):
 
     async def renew(self) -> None:
         """Read the credentials again, because the API server refused the present ones."""
-
-
-class HasStatus(Protocol):
-    """An HTTP answer."""
-
-    @property
-    def status(self) -> int:
-        """The HTTP status code."""
-
-
-A = TypeVar("A", bound=HasStatus)
-
-
-async def send_authenticated(access: Access, send: Callable[[Presented], Awaitable[A]]) -> A:
-    """Call `send` with the present credentials; after a 401 or a failed handshake once more, if there are others."""
-    presented = await access.current()
-    try:
-        answer = await send(presented)
-    except HANDSHAKE_FAILURES:
-        renewed = await access.renewed(presented)
-        if renewed == presented:
-            raise
-        return await send(renewed)
-    if answer.status != HTTPStatus.UNAUTHORIZED:
-        return answer
-    renewed = await access.renewed(presented)
-    return answer if renewed == presented else await send(renewed)
 
 
 class FileTokens:

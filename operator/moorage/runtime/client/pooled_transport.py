@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from moorage.runtime.client.authentication import send_authenticated
 from moorage.runtime.client.connection_pool import ConnectionPool
 from moorage.runtime.client.fence import always
+from moorage.runtime.client.server_access import send_authenticated
 from moorage.runtime.client.session_transport import SessionTransport, open_session
 from moorage.runtime.client.transport import HEADERS, unreachable
 

@@ -7,17 +7,23 @@ here, so that no client keeps old ones.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+import ssl
+from http import HTTPStatus
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+
+from aiohttp import ClientSSLError
 
 from moorage.runtime.tls.tls_contexts import ClientTls, TlsContexts
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine
     from ssl import SSLContext
 
     from moorage.runtime.client.credentials import Credentials
     from moorage.runtime.clock import Clock
 
+HANDSHAKE_FAILURES = (ssl.SSLError, ClientSSLError)
+"""The exceptions for a failed TLS handshake. The request was not sent."""
 SYSTEM_TLS = ClientTls()
 """The settings for an HTTPS proxy in front of a server that is reached over plain HTTP."""
 
@@ -46,6 +52,33 @@ class Access(Protocol):
 
         Read them again, unless the present ones differ from the refused ones already.
         """
+
+
+class HasStatus(Protocol):
+    """An HTTP answer."""
+
+    @property
+    def status(self) -> int:
+        """The HTTP status code."""
+
+
+A = TypeVar("A", bound=HasStatus)
+
+
+async def send_authenticated(access: Access, send: Callable[[Presented], Awaitable[A]]) -> A:
+    """Call `send` with the present credentials; after a 401 or a failed handshake once more, if there are others."""
+    presented = await access.current()
+    try:
+        answer = await send(presented)
+    except HANDSHAKE_FAILURES:
+        renewed = await access.renewed(presented)
+        if renewed == presented:
+            raise
+        return await send(renewed)
+    if answer.status != HTTPStatus.UNAUTHORIZED:
+        return answer
+    renewed = await access.renewed(presented)
+    return answer if renewed == presented else await send(renewed)
 
 
 class ServerAccess:

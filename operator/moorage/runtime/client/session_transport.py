@@ -8,9 +8,9 @@ from aiohttp import ClientError, ClientRequest, ClientSession, ClientTimeout, Du
 from multidict import CIMultiDict
 from yarl import URL
 
-from moorage.runtime.client.authentication import send_authenticated
 from moorage.runtime.client.fence import always, check_fence
 from moorage.runtime.client.refusals import FIRST_REFUSAL
+from moorage.runtime.client.server_access import send_authenticated
 from moorage.runtime.client.sockets import CONNECT_SECONDS, IDLE_CONNECTION_SECONDS, keepalive_socket
 from moorage.runtime.client.transport import HEADERS, Answer, unreachable
 
@@ -27,9 +27,7 @@ STREAM_BUFFER_BYTES = 1 << 20
 """Bytes of a watch that may wait to be read; larger reads are larger batches."""
 
 
-def open_session(
-    access: Access, connection_limit: int, may_write: Callable[[], bool] = always
-) -> ClientSession:
+def open_session(access: Access, connection_limit: int, may_write: Callable[[], bool] = always) -> ClientSession:
     """Open a session that authenticates every request and goes through the credentials' proxy. Close it when done.
 
     Each request uses the present TLS context. `trust_env` is off, because `access` knows the environment's proxy.
