@@ -67,6 +67,10 @@ class Plugins(ApiModel):
     """Plugins that bind the pod, in this order until one has bound it."""
     post_bind: PluginSet = PluginSet()
     """Plugins that act after the pod is bound. No plugin of moorage has this point."""
+    placement_generate: PluginSet = PluginSet()
+    """Plugins that propose placements for a pod group as a whole. No plugin of moorage has this point."""
+    placement_score: PluginSet = PluginSet()
+    """Plugins that score placements of a pod group. No plugin of moorage has this point."""
     multi_point: PluginSet = PluginSet()
     """Plugins to enable or to disable at all their extension points. Entries at a specific extension point win."""
 

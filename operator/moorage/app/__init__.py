@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from moorage.configuration.configuration_view import view_of
 from moorage.configuration.loading import LoadedConfiguration, load
 from moorage.configuration.process_configuration import ProcessConfiguration, check_profile, configure
-from moorage.errors import ConfigurationError, Fault
+from moorage.configuration.text_decoding import decode
+from moorage.errors import Fault
 from moorage.framework.plugin_rows import PluginRow, list_plugins
 from moorage.framework.registry import Registry
 from moorage.settings import Settings
@@ -60,20 +61,12 @@ def load_configuration(file: Path, registry: Registry, *, allow_default_schedule
     from moorage.controller.policy_profiles import check_extender
 
     return load(
-        _read_text(file),
+        decode(file.read_bytes(), file),
         known_plugins=registry.classes,
         check_profile=partial(check_profile, registry),
         check_extender=check_extender,
         allow_default_scheduler=allow_default_scheduler,
     )
-
-
-def _read_text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise ConfigurationError([Fault((), line, f"{file} is not UTF-8: {error.reason}")]) from error
 
 
 def configuration_in_force(loaded: LoadedConfiguration, registry: Registry) -> dict[str, Any]:

@@ -6,9 +6,9 @@ A check gets its element without the parts that are known to be faulty, so that 
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from moorage.api.extender import Extender
+from moorage.configuration.located_content import LocatedContent, mappings_in
 from moorage.configuration.scheduler_configuration import KubeSchedulerProfile
 from moorage.configuration.tolerant_validation import TolerantValidation
-from moorage.configuration.yaml_source import YamlSource, mappings_in
 from moorage.errors import Fault, Location
 
 ProfileCheck = Callable[[KubeSchedulerProfile], Iterable[Fault]]
@@ -18,7 +18,7 @@ ExtenderCheck = Callable[[Extender], Iterable[Fault]]
 """Returns the faults of an extender, with paths relative to the extender."""
 
 
-def profile_faults(source: YamlSource, misnamed: Collection[Location], check: ProfileCheck) -> Iterator[Fault]:
+def profile_faults(source: LocatedContent, misnamed: Collection[Location], check: ProfileCheck) -> Iterator[Fault]:
     """Yield the faults of all profiles, with paths and lines of the file. `misnamed` locates unknown plugin names."""
     for index, profile in mappings_in(source.content.get("profiles")):
         here: Location = ("profiles", index)
@@ -30,7 +30,7 @@ def profile_faults(source: YamlSource, misnamed: Collection[Location], check: Pr
             yield source.fault((*here, *validation.original(fault.location)), fault.message)
 
 
-def extender_faults(source: YamlSource, check: ExtenderCheck) -> Iterator[Fault]:
+def extender_faults(source: LocatedContent, check: ExtenderCheck) -> Iterator[Fault]:
     """Yield the faults of all valid extenders, with paths and lines of the file."""
     for index, extender in mappings_in(source.content.get("extenders")):
         readable = TolerantValidation(Extender, extender).model

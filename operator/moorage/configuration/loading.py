@@ -1,7 +1,7 @@
 """Loads a KubeSchedulerConfiguration from text, and collects all of its faults.
 
-    read_yaml ──▶ header ──▶ models and rules ──▶ plugin names ──▶ plugin arguments ──▶ warnings
-        every step adds its faults; only a text that is not YAML ends the loading early
+    read_content ──▶ header ──▶ models and rules ──▶ plugin names ──▶ plugin arguments ──▶ warnings
+        every step adds its faults; only a text that cannot be parsed ends the loading early
 
 Plugin arguments stay mappings here. The caller passes `check_profile`, which builds the plugins and so validates them.
 """
@@ -11,8 +11,11 @@ from dataclasses import dataclass
 
 from moorage.api.v1alpha1 import DEFAULT_SCHEDULER_NAME
 from moorage.api.validation_faults import message_of
+from moorage.configuration.content_reader import read_content
 from moorage.configuration.element_checks import ExtenderCheck, ProfileCheck, extender_faults, profile_faults
 from moorage.configuration.field_hints import FieldHints
+from moorage.configuration.ineffective_fields import KUBE_SCHEDULER_LEASE, ineffective_fields
+from moorage.configuration.located_content import LocatedContent
 from moorage.configuration.plugin_names import plugin_faults, plugin_warnings, unknown_plugins
 from moorage.configuration.profile_names import profile_name_faults, profile_name_warnings
 from moorage.configuration.scheduler_configuration import (
@@ -25,7 +28,7 @@ from moorage.configuration.scheduler_configuration import (
     LeaderElection,
 )
 from moorage.configuration.tolerant_validation import TolerantValidation
-from moorage.configuration.yaml_source import YamlSource, read_yaml
+from moorage.configuration.unrendered_templates import explain
 from moorage.errors import ConfigurationError, Fault
 
 __all__ = [
@@ -39,17 +42,6 @@ __all__ = [
 
 GROUP = "kubescheduler.config.k8s.io"
 OLDER_VERSIONS = ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2", "v1beta3")
-KUBE_SCHEDULER_LEASE = "kube-scheduler"
-
-_ADDRESS = f"is not a field of {API_VERSION} and has no effect; set --bind-address and --port"
-_UNUSED = {
-    "healthzBindAddress": _ADDRESS,
-    "metricsBindAddress": _ADDRESS,
-    "enableProfiling": "has no effect; moorage has no Go profiles",
-    "enableContentionProfiling": "has no effect; moorage has no Go profiles",
-    "delayCacheUntilActive": "has no effect; every replica keeps its cache warm",
-}
-"""Fields that are accepted without effect, and the reason for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +67,10 @@ def load(
     `check_profile` gets the valid part of each profile and returns the faults of plugins and their arguments.
     `check_extender` gets each valid extender and returns the faults of its URL and certificates.
     """
-    source = read_yaml(text)
+    source = read_content(text)
     if not isinstance(source.content, Mapping):
-        raise ConfigurationError([Fault((), 1, f"the file must hold one {KIND}")])
+        found = "has no content" if source.content is None else "is not a mapping"
+        raise ConfigurationError([Fault((), 1, f"the file {found}; it must hold one {KIND}")])
     faults = [*source.faults, *_header_faults(source)]
     fields = {**source.content, "apiVersion": API_VERSION, "kind": KIND}
     validation = TolerantValidation(KubeSchedulerConfiguration, fields)
@@ -89,12 +82,14 @@ def load(
     faults += [fault for fault in profile_faults(source, misnamed, check_profile) if fault.location not in named]
     faults += extender_faults(source, check_extender)
     if faults or validation.model is None:
-        raise ConfigurationError(_by_line(faults))
-    warnings = [*_warnings(source), *plugin_warnings(source, known_plugins), *profile_name_warnings(source)]
+        raise ConfigurationError(_by_line(explain(text, faults)))
+    warnings = [*ineffective_fields(source), *plugin_warnings(source, known_plugins), *profile_name_warnings(source)]
     return LoadedConfiguration(_settled(validation.model), _by_line(warnings))
 
 
-def _model_faults(source: YamlSource, validation: TolerantValidation[KubeSchedulerConfiguration]) -> Iterator[Fault]:
+def _model_faults(
+    source: LocatedContent, validation: TolerantValidation[KubeSchedulerConfiguration]
+) -> Iterator[Fault]:
     hints = FieldHints(KubeSchedulerConfiguration) if validation.errors else None
     for location, details in validation.errors:
         hint = hints.for_error(location, details["type"]) if hints else ""
@@ -105,7 +100,7 @@ def _by_line(faults: Iterable[Fault]) -> tuple[Fault, ...]:
     return tuple(sorted(faults, key=lambda fault: (fault.line or 0, fault.path)))
 
 
-def _header_faults(source: YamlSource) -> Iterator[Fault]:
+def _header_faults(source: LocatedContent) -> Iterator[Fault]:
     version = source.content.get("apiVersion")
     group, _, name = str(version).partition("/")
     if group == GROUP and name in OLDER_VERSIONS:
@@ -116,20 +111,6 @@ def _header_faults(source: YamlSource) -> Iterator[Fault]:
     kind = source.content.get("kind")
     if kind != KIND:
         yield source.fault(("kind",), f"must be {KIND}" + (f", not {kind!r}" if kind else ""))
-
-
-def _warnings(source: YamlSource) -> Iterator[Fault]:
-    for name, message in _UNUSED.items():
-        if source.content.get(name) is not None:
-            yield source.fault((name,), message)
-    election = source.content.get("leaderElection") or {}
-    if election.get("resourceName") == KUBE_SCHEDULER_LEASE:
-        message = f"is kube-scheduler's Lease; moorage uses the Lease {DEFAULT_LEASE_NAME} instead"
-        yield source.fault(("leaderElection", "resourceName"), message)
-    connection = source.content.get("clientConnection") or {}
-    for name in ("acceptContentTypes", "contentType"):
-        if connection.get(name, "") not in {"", "application/json"}:
-            yield source.fault(("clientConnection", name), "has no effect; moorage uses JSON only")
 
 
 def _settled(configuration: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from moorage.configuration.yaml_source import YamlSource, mappings_in
+from moorage.configuration.located_content import LocatedContent, mappings_in
 from moorage.errors import Fault, Location
 
 ALL_PLUGINS = "*"
@@ -39,7 +39,7 @@ class _Mention(NamedTuple):
     disabled: bool
 
 
-def plugin_faults(source: YamlSource, known: Collection[str]) -> Iterator[Fault]:
+def plugin_faults(source: LocatedContent, known: Collection[str]) -> Iterator[Fault]:
     """Yield the unknown names, and removed plugins that are enabled. Disabling a removed plugin is only a warning."""
     for mention in _unknown(source, known):
         if mention.name not in REMOVED_PLUGINS:
@@ -50,14 +50,14 @@ def plugin_faults(source: YamlSource, known: Collection[str]) -> Iterator[Fault]
             yield source.fault(mention.location, _removed(mention.name))
 
 
-def plugin_warnings(source: YamlSource, known: Collection[str]) -> Iterator[Fault]:
+def plugin_warnings(source: LocatedContent, known: Collection[str]) -> Iterator[Fault]:
     """Yield the removed plugins that the file disables."""
     for mention in _unknown(source, known):
         if mention.disabled and mention.name in REMOVED_PLUGINS:
             yield source.fault(mention.location, _removed(mention.name))
 
 
-def unknown_plugins(source: YamlSource, known: Collection[str]) -> Iterator[Location]:
+def unknown_plugins(source: LocatedContent, known: Collection[str]) -> Iterator[Location]:
     """Yield the locations of names that are not known plugins."""
     return (mention.location for mention in _unknown(source, known))
 
@@ -66,7 +66,7 @@ def _removed(name: str) -> str:
     return f"the plugin {name!r} was removed from kube-scheduler; {REMOVED_PLUGINS[name]}"
 
 
-def _unknown(source: YamlSource, known: Collection[str]) -> Iterator[_Mention]:
+def _unknown(source: LocatedContent, known: Collection[str]) -> Iterator[_Mention]:
     for mention in _mentions(source.content):
         if mention.name not in known and not (mention.disabled and mention.name == ALL_PLUGINS):
             yield mention

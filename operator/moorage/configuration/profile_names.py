@@ -6,11 +6,11 @@ It reads the content before validation, so that it checks the names even if othe
 from collections.abc import Iterator
 
 from moorage.api.v1alpha1 import DEFAULT_SCHEDULER_NAME
-from moorage.configuration.yaml_source import YamlSource, mappings_in
+from moorage.configuration.located_content import LocatedContent, mappings_in
 from moorage.errors import Fault
 
 
-def profile_name_faults(source: YamlSource, *, allow_default_scheduler: bool) -> Iterator[Fault]:
+def profile_name_faults(source: LocatedContent, *, allow_default_scheduler: bool) -> Iterator[Fault]:
     """Yield the names that are missing, repeated, or kube-scheduler's without permission."""
     first: dict[str | None, int] = {}
     for location, name in _names(source):
@@ -28,7 +28,7 @@ def profile_name_faults(source: YamlSource, *, allow_default_scheduler: bool) ->
         first.setdefault(name, index)
 
 
-def profile_name_warnings(source: YamlSource) -> Iterator[Fault]:
+def profile_name_warnings(source: LocatedContent) -> Iterator[Fault]:
     """Yield each profile that has kube-scheduler's name."""
     for location, name in _names(source):
         if name == DEFAULT_SCHEDULER_NAME:
@@ -36,7 +36,7 @@ def profile_name_warnings(source: YamlSource) -> Iterator[Fault]:
             yield source.fault(location, message)
 
 
-def _names(source: YamlSource) -> Iterator[tuple[tuple[str, int, str], str | None]]:
+def _names(source: LocatedContent) -> Iterator[tuple[tuple[str, int, str], str | None]]:
     """Yield each profile's name, also the implied name of a single profile. Skip names that are not text."""
     profiles = mappings_in(source.content.get("profiles"))
     implied = DEFAULT_SCHEDULER_NAME if len(profiles) == 1 else None

@@ -37,6 +37,8 @@ POINT_CLASSES: Mapping[str, type[Plugin] | None] = {
     "preBind": ReservePlugin,  # PreBind carries out what Reserve decides
     "bind": BindPlugin,
     "postBind": None,
+    "placementGenerate": None,
+    "placementScore": None,
 }
 """The names of the extension points in configurations, and their classes; None: no plugin can have the point."""
 

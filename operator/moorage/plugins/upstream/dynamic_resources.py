@@ -8,10 +8,12 @@ Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
+from pydantic import AfterValidator
 
+from moorage.api.duration import GoDuration, parse_duration
 from moorage.framework.extension_points import (
     FilterPlugin,
     FilterResult,
@@ -32,6 +34,12 @@ REASON = "pod uses resource claims, which moorage does not allocate"
 NOTHING_TO_DEALLOCATE = "no new claims to deallocate"
 
 
+def _at_least_a_second(text: str) -> str:
+    if parse_duration(text) < 1:
+        raise ValueError("must be at least 1 second")
+    return text
+
+
 class DynamicResources(PreFilterPlugin[None], FilterPlugin[None], PostFilterPlugin, ScorePlugin[None]):
     """Rejects pods with `spec.resourceClaims`; scores all nodes 0."""
 
@@ -40,6 +48,11 @@ class DynamicResources(PreFilterPlugin[None], FilterPlugin[None], PostFilterPlug
     without_pre_filter = "not found"
     without_pre_score = "not found"
     interests = frozenset({"Pod"})
+
+    filter_timeout: GoDuration = "10s"
+    """The longest time for a search for devices. Accepted for compatibility; has no effect."""
+    binding_timeout: Annotated[GoDuration, AfterValidator(_at_least_a_second)] = "10m"
+    """The longest wait for devices before a bind. Accepted for compatibility; has no effect."""
 
     def skips_filter(self, shape: PodShape) -> bool:
         """Return whether pods of the shape have no claims."""

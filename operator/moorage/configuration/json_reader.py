@@ -1,0 +1,102 @@
+"""Reads JSON with line numbers. kube-scheduler takes a text as JSON if it begins with `{`, and is then strict about it.
+
+Upstream: the recognizer of k8s.io/apimachinery pkg/runtime/serializer.
+"""
+
+import json
+import re
+from typing import Any, NoReturn
+
+from moorage.configuration.located_content import LocatedContent, repeated
+from moorage.errors import ConfigurationError, Fault, Location
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_MORE_TEXT = "Extra data"
+"""The message of the standard library for text after the object."""
+
+
+def read_json(text: str) -> LocatedContent:
+    """Parse one object. Raise ConfigurationError if the text is not valid JSON."""
+    try:
+        json.loads(text, parse_constant=_refuse_constant)
+        return _TextWalk(text).walk()
+    except json.JSONDecodeError as error:
+        message = f"the file begins with {{ and so must be JSON, which this is not: {error.msg}"
+        if error.msg == _MORE_TEXT:
+            message = "the JSON object ends before this text; remove the text, a file holds one object"
+        raise ConfigurationError([Fault((), error.lineno, message)]) from error
+    except (RecursionError, ValueError) as error:
+        message = f"the file begins with {{ and so must be JSON, which this is not: {error}"
+        raise ConfigurationError([Fault((), None, message)]) from error
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"JSON has no number {name}")
+
+
+class _TextWalk:
+    """A walk over a text that is valid JSON; so it checks nothing but repeated fields and limits."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._position = 0
+        self._line = 1
+        self._decoder = json.JSONDecoder()
+        self._found = LocatedContent()
+
+    def walk(self) -> LocatedContent:
+        self._skip_space()
+        self._found.lines[()] = self._line
+        self._found.content = self._value(())
+        return self._found
+
+    def _value(self, location: Location) -> Any:
+        self._found.count_part(len(location), self._line)
+        if self._take("{"):
+            return self._object(location)
+        if self._take("["):
+            return self._array(location)
+        return self._scalar()
+
+    def _object(self, location: Location) -> dict[str, Any]:
+        content: dict[str, Any] = {}
+        while not self._take("}"):
+            line, name = self._line, self._scalar()
+            where = (*location, name)
+            if name in content:
+                self._found.add_fault(repeated(where, line, self._found.lines[where]))
+            self._found.lines.setdefault(where, line)
+            self._take(":")
+            value = self._value(where)
+            content.setdefault(name, value)
+            self._take(",")
+        return content
+
+    def _array(self, location: Location) -> list[Any]:
+        content: list[Any] = []
+        while not self._take("]"):
+            where = (*location, len(content))
+            self._found.lines[where] = self._line
+            content.append(self._value(where))
+            self._take(",")
+        return content
+
+    def _scalar(self) -> Any:
+        value, self._position = self._decoder.raw_decode(self._text, self._position)
+        self._skip_space()
+        # An escape may write half of a surrogate pair, which no output can encode. Go reads it as U+FFFD too.
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if isinstance(value, str) else value
+
+    def _take(self, symbol: str) -> bool:
+        """Move behind the symbol and the space after it; return whether the symbol was next."""
+        is_next = self._text.startswith(symbol, self._position)
+        if is_next:
+            self._position += len(symbol)
+            self._skip_space()
+        return is_next
+
+    def _skip_space(self) -> None:
+        found = _SPACE.match(self._text, self._position)
+        end = found.end() if found else self._position
+        self._line += self._text.count("\n", self._position, end)
+        self._position = end

@@ -1,0 +1,65 @@
+"""The content of a configuration file, with the line of each part. The readers of YAML and of JSON fill it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from moorage.errors import ConfigurationError, Fault, Location
+
+MAX_PARTS = 50_000
+"""Larger than any real file. The limit stops nested aliases, which grow exponentially."""
+MAX_DEPTH = 64
+"""Deeper than any real file. The limit stops an alias that contains itself."""
+
+
+@dataclass(slots=True)
+class LocatedContent:
+    """A parsed text, with the line of each part."""
+
+    content: Any = None
+    """Mappings, lists and scalars."""
+    lines: dict[Location, int] = field(default_factory=dict)
+    """The line of each field name, of each list element, and, under `()`, of the first part."""
+    faults: list[Fault] = field(default_factory=list)
+    """Repeated fields, and field names that are not text."""
+    _parts: int = 0
+    _known_faults: set[tuple[int | None, str]] = field(default_factory=set)
+
+    def line_of(self, location: Location) -> int | None:
+        """Return the line of a part, or of the nearest part around it that the text has."""
+        for end in range(len(location), -1, -1):
+            if location[:end] in self.lines:
+                return self.lines[location[:end]]
+        return None
+
+    def fault(self, location: Location, message: str) -> Fault:
+        """Return a fault of the part at a location."""
+        return Fault(location, self.line_of(location), message)
+
+    def count_part(self, depth: int, line: int) -> None:
+        """Count one more part. Raise ConfigurationError if there are too many, or if they are nested too deeply."""
+        self._parts += 1
+        if self._parts > MAX_PARTS:
+            message = f"the file has too many parts, over {MAX_PARTS}; do aliases multiply them?"
+            raise ConfigurationError([Fault((), line, message)])
+        if depth > MAX_DEPTH:
+            message = f"the file has too many levels, over {MAX_DEPTH}; does an alias contain itself?"
+            raise ConfigurationError([Fault((), line, message)])
+
+    def add_fault(self, fault: Fault) -> None:
+        """Add a fault, unless an alias has led to the same line and fault before."""
+        if (fault.line, fault.message) not in self._known_faults:
+            self._known_faults.add((fault.line, fault.message))
+            self.faults.append(fault)
+
+
+def repeated(location: Location, line: int, first_line: int) -> Fault:
+    """Return the fault of a field that a mapping has twice."""
+    return Fault(location, line, f"is repeated; line {first_line} has it already")
+
+
+def mappings_in(value: Any) -> list[tuple[int, Mapping[str, Any]]]:
+    """Return the elements of a list that are mappings, with their positions; nothing if `value` is not a list."""
+    if not isinstance(value, list):
+        return []
+    return [(index, element) for index, element in enumerate(value) if isinstance(element, Mapping)]

@@ -1,0 +1,101 @@
+"""Tests that a configuration file is read in all the forms of YAML and JSON that kube-scheduler reads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from configuration.forms import HEADER, JSON, OVERRIDING, READ, REFUSED, STRICTER, Form, Refusal
+from moorage.configuration.content_reader import read_content
+from moorage.configuration.loading import KubeSchedulerConfiguration, load
+from moorage.configuration.text_decoding import decode
+from moorage.configuration.yaml_reader import read_yaml
+from moorage.errors import ConfigurationError
+
+ACCEPTED = READ | OVERRIDING
+FAULTY = REFUSED | STRICTER
+
+
+def loaded(content: bytes) -> KubeSchedulerConfiguration:
+    return load(decode(content, Path("file")), known_plugins=(), allow_default_scheduler=True).configuration
+
+
+@pytest.mark.parametrize("form", ACCEPTED.values(), ids=ACCEPTED)
+def test_form_is_read(form: Form) -> None:
+    configuration = loaded(form.content)
+
+    assert configuration.parallelism == form.parallelism
+    assert tuple(profile.scheduler_name for profile in configuration.profiles) == form.profiles
+
+
+@pytest.mark.parametrize("refusal", FAULTY.values(), ids=FAULTY)
+def test_refusal_has_one_reason(refusal: Refusal) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        loaded(refusal.content)
+
+    messages = [str(fault) for fault in caught.value.faults]
+    assert any(refusal.message in message for message in messages), messages
+    assert all("\n" not in message and "Node(" not in message for message in messages)
+
+
+def test_fault_of_a_merged_field_has_the_line_of_its_text() -> None:
+    text = HEADER + "profiles:\n- &a\n  percentageOfNodesToScore: 101\n- <<: *a\n  schedulerName: b\n"
+    with pytest.raises(ConfigurationError) as caught:
+        loaded(text.encode())
+
+    assert [(fault.line, fault.path) for fault in caught.value.faults] == [
+        (4, "profiles[0].schedulerName"),
+        (5, "profiles[0].percentageOfNodesToScore"),
+        (5, "profiles[1].percentageOfNodesToScore"),
+    ]
+
+
+def test_faults_of_json_have_lines() -> None:
+    profiles = '[\n{"schedulerName": "a"},\n{"schedulerName": 3}]'
+    with pytest.raises(ConfigurationError) as caught:
+        loaded(f'{JSON},\n"parallelism": 0,\n"profiles": {profiles}}}'.encode())
+
+    assert [(fault.line, fault.path) for fault in caught.value.faults] == [
+        (3, "parallelism"),
+        (6, "profiles[1].schedulerName"),
+    ]
+
+
+def test_own_null_hides_a_merged_field() -> None:
+    text = HEADER + "profiles: [{<<: {percentageOfNodesToScore: 7}, percentageOfNodesToScore: ~}]\n"
+
+    assert loaded(text.encode()).profiles[0].percentage_of_nodes_to_score is None
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+WRITTEN = st.builds(
+    json.dumps,
+    st.dictionaries(st.text(), VALUES),
+    indent=st.sampled_from([None, 0, 2, "\t"]),
+    ensure_ascii=st.booleans(),
+)
+
+
+@given(text=WRITTEN)
+def test_json_reads_as_the_standard_library_does(text: str) -> None:
+    assert read_content(text).content == json.loads(text)
+
+
+@given(content=st.dictionaries(st.text(), VALUES))
+def test_yaml_reads_what_pyyaml_writes(content: dict[str, Any]) -> None:
+    # With all scalars quoted and tagged: PyYAML writes plain scalars such as y for PyYAML only.
+    text = yaml.safe_dump(content, default_style='"')
+
+    assert read_yaml(text).content == content
