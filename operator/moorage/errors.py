@@ -8,6 +8,7 @@ Expected outcomes are values, not exceptions: for a pod that fits no node, the e
     │   ├── PolicyNotAllowed    a SchedulingPolicy that uses more than the operator's flags allow
     │   └── InvalidPolicy       a SchedulingPolicy that does not compile, with all its faults
     ├── UnknownPlugin           a plugin name that is not registered
+    │   └── UnknownPlugins      all such names of a profile or policy, with their places
     ├── NotLeader               a write refused because another replica may hold the Lease
     ├── ExtenderError           an extender with a wrong, late or missing answer
     ├── CredentialsError        no usable kubeconfig or service account
@@ -127,6 +128,15 @@ class UnknownPlugin(MoorageError):
         near = get_close_matches(name, known, n=1)
         hint = f"; did you mean {near[0]}?" if near else "; `moorage plugins` lists the known ones"
         super().__init__(f"there is no plugin {name!r}{hint}")
+
+
+class UnknownPlugins(UnknownPlugin):
+    """A policy or a profile names plugins that are not registered."""
+
+    def __init__(self, faults: Collection[Fault]) -> None:
+        """Keep a fault for each place of each name; the message names them all."""
+        self.faults = tuple(faults)
+        MoorageError.__init__(self, "; ".join(map(str, self.faults)))
 
 
 class NotLeader(MoorageError):

@@ -135,11 +135,11 @@ REFUSED: dict[str, tuple[str, Spec]] = {
     ),
     "strategy-without-shape": ("spec.resources.shape", {"resources": {"strategy": "RequestedToCapacityRatio"}}),
     "shape-falls": (
-        "spec.resources.shape",
+        "spec.resources.shape[1].utilization",
         {"resources": {"strategy": "RequestedToCapacityRatio", "shape": SHAPE[::-1]}},
     ),
     "shape-stands-still": (
-        "spec.resources.shape",
+        "spec.resources.shape[1].utilization",
         {"resources": {"strategy": "RequestedToCapacityRatio", "shape": [SHAPE[0], SHAPE[0]]}},
     ),
     "shape-utilization": (
@@ -173,7 +173,7 @@ REFUSED: dict[str, tuple[str, Spec]] = {
         {"extenders": [{**EXTENDER, "enableHTTPS": True, "tlsConfig": {"insecure": True, "caFile": "/ca.pem"}}]},
     ),
     "certificate-without-key": (
-        "spec.extenders[0].tlsConfig",
+        "spec.extenders[0].tlsConfig.certFile",
         {"extenders": [{**EXTENDER, "tlsConfig": {"certFile": "/crt.pem"}}]},
     ),
     "base64": ("spec.extenders[0].tlsConfig.caData", {"extenders": [{**EXTENDER, "tlsConfig": {"caData": "---"}}]}),
@@ -183,9 +183,9 @@ REFUSED: dict[str, tuple[str, Spec]] = {
         "spec.extenders[0].managedResources[0].name",
         {"extenders": [{**EXTENDER, "managedResources": [{"name": "cpu"}]}]},
     ),
-    "two-binders": ("spec.extenders", {"extenders": [{**EXTENDER, "bindVerb": "bind"}] * 2}),
+    "two-binders": ("spec.extenders[1].bindVerb", {"extenders": [{**EXTENDER, "bindVerb": "bind"}] * 2}),
     "resource-managed-twice": (
-        "spec.extenders",
+        "spec.extenders[1].managedResources[0].name",
         {"extenders": [{**EXTENDER, "managedResources": [{"name": "example.com/a"}]}] * 2},
     ),
     "too-many-extenders": ("spec.extenders", {"extenders": [EXTENDER] * 17}),
@@ -194,6 +194,16 @@ REFUSED: dict[str, tuple[str, Spec]] = {
     "plugin-config-twice": ("spec.pluginConfig[1]", {"pluginConfig": [{"name": "Own"}, {"name": "Own"}]}),
     "arguments-no-mapping": ("spec.pluginConfig[0].args", {"pluginConfig": [{"name": "Own", "args": [1]}]}),
 }
+
+
+PATHS_OF_CEL = {
+    "shape-falls": "spec.resources.shape",
+    "shape-stands-still": "spec.resources.shape",
+    "two-binders": "spec.extenders",
+    "resource-managed-twice": "spec.extenders",
+    "certificate-without-key": "spec.extenders[0].tlsConfig",
+}
+"""The paths in the API server's messages where they differ: a CEL rule can only name a fixed field."""
 
 
 def policy(spec: Spec, name: str = "sample") -> dict[str, Any]:

@@ -75,3 +75,70 @@ extenders:
         "profiles[0].pluginConfig[0].args.scoringStrategy.type": 8,
         "extenders[0].tlsConfig.caData": 13,
     }
+
+
+def test_paths_lead_to_the_wrong_value(tmp_path: Path) -> None:
+    text = """\
+profiles:
+- schedulerName: packer
+  plugins: {queueSort: {disabled: [{name: "*"}], enabled: [{name: PrioritySort}]}}
+  pluginConfig:
+  - name: NodeResourcesFit
+    args:
+      scoringStrategy:
+        type: RequestedToCapacityRatio
+        requestedToCapacityRatio:
+          shape:
+          - {utilization: 50, score: 0}
+          - {utilization: 50, score: 5}
+  - name: PodTopologySpread
+    args:
+      defaultConstraints:
+      - {maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}
+  - name: NodeResourcesBalancedAllocation
+    args:
+      resources:
+      - {name: cpu}
+      - {name: memory, weight: 2}
+  - name: DefaultPreemption
+    args: {minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 0}
+  - name: NodeAffinity
+    args:
+      addedAffinity:
+        requiredDuringSchedulingIgnoredDuringExecution:
+          nodeSelectorTerms:
+          - matchExpressions:
+            - {key: team, operator: Exists, values: [ml]}
+- schedulerName: other
+  pluginConfig:
+  - name: NodeResourcesFit
+    args:
+      scoringStrategy:
+        type: MostAllocated
+        requestedToCapacityRatio:
+          shape: [{utilization: 0, score: 0}]
+extenders:
+- urlPrefix: http://first.example.com
+  bindVerb: bind
+  managedResources:
+  - {name: example.com/fpga}
+- urlPrefix: http://second.example.com
+  bindVerb: bind
+  managedResources:
+  - {name: example.com/fpga}
+"""
+    with pytest.raises(ConfigurationError) as caught:
+        load_configuration(file_of(tmp_path, text), discover_plugins(), allow_default_scheduler=False)
+    arguments = "profiles[0].pluginConfig"
+    terms = "args.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
+    assert {fault.path: fault.line for fault in caught.value.faults} == {
+        f"{arguments}[0].args.scoringStrategy.requestedToCapacityRatio.shape[1].utilization": 14,
+        f"{arguments}[1].args.defaultingType": 16,
+        f"{arguments}[2].args.resources[1].weight": 23,
+        f"{arguments}[3].args.minCandidateNodesPercentage": 25,
+        f"{arguments}[4].{terms}[0].matchExpressions[0].values": 32,
+        "profiles[1].plugins.queueSort": 33,
+        "profiles[1].pluginConfig[0].args.scoringStrategy.requestedToCapacityRatio": 39,
+        "extenders[1].bindVerb": 47,
+        "extenders[1].managedResources[0].name": 49,
+    }

@@ -203,7 +203,7 @@ def test_zero_extender_timeout_means_the_default() -> None:
         ),
         (
             "extenders:\n- {urlPrefix: 'http://a', bindVerb: b}\n- {urlPrefix: 'http://b', bindVerb: b}",
-            "line 3: extenders: only one extender can bind",
+            "line 5: extenders[1].bindVerb: only one extender can bind",
         ),
         (
             "extenders:\n- {urlPrefix: 'http://a', filterVerb: f, managedResources: [{name: cpu}]}",
@@ -239,7 +239,7 @@ def test_zero_extender_timeout_means_the_default() -> None:
         ),
         (
             "profiles: [{schedulerName: a, plugins: {queueSort: {disabled: [{name: '*'}]}}}, {schedulerName: b}]",
-            "line 3: profiles: plugins.queueSort must be the same in all profiles",
+            "line 3: profiles[1].plugins.queueSort: must be the same in all profiles",
         ),
         (
             "profiles: [{schedulerName: a, plugins: {filters: {}}}]",
@@ -351,12 +351,12 @@ def test_all_faults_of_a_file_are_reported_in_the_order_of_lines() -> None:
         ["line 9", "clientConnection.bursts"],
         ["line 10", "parallelism"],
         ["line 11", "podInitialBackoffSeconds"],
-        ["line 12", "extenders"],
         ["line 13", "extenders[0].tlsConfig"],
         ["line 16", "extenders[1].urlPrefix"],
         ["line 17", "extenders[2]"],
         ["line 18", "extenders[2].foo"],
         ["line 21", "extenders[3].httpTimeout"],
+        ["line 23", "extenders[5].bindVerb"],
         ["line 26", "profiles[0].plugins.score.enabled[0].name"],
         ["line 27", "profiles[1].schedulerName"],
         ["line 28", "profiles[1].pluginConfig[1]"],

@@ -180,7 +180,9 @@ async def test_the_engine_gets_the_refusal_of_a_policy_without_a_good_generation
         (message,) = made.posted
         assert isinstance(message, ProfileRefused)
         assert message.scheduler_name == "gold"
-        assert message.message.startswith("SchedulingPolicy gold is refused: there is no plugin 'NodeResourceFit'")
+        assert message.message.startswith(
+            "SchedulingPolicy gold is refused: spec.weights.NodeResourceFit: there is no plugin"
+        )
 
 
 async def test_each_result_of_a_policy_is_one_event() -> None:
@@ -208,7 +210,8 @@ async def test_the_log_says_which_policies_are_live_refused_and_deleted(caplog: 
         "SchedulingPolicy idle is paused: generation 1, schedulerName idle",
         (
             "SchedulingPolicy gold is refused, its last accepted generation stays live: generation 2, "
-            "schedulerName shiny: UnknownPlugin: there is no plugin 'NodeResourceFit'; did you mean NodeResourcesFit?"
+            "schedulerName shiny: UnknownPlugin: spec.weights.NodeResourceFit: there is no plugin "
+            "'NodeResourceFit'; did you mean NodeResourcesFit?"
         ),
         "SchedulingPolicy gold is deleted",
     ]

@@ -64,6 +64,28 @@ def test_an_unknown_plugin_raises_unknown_plugin(spec: dict[str, Any]) -> None:
         built(**spec)
 
 
+def test_every_place_of_every_unknown_plugin_is_named_at_once() -> None:
+    with pytest.raises(UnknownPlugin) as caught:
+        built(
+            weights={"NodeResourceFit": 3, "NodeAffinity": 1, "Zzz": 0},
+            plugins={
+                "score": {"enabled": [{"name": "NodeAffinity"}, {"name": "NodeResourceFit"}]},
+                "filter": {"disabled": [{"name": "*"}, {"name": "Zzz"}]},
+            },
+            pluginConfig=[argument("NodeAffinity"), argument("Zzz")],
+        )
+    near, none = "; did you mean NodeResourcesFit?", "; `moorage plugins` lists the known ones"
+    assert str(caught.value) == "; ".join(
+        [
+            f"spec.weights.NodeResourceFit: there is no plugin 'NodeResourceFit'{near}",
+            f"spec.weights.Zzz: there is no plugin 'Zzz'{none}",
+            f"spec.plugins.filter.disabled[1].name: there is no plugin 'Zzz'{none}",
+            f"spec.plugins.score.enabled[1].name: there is no plugin 'NodeResourceFit'{near}",
+            f"spec.pluginConfig[1].name: there is no plugin 'Zzz'{none}",
+        ]
+    )
+
+
 def test_a_plugin_at_a_wrong_point_is_refused_with_its_path() -> None:
     enabled = [{"name": "NodeAffinity"}, {"name": "NodeName"}]
     (fault,) = refused(weights={"ImageLocality": 2}, gpu={}, plugins={"score": {"enabled": enabled}})
@@ -111,10 +133,50 @@ def test_an_unknown_argument_is_refused_with_the_known_ones(config: dict[str, An
     assert f"spec.pluginConfig[0].args.{message}" in refused(pluginConfig=[config])
 
 
-def test_an_argument_from_a_section_is_refused_with_the_path_of_the_section() -> None:
-    selector = {"matchLabels": {"team": "not ok!"}}
-    (fault,) = refused(filters={"nodeSelector": selector}, pluginConfig=[argument("NodeAffinity")])
-    assert fault.startswith("spec.filters: must match pattern ")
+BAD = "not ok!"
+
+
+@pytest.mark.parametrize(
+    ("filters", "path"),
+    [
+        ({"nodeSelector": {"matchLabels": {"a": "b", "team": BAD}}}, "nodeSelector.matchLabels.team"),
+        ({"nodeSelector": {"matchLabels": {BAD: "b"}}}, f"nodeSelector.matchLabels.{BAD}"),
+        (
+            {
+                "nodeSelector": {
+                    "matchLabels": {"a": "b"},
+                    "matchExpressions": [
+                        {"key": "c", "operator": "Exists"},
+                        {"key": "d", "operator": "NotIn", "values": ["e", BAD]},
+                    ],
+                }
+            },
+            "nodeSelector.matchExpressions[1].values[1]",
+        ),
+        ({"zones": {"allow": ["z"]}, "instanceTypes": {"deny": ["m5*", "m5.large", "_odd"]}}, "instanceTypes.deny[2]"),
+    ],
+)
+@pytest.mark.parametrize(
+    "own", [None, {"nodeSelectorTerms": [{"matchExpressions": [{"key": "x", "operator": "Exists"}]}]}]
+)
+def test_a_filter_that_becomes_an_argument_is_refused_with_its_own_path(
+    filters: dict[str, Any], path: str, own: dict[str, Any] | None
+) -> None:
+    affinity = {"requiredDuringSchedulingIgnoredDuringExecution": own}
+    (fault,) = refused(filters=filters, pluginConfig=[argument("NodeAffinity", addedAffinity=affinity)])
+    assert fault.startswith(f"spec.filters.{path}: must match pattern ")
+
+
+def test_an_own_term_beside_filters_is_refused_with_its_own_path() -> None:
+    terms = [{"matchExpressions": [{"key": "team", "operator": "In", "values": []}]}]
+    affinity = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    (fault,) = refused(
+        filters={"zones": {"allow": ["z"]}}, pluginConfig=[argument("NodeAffinity", addedAffinity=affinity)]
+    )
+    assert fault.startswith(
+        "spec.pluginConfig[0].args.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+        ".nodeSelectorTerms[0].matchExpressions[0].values: In and NotIn need at least one value"
+    )
 
 
 EXCLUSIONS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {

@@ -228,6 +228,6 @@ def test_profile_has_the_settings_and_policy_of_its_spec() -> None:
 
 def test_weight_of_moorages_plugins_defaults_to_their_class() -> None:
     profile = built({"multiPoint": {"enabled": [{"name": "Lifecycle"}]}})
-    lifecycle = REGISTRY.find("Lifecycle")
+    lifecycle = REGISTRY.classes["Lifecycle"]
     assert issubclass(lifecycle, ScorePlugin)
     assert weights(profile)["Lifecycle"] == lifecycle.default_weight

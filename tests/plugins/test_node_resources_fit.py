@@ -141,11 +141,11 @@ def test_nodes_without_the_scored_resources_score_0() -> None:
         (strategy("Balanced"), "scoringStrategy.type"),
         (strategy("MostAllocated", cpu=101), "scoringStrategy.resources.0.weight"),
         (strategy("MostAllocated", cpu=-1), "scoringStrategy.resources.0.weight"),
-        (strategy("RequestedToCapacityRatio"), "scoringStrategy"),
-        (strategy("MostAllocated", (0, 0)), "scoringStrategy"),
+        (strategy("RequestedToCapacityRatio"), "scoringStrategy.requestedToCapacityRatio"),
+        (strategy("MostAllocated", (0, 0)), "scoringStrategy.requestedToCapacityRatio"),
         (
             strategy("RequestedToCapacityRatio", (0, 0), (0, 5)),
-            "scoringStrategy.requestedToCapacityRatio.shape",
+            "scoringStrategy.requestedToCapacityRatio.shape.1.utilization",
         ),
         (
             strategy("RequestedToCapacityRatio", (0, 11)),

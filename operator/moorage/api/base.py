@@ -4,7 +4,7 @@ A rule across fields has two forms: CEL for the API server, Python for the model
 are changed and tested together.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -55,10 +55,19 @@ class Rule:
     """The rule in CEL, for the API server; `self` is the model's object. Empty for models that are in no CRD."""
     field: str = ""
     """The field that the error names, as in `tlsConfig.insecure`. Empty: the model itself."""
+    locate: Callable[[Any], Iterable[Location]] | None = None
+    """Returns the locations of the values that break the rule, below the model. CEL can only name `field`."""
     reason: Literal["FieldValueInvalid", "FieldValueRequired", "FieldValueForbidden", "FieldValueDuplicate"] = (
         "FieldValueInvalid"
     )
     """The reason of the API server's error."""
+
+    def locations(self, model: BaseModel) -> list[Location]:
+        """Return the locations of the values for which the model breaks the rule; none if it does not."""
+        if self.holds(model):
+            return []
+        located = [*self.locate(model)] if self.locate else []
+        return located or [tuple(self.field.split(".")) if self.field else ()]
 
     def as_validation(self) -> dict[str, str]:
         """Return the entry of `x-kubernetes-validations`."""
@@ -91,14 +100,9 @@ class ApiModel(BaseModel):
 
     @model_validator(mode="after")
     def _check_rules(self) -> Self:
-        errors = [
-            _rule_error(rule.message, tuple(rule.field.split(".")) if rule.field else ())
-            for rule in self.rules
-            if not rule.holds(self)
-        ]
+        errors = [rule_error(rule.message, *location) for rule in self.rules for location in rule.locations(self)]
         errors += self._duplicates()
-        if errors:
-            raise ValidationError.from_exception_data(type(self).__name__, errors)
+        raise_errors(type(self), errors)
         return self
 
     def _duplicates(self) -> list[InitErrorDetails]:
@@ -110,7 +114,7 @@ class ApiModel(BaseModel):
                 continue
             identities = [_identity(element, extra) for element in getattr(self, name)]
             errors += [
-                _rule_error(f"repeats {_shown(identity)}", (field.alias or name, index))
+                rule_error(f"repeats {_shown(identity)}", field.alias or name, index)
                 for index, identity in enumerate(identities)
                 if identity in identities[:index]
             ]
@@ -142,9 +146,16 @@ def _without_nulls(fields: Any) -> Any:
     return fields
 
 
-def _rule_error(message: str, location: Location) -> InitErrorDetails:
+def rule_error(message: str, *location: int | str) -> InitErrorDetails:
+    """Return an error of a model for the value at a location below it. `raise_errors` raises it."""
     context = {"message": message, "depth": len(location)}
     return InitErrorDetails(type=PydanticCustomError(RULE_ERROR, "{message}", context), loc=location, input=None)
+
+
+def raise_errors(model: type[BaseModel], errors: list[InitErrorDetails]) -> None:
+    """Raise ValidationError with the errors of a model, if there are any."""
+    if errors:
+        raise ValidationError.from_exception_data(model.__name__, errors)
 
 
 def _identity(element: Any, extra: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -12,6 +12,7 @@ from pydantic import Field
 from moorage.api.base import ApiModel, ListOf, QualifiedName, Rule, map_list
 from moorage.api.duration import GoDuration, parse_duration
 from moorage.api.plugin_config import INT32_MAX
+from moorage.errors import Location
 
 PATH_LENGTH = 1024
 URL_LENGTH = 2048
@@ -55,6 +56,7 @@ class ExtenderTLSConfig(ApiModel):
             cel="(has(self.certFile) || has(self.certData)) == (has(self.keyFile) || has(self.keyData))",
             holds=lambda tls: bool(tls.cert_file or tls.cert_data) == bool(tls.key_file or tls.key_data),
             message="a client certificate and its key must be set together",
+            locate=lambda tls: [(name,) for name in ("certFile", "certData", "keyFile", "keyData") if tls.sets(name)],
         ),
     )
 
@@ -74,6 +76,10 @@ class ExtenderTLSConfig(ApiModel):
     """Key of the client certificate in PEM format, base64-encoded. Every user who can read this object can read it."""
     ca_data: Base64 | None = None
     """CA certificates that verify the extender's certificate, in PEM format, base64-encoded."""
+
+    def sets(self, name: str) -> bool:
+        """Return whether a field, given by its camelCase name, is set."""
+        return any(field.alias == name and getattr(self, key) for key, field in type(self).model_fields.items())
 
     @property
     def has_ca(self) -> bool:
@@ -185,11 +191,19 @@ def is_extended_resource(name: str) -> bool:
     return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
 
 
-def repeated_resources(extenders: tuple[Extender, ...]) -> set[str]:
-    """Return the names of resources that more than one of these extenders manages."""
+def further_binders(extenders: tuple[Extender, ...]) -> list[Location]:
+    """Return the locations of the bind verbs after the first; only one extender can bind."""
+    binders = [index for index, extender in enumerate(extenders) if extender.bind_verb]
+    return [("extenders", index, "bindVerb") for index in binders[1:]]
+
+
+def repeated_resources(extenders: tuple[Extender, ...]) -> list[Location]:
+    """Return the locations of names of resources that an extender before manages too."""
     seen: set[str] = set()
-    repeated: set[str] = set()
-    for extender in extenders:
-        for resource in extender.managed_resources:
-            (repeated if resource.name in seen else seen).add(resource.name)
+    repeated: list[Location] = []
+    for index, extender in enumerate(extenders):
+        for position, resource in enumerate(extender.managed_resources):
+            if resource.name in seen:
+                repeated.append(("extenders", index, "managedResources", position, "name"))
+            seen.add(resource.name)
     return repeated

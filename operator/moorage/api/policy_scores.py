@@ -4,12 +4,14 @@ The sections are also the arguments of the plugins that they configure. The API 
 where they look like the user's own values. So a field that a preset can set has no default here, or the preset's value.
 """
 
+from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from moorage.api.base import ApiModel, LabelValue, ListOf, QualifiedName, Rule, Score, Weight, WithoutNulls, list_type
 from moorage.api.policy_filters import InstanceTypePattern
+from moorage.errors import Location
 
 SHAPE_POINTS = 20
 TABLE_ROWS = 128
@@ -31,6 +33,15 @@ class UtilizationShapePoint(ApiModel):
     """Score at this utilization, 0 to 10. Scores between two points are interpolated linearly."""
 
 
+def falling_points(shape: tuple[UtilizationShapePoint, ...]) -> list[Location]:
+    """Return the locations of utilizations that are not above the one before."""
+    return [
+        ("shape", index, "utilization")
+        for index, (left, right) in enumerate(pairwise(shape), start=1)
+        if left.utilization >= right.utilization
+    ]
+
+
 class ResourcesSection(ApiModel):
     """Ranking of nodes by the use of their resources: arguments of the plugin NodeResourcesFit."""
 
@@ -50,12 +61,10 @@ class ResourcesSection(ApiModel):
                 f"!has(self.shape) || {_SHAPE_PAIRS}.all(i, i + 1 >= self.shape.size() || "
                 "self.shape[i].utilization < self.shape[i + 1].utilization)"
             ),
-            holds=lambda resources: all(
-                left.utilization < right.utilization
-                for left, right in zip(resources.shape, resources.shape[1:], strict=False)
-            ),
+            holds=lambda resources: not falling_points(resources.shape),
             message="utilization must increase strictly from point to point",
             field="shape",
+            locate=lambda resources: falling_points(resources.shape),
         ),
     )
 

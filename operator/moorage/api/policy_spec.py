@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from moorage.api.base import ApiModel, LabelValue, ListOf, Rule, Weight, WithoutNulls, list_type, map_list
-from moorage.api.extender import repeated_resources
+from moorage.api.extender import further_binders, repeated_resources
 from moorage.api.namespace_selector import NamespaceSelector
 from moorage.api.plugin_config import PluginConfig, Plugins
 from moorage.api.policy_extender import PolicyExtender
@@ -65,9 +65,10 @@ class SchedulingPolicySpec(ApiModel):
     rules = (
         Rule(
             cel="!has(self.extenders) || self.extenders.filter(e, has(e.bindVerb)).size() <= 1",
-            holds=lambda spec: sum(1 for extender in spec.extenders if extender.bind_verb) <= 1,
+            holds=lambda spec: not further_binders(spec.extenders),
             message="only one extender can bind",
             field="extenders",
+            locate=lambda spec: further_binders(spec.extenders),
         ),
         Rule(
             cel=(
@@ -78,6 +79,7 @@ class SchedulingPolicySpec(ApiModel):
             holds=lambda spec: not repeated_resources(spec.extenders),
             message="a resource can be managed by one extender only",
             field="extenders",
+            locate=lambda spec: repeated_resources(spec.extenders),
             reason="FieldValueDuplicate",
         ),
     )

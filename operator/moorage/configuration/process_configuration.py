@@ -13,7 +13,7 @@ from moorage.configuration.loading import (
     LeaderElection,
     LoadedConfiguration,
 )
-from moorage.errors import ConfigurationError, Fault, UnknownPlugin
+from moorage.errors import ConfigurationError, Fault, UnknownPlugins
 from moorage.framework.profile import Profile, ProfileSettings, ProfileSpec
 from moorage.framework.registry import Registry
 from moorage.settings import LeaderElectionSettings, Settings
@@ -57,10 +57,8 @@ def check_profile(registry: Registry, profile: KubeSchedulerProfile) -> Collecti
     """Return the faults of a profile's plugins and of their arguments."""
     try:
         registry.build_profile(_spec(profile, ProfileSettings()))
-    except ConfigurationError as error:
+    except (ConfigurationError, UnknownPlugins) as error:
         return error.faults
-    except UnknownPlugin as error:
-        return (Fault(("plugins",), None, str(error)),)
     return ()
 
 

@@ -16,8 +16,9 @@ from pydantic import AfterValidator, Field
 
 from moorage.api.base import ApiModel, LabelValue, ListOf, Rule, map_list
 from moorage.api.duration import GoDuration, parse_duration
-from moorage.api.extender import Extender, repeated_resources
-from moorage.api.plugin_config import INT32_MAX, PluginConfig, Plugins, PluginSet
+from moorage.api.extender import Extender, further_binders, repeated_resources
+from moorage.api.plugin_config import INT32_MAX, PluginConfig, Plugins
+from moorage.errors import Location
 
 API_VERSION: Literal["kubescheduler.config.k8s.io/v1"] = "kubescheduler.config.k8s.io/v1"
 KIND: Literal["KubeSchedulerConfiguration"] = "KubeSchedulerConfiguration"
@@ -121,7 +122,7 @@ class KubeSchedulerProfile(ApiModel):
         Rule(
             holds=lambda profile: len(profile.plugins.queue_sort.enabled) <= 1,
             message="only one queue sort plugin can be enabled",
-            field="plugins.queueSort",
+            field="plugins.queueSort.enabled",
         ),
     )
 
@@ -135,8 +136,13 @@ class KubeSchedulerProfile(ApiModel):
     """Arguments of plugins."""
 
 
-def _queue_sort(profile: KubeSchedulerProfile) -> PluginSet:
-    return profile.plugins.queue_sort
+def _other_queue_sorts(profiles: tuple[KubeSchedulerProfile, ...]) -> list[Location]:
+    """Return the locations of queue sort plugins that are not those of the first profile."""
+    return [
+        ("profiles", index, "plugins", "queueSort")
+        for index, profile in enumerate(profiles)
+        if profile.plugins.queue_sort != profiles[0].plugins.queue_sort
+    ]
 
 
 class KubeSchedulerConfiguration(ApiModel):
@@ -154,21 +160,19 @@ class KubeSchedulerConfiguration(ApiModel):
             field="podInitialBackoffSeconds",
         ),
         Rule(
-            holds=lambda configuration: all(
-                _queue_sort(profile) == _queue_sort(configuration.profiles[0]) for profile in configuration.profiles
-            ),
-            message="plugins.queueSort must be the same in all profiles, since they share one queue",
-            field="profiles",
+            holds=lambda configuration: not _other_queue_sorts(configuration.profiles),
+            message="must be the same in all profiles, since they share one queue",
+            locate=lambda configuration: _other_queue_sorts(configuration.profiles),
         ),
         Rule(
-            holds=lambda configuration: sum(1 for extender in configuration.extenders if extender.bind_verb) <= 1,
+            holds=lambda configuration: not further_binders(configuration.extenders),
             message="only one extender can bind",
-            field="extenders",
+            locate=lambda configuration: further_binders(configuration.extenders),
         ),
         Rule(
             holds=lambda configuration: not repeated_resources(configuration.extenders),
             message="only one extender can manage a resource",
-            field="extenders",
+            locate=lambda configuration: repeated_resources(configuration.extenders),
         ),
     )
 

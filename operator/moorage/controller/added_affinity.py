@@ -6,9 +6,11 @@ So an unschedulable pod gets kube-scheduler's own reason, which users and cluste
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from moorage.api.policy_filters import FiltersSection, is_pattern
+from moorage.errors import Location, path_of
 from moorage.model.selectors import Requirement
 
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
@@ -23,22 +25,40 @@ def added_affinity(filters: FiltersSection, written: Mapping[str, Any] | None) -
     Return None if `written` must stay as it is: there are no filters, or the plugin will refuse it. Node selector terms
     are alternatives, so each of them gets the filters.
     """
-    ours = [expression for _, expression in _expressions(filters)]
+    ours = [expression.requirement for expression in _expressions(filters)]
     if not ours or not _is_node_affinity(written):
         return None
     affinity = dict(written or {})
-    terms = (affinity.get(_REQUIRED) or {}).get("nodeSelectorTerms") or [{}]
-    joined = [{**term, "matchExpressions": [*(term.get("matchExpressions") or ()), *ours]} for term in terms]
+    joined = [{**term, "matchExpressions": [*(term.get("matchExpressions") or ()), *ours]} for term in _terms(affinity)]
     return {**affinity, _REQUIRED: {"nodeSelectorTerms": joined}}
 
 
 def filter_fields(filters: FiltersSection) -> dict[str, str]:
     """Return the field of `spec` behind each requirement of the filters, as `str(Requirement)` writes it."""
     fields: dict[str, str] = {}
-    for name, expression in _expressions(filters):
-        requirement = Requirement(expression["key"], expression["operator"], frozenset(expression.get("values", ())))
-        fields.setdefault(str(requirement), f"filters.{name}")
+    for each in _expressions(filters):
+        values = frozenset(each.requirement.get("values", ()))
+        requirement = Requirement(each.requirement["key"], each.requirement["operator"], values)
+        fields.setdefault(str(requirement), path_of(each.source[:2]))
     return fields
+
+
+def location_in_filters(filters: FiltersSection, written: Any, location: Location) -> Location | None:
+    """Return the location, below `spec`, of the filter that gave a part of addedAffinity.
+
+    `location` is that of the part, below the arguments. Return None if the part is the policy's own.
+    """
+    match location:
+        case (_, str(kind), _, int(term), "matchExpressions", int(index), *part) if kind == _REQUIRED:
+            own = len(_terms(written or {})[term].get("matchExpressions") or ())
+            return None if index < own else list(_expressions(filters))[index - own].location_of(tuple(part))
+        case _:
+            return None
+
+
+def _terms(affinity: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the required terms; without any, one term that the filters can fill."""
+    return (affinity.get(_REQUIRED) or {}).get("nodeSelectorTerms") or [{}]
 
 
 def _is_node_affinity(written: Any) -> bool:
@@ -53,29 +73,51 @@ def _is_node_affinity(written: Any) -> bool:
     )
 
 
-def _expressions(filters: FiltersSection) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each requirement, with the name of its filter."""
+@dataclass(frozen=True, slots=True)
+class _FilterExpression:
+    """A requirement for a node label, with the locations of its parts in the policy."""
+
+    requirement: dict[str, Any]
+    source: Location
+    values: tuple[Location, ...] = ()
+
+    def location_of(self, part: Location) -> Location:
+        """Return the location of a part: one of the values, or the field that gives the rest."""
+        match part:
+            case ("values", int(index)):
+                return self.values[index]
+            case ("key",) if self.source[-2:-1] == ("matchExpressions",):
+                return (*self.source, "key")
+            case _:
+                return self.source
+
+
+def _expressions(filters: FiltersSection) -> Iterator[_FilterExpression]:
+    here: Location = ("filters", "nodeSelector")
     if filters.node_selector:
         for key, value in filters.node_selector.match_labels.items():
-            yield "nodeSelector", _expression(key, "In", [value])
-        for expression in filters.node_selector.match_expressions:
-            yield "nodeSelector", _expression(expression.key, expression.operator, list(expression.values))
+            source = (*here, "matchLabels", key)
+            yield _FilterExpression(_requirement(key, "In", [value]), source, (source,))
+        for index, expression in enumerate(filters.node_selector.match_expressions):
+            source = (*here, "matchExpressions", index)
+            values = tuple((*source, "values", position) for position in range(len(expression.values)))
+            requirement = _requirement(expression.key, expression.operator, list(expression.values))
+            yield _FilterExpression(requirement, source, values)
     if filters.zones:
-        for bound in _bounds(ZONE, filters.zones.allow, filters.zones.deny):
-            yield "zones", bound
+        yield from _bounds(ZONE, ("filters", "zones"), filters.zones.allow, filters.zones.deny)
     if types := filters.instance_types:
-        exact = () if any(map(is_pattern, types.allow)) else types.allow
-        denied = tuple(name for name in types.deny if not is_pattern(name))
-        for bound in _bounds(INSTANCE_TYPE, exact, denied):
-            yield "instanceTypes", bound
+        allow = () if any(map(is_pattern, types.allow)) else types.allow
+        yield from _bounds(INSTANCE_TYPE, ("filters", "instanceTypes"), allow, types.deny)
 
 
-def _bounds(key: str, allow: tuple[str, ...], deny: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    if allow:
-        yield _expression(key, "In", list(allow))
-    if deny:
-        yield _expression(key, "NotIn", list(deny))
+def _bounds(key: str, source: Location, allow: tuple[str, ...], deny: tuple[str, ...]) -> Iterator[_FilterExpression]:
+    """Yield the requirements of a list of allowed values and of a list of denied ones, without patterns."""
+    for operator, name, listed in (("In", "allow", allow), ("NotIn", "deny", deny)):
+        exact = {index: value for index, value in enumerate(listed) if not is_pattern(value)}
+        if exact:
+            values = tuple((*source, name, index) for index in exact)
+            yield _FilterExpression(_requirement(key, operator, list(exact.values())), (*source, name), values)
 
 
-def _expression(key: str, operator: str, values: list[str]) -> dict[str, Any]:
+def _requirement(key: str, operator: str, values: list[str]) -> dict[str, Any]:
     return {"key": key, "operator": operator, **({"values": values} if values else {})}

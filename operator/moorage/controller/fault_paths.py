@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from moorage.api.policy_spec import SchedulingPolicySpec
 from moorage.api.v1alpha1 import SchedulingPolicy
-from moorage.errors import Fault, Location
+from moorage.controller.added_affinity import location_in_filters
+from moorage.errors import Fault, Location, UnknownPlugins
 from moorage.framework import plugin_sets
 from moorage.framework.policy_plugin import PolicyPlugin
 from moorage.framework.profile import ProfileSpec
@@ -17,15 +19,20 @@ UPSTREAM_SECTIONS = {"NodeResourcesFit": "resources", "NodeAffinity": "filters"}
 """The section of the policy that gives arguments to a plugin of kube-scheduler."""
 
 
+def check_plugin_names(policy: SchedulingPolicy, registry: Registry) -> None:
+    """Raise UnknownPlugins with every place of the spec that names a plugin that is not registered."""
+    spec = policy.spec
+    unknown = [*registry.unknown_weights(spec.weights), *registry.unknown_plugins(spec.plugins, spec.plugin_config)]
+    if unknown:
+        raise UnknownPlugins([fault.below("spec") for fault in unknown])
+
+
 def faults_of_plugins(policy: SchedulingPolicy, registry: Registry) -> Iterator[Fault]:
-    """Yield the plugins that the policy names at extension points they do not have. Raise UnknownPlugin."""
+    """Yield the plugins that the policy names at extension points they do not have."""
     for name, weight in policy.spec.weights.items():
-        if not plugin_sets.implements(registry.find(name), "score") and weight:
+        if weight and not plugin_sets.implements(registry.classes[name], "score"):
             message = f"{name} has no score; `moorage plugins` lists the plugins that have one"
             yield Fault(("spec", "weights", name), None, message)
-    for _, wanted in policy.spec.plugins.points():
-        for entry in wanted.enabled:
-            registry.find(entry.name)
     for fault in plugin_sets.faults_of(policy.spec.plugins, registry.classes):
         yield fault.below("spec")
 
@@ -41,12 +48,24 @@ def fault_in_policy(fault: Fault, policy: SchedulingPolicy, compiled: ProfileSpe
 
 
 def _argument(plugin: str, rest: Location, policy: SchedulingPolicy, registry: Registry) -> Location:
-    """Return the location of an argument in `pluginConfig`, or the section that it comes from."""
+    """Return the location of an argument in `pluginConfig`, or in the section that it comes from."""
     section = _section(plugin, registry)
+    if plugin == "NodeAffinity" and (found := location_in_filters(policy.spec.filters, _own_affinity(policy), rest)):
+        return found
     for index, config in enumerate(policy.spec.plugin_config):
         if config.name == plugin and (section is None or not rest or rest[0] in config.args):
             return ("pluginConfig", index, "args", *rest)
-    return () if section is None else (section,)
+    return () if section is None else (section, *_below(section, rest))
+
+
+def _own_affinity(policy: SchedulingPolicy) -> Any:
+    configs = (config.args for config in policy.spec.plugin_config if config.name == "NodeAffinity")
+    return next(configs, {}).get("addedAffinity")
+
+
+def _below(section: str, rest: Location) -> Location:
+    """Return the location below a section whose fields are arguments; empty if the arguments have other names."""
+    return () if section in UPSTREAM_SECTIONS.values() else rest
 
 
 def _section(plugin: str, registry: Registry) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from moorage.api.extender import Extender
 from moorage.api.v1alpha1 import SchedulingPolicy
 from moorage.controller.compile import compile_policy
-from moorage.controller.fault_paths import fault_in_policy, faults_of_plugins
+from moorage.controller.fault_paths import check_plugin_names, fault_in_policy, faults_of_plugins
 from moorage.controller.policy_permissions import NO_PERMISSIONS, PolicyPermissions
 from moorage.errors import ConfigurationError, Fault, InvalidPolicy, PolicyNotAllowed
 from moorage.framework.profile import Profile, ProfileSettings
@@ -22,9 +22,10 @@ def build_profile(
     policy: SchedulingPolicy,
     permissions: PolicyPermissions = NO_PERMISSIONS,
 ) -> Profile:
-    """Build the profile of a policy. Raise PolicyNotAllowed or InvalidPolicy with all faults, or UnknownPlugin."""
+    """Build the profile of a policy. Raise PolicyNotAllowed or InvalidPolicy with all faults, or UnknownPlugins."""
     if not_allowed := [*permissions.faults_of(policy)]:
         raise PolicyNotAllowed(not_allowed)
+    check_plugin_names(policy, registry)
     faults = [*_faults_of_extenders(policy), *faults_of_plugins(policy, registry)]
     if faults:
         raise InvalidPolicy(faults)

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from moorage.api.plugin_config import PluginConfig, PluginEntry, Plugins, PluginSet
 from moorage.api.policy_spec import SchedulingPolicySpec
-from moorage.errors import ConfigurationError, Fault, UnknownPlugin
+from moorage.errors import ConfigurationError, Fault, Location, UnknownPlugin, UnknownPlugins
 from moorage.framework import plugin_sets
 from moorage.framework.defaults import DEFAULT_GATES, DEFAULT_PLUGINS, GATED_PLUGINS
 from moorage.framework.extension_points import (
@@ -55,12 +55,6 @@ class Registry:
                 raise ConfigurationError([fault])
         return cls(classes, gates)
 
-    def find(self, name: str) -> type[Plugin]:
-        """Return the plugin class of that name; raise UnknownPlugin if there is none."""
-        if name not in self.classes:
-            raise UnknownPlugin(name, self.classes)
-        return self.classes[name]
-
     def policy_plugins(self) -> tuple[type[PolicyPlugin], ...]:
         """Return the plugins that fields of a policy configure, in the order of their sections in the spec."""
         order = [None, *SchedulingPolicySpec.model_fields]
@@ -77,9 +71,10 @@ class Registry:
         return Plugins(multi_point=PluginSet(enabled=tuple(entries)))
 
     def build_profile(self, spec: ProfileSpec) -> Profile:
-        """Build a profile; raise UnknownPlugin for an unknown name, or ConfigurationError with all other faults."""
+        """Build a profile; raise UnknownPlugins with all unknown names, or ConfigurationError with all other faults."""
+        if unknown := self.unknown_plugins(spec.plugins, spec.plugin_config):
+            raise UnknownPlugins(unknown)
         plugins = plugin_sets.merge(self.default_plugins(), spec.plugins)
-        self._check_names(plugins, spec.plugin_config)
         faults = plugin_sets.faults_of(plugins, self.classes)
         points = plugin_sets.expand(plugins, self.classes)
         points["filter"] = plugin_sets.before_resources(points["filter"], spec.filters_before_resources)
@@ -92,16 +87,27 @@ class Registry:
         ordered = {point: tuple(built[name] for name in order) for point, order in points.items()}
         return _assemble(spec, plugins, ordered)
 
-    def _check_names(self, plugins: Plugins, configs: Iterable[PluginConfig]) -> None:
-        """Raise UnknownPlugin for the first name that no plugin has."""
-        for _, plugin_set in plugins.points():
-            for entry in plugin_set.enabled:
-                self.find(entry.name)
-            for entry in plugin_set.disabled:
-                if entry.name != plugin_sets.ALL:
-                    self.find(entry.name)
-        for config in configs:
-            self.find(config.name)
+    def unknown_plugins(self, plugins: Plugins, configs: Iterable[PluginConfig]) -> list[Fault]:
+        """Return a fault for each place of a profile that names a plugin that is not registered."""
+        mentions: list[tuple[Location, str]] = []
+        for point, plugin_set in plugins.points():
+            for side, entries in (("enabled", plugin_set.enabled), ("disabled", plugin_set.disabled)):
+                here = ("plugins", point, side)
+                named = [((*here, index, "name"), entry.name) for index, entry in enumerate(entries)]
+                mentions += [each for each in named if side == "enabled" or each[1] != plugin_sets.ALL]
+        mentions += [(("pluginConfig", index, "name"), config.name) for index, config in enumerate(configs)]
+        return self._unknown(mentions)
+
+    def unknown_weights(self, weights: Iterable[str]) -> list[Fault]:
+        """Return a fault for each name in a policy's `weights` that no plugin has."""
+        return self._unknown((("weights", name), name) for name in weights)
+
+    def _unknown(self, mentions: Iterable[tuple[Location, str]]) -> list[Fault]:
+        return [
+            Fault(location, None, str(UnknownPlugin(name, self.classes)))
+            for location, name in mentions
+            if name not in self.classes
+        ]
 
     def _build_plugins(
         self, names: Iterable[str], arguments: ProfileArguments

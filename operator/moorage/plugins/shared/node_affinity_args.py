@@ -6,11 +6,11 @@ component-helpers/scheduling/corev1/nodeaffinity, apimachinery/pkg/labels NewReq
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from moorage.api.base import LABEL_VALUE_LENGTH, ApiModel, ListOf, QualifiedName
+from moorage.api.base import LABEL_VALUE_LENGTH, ApiModel, ListOf, QualifiedName, Rule
 from moorage.model.pods.affinity import NodeAffinityTerms
 from moorage.model.selectors import (
     NodeSelector,
@@ -28,22 +28,32 @@ LabelValueOrEmpty = Annotated[
 class LabelRequirementArgs(ApiModel):
     """A requirement in `matchExpressions`."""
 
+    rules = (
+        Rule(
+            holds=lambda each: each.operator not in {"In", "NotIn"} or bool(each.values),
+            message="In and NotIn need at least one value",
+            field="values",
+        ),
+        Rule(
+            holds=lambda each: each.operator not in {"Exists", "DoesNotExist"} or not each.values,
+            message="Exists and DoesNotExist take no values",
+            field="values",
+        ),
+        Rule(
+            holds=lambda each: (
+                each.operator not in {"Gt", "Lt"} or (len(each.values) == 1 and parse_int64(each.values[0]) is not None)
+            ),
+            message="Gt and Lt need exactly one value, a whole number",
+            field="values",
+        ),
+    )
+
     key: QualifiedName
     """The label's key."""
     operator: Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
     """The relation between the label's value and `values`."""
     values: Annotated[tuple[LabelValueOrEmpty, ...], ListOf] = ()
     """At least one value for In and NotIn, none for Exists and DoesNotExist, one whole number for Gt and Lt."""
-
-    @model_validator(mode="after")
-    def _values_suit_operator(self) -> Self:
-        if self.operator in {"In", "NotIn"} and not self.values:
-            raise ValueError(f"values: {self.operator} needs at least one value")
-        if self.operator in {"Exists", "DoesNotExist"} and self.values:
-            raise ValueError(f"values: {self.operator} takes no values")
-        if self.operator in {"Gt", "Lt"} and (len(self.values) != 1 or parse_int64(self.values[0]) is None):
-            raise ValueError(f"values: {self.operator} needs exactly one value, a whole number")
-        return self
 
 
 class FieldRequirementArgs(ApiModel):

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
-from moorage.api.base import ApiModel, ListOf, Score
-from moorage.api.policy_scores import UtilizationShapePoint
+from moorage.api.base import ApiModel, ListOf, Rule, Score
+from moorage.api.policy_scores import UtilizationShapePoint, falling_points
 from moorage.framework.extension_points import MAX_NODE_SCORE
 from moorage.plugins.shared.node_resources_usage import DEFAULT_RESOURCES, ResourceSpec
 
@@ -41,15 +41,16 @@ class ShapePoint(UtilizationShapePoint):
 class RequestedToCapacityRatioParam(ApiModel):
     """A function from utilization to score: linear between its points, constant outside them."""
 
+    rules = (
+        Rule(
+            holds=lambda param: not falling_points(param.shape),
+            message="utilization values must be sorted in increasing order",
+            locate=lambda param: falling_points(param.shape),
+        ),
+    )
+
     shape: Annotated[tuple[ShapePoint, ...], ListOf, Field(min_length=1)]
     """The points, sorted by increasing utilization."""
-
-    @field_validator("shape")
-    @classmethod
-    def _utilization_increases(cls, shape: tuple[ShapePoint, ...]) -> tuple[ShapePoint, ...]:
-        if any(left.utilization >= right.utilization for left, right in pairwise(shape)):
-            raise ValueError("utilization values must be sorted in increasing order")
-        return shape
 
     @cached_property
     def table(self) -> IntArray:
@@ -76,6 +77,19 @@ def truncated_quotient(dividend: int, divisor: int) -> int:
 class ScoringStrategy(ApiModel):
     """The scoring strategy: whether emptier or fuller nodes score higher."""
 
+    rules = (
+        Rule(
+            holds=lambda strategy: strategy.is_by_shape or strategy.requested_to_capacity_ratio is None,
+            message="only allowed when type is RequestedToCapacityRatio",
+            field="requestedToCapacityRatio",
+        ),
+        Rule(
+            holds=lambda strategy: not strategy.is_by_shape or strategy.requested_to_capacity_ratio is not None,
+            message="must be specified when type is RequestedToCapacityRatio",
+            field="requestedToCapacityRatio",
+        ),
+    )
+
     type: Literal["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"]
     """Prefer empty nodes (LeastAllocated), full nodes (MostAllocated), or follow a shape."""
     resources: Annotated[tuple[ResourceSpec, ...], ListOf] = DEFAULT_RESOURCES
@@ -88,14 +102,10 @@ class ScoringStrategy(ApiModel):
     def _default_resources(cls, resources: tuple[ResourceSpec, ...]) -> tuple[ResourceSpec, ...]:
         return resources or DEFAULT_RESOURCES
 
-    @model_validator(mode="after")
-    def _shape_belongs_to_ratio(self) -> Self:
-        wanted = self.type == "RequestedToCapacityRatio"
-        if wanted and self.requested_to_capacity_ratio is None:
-            raise ValueError("requestedToCapacityRatio: must be specified when type is RequestedToCapacityRatio")
-        if not wanted and self.requested_to_capacity_ratio is not None:
-            raise ValueError("requestedToCapacityRatio: only allowed when type is RequestedToCapacityRatio")
-        return self
+    @property
+    def is_by_shape(self) -> bool:
+        """Whether the strategy needs a shape."""
+        return self.type == "RequestedToCapacityRatio"
 
     def score(self, use: ResourceUse) -> IntArray:
         """Return the weighted mean over the resources that each node has; 0 for nodes that have none of them."""

@@ -9,6 +9,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from moorage.api.base import raise_errors, rule_error
 from moorage.framework.cluster_events import Action, ClusterEvent
 from moorage.framework.extension_points import PreemptionPlugin
 from moorage.model.pods.pod import Pod
@@ -27,7 +28,8 @@ class DefaultPreemption(PreemptionPlugin):
     @model_validator(mode="after")
     def _check_minimums(self) -> Self:
         if not self.min_candidate_nodes_percentage and not self.min_candidate_nodes_absolute:
-            raise ValueError("minCandidateNodesPercentage and minCandidateNodesAbsolute cannot both be 0")
+            error = rule_error("must not be 0 if minCandidateNodesAbsolute is 0", "minCandidateNodesPercentage")
+            raise_errors(type(self), [error])
         return self
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import field_validator
 
+from moorage.api.base import raise_errors, rule_error
 from moorage.framework.extension_points import MAX_NODE_SCORE, PreScoreResult, ScorePlugin
 from moorage.framework.status import SKIP, SUCCESS
 from moorage.plugins.shared.node_resources_usage import (
@@ -47,10 +48,10 @@ class NodeResourcesBalancedAllocation(ScorePlugin[None]):
     @classmethod
     def _check_resources(cls, resources: tuple[ResourceSpec, ...]) -> tuple[ResourceSpec, ...]:
         names = [resource.name for resource in resources]
-        if len(names) != len(set(names)):
-            raise ValueError("a resource is listed twice")
-        if any(resource.weight != 1 for resource in resources):
-            raise ValueError("weight must be 1")
+        twice = [index for index, name in enumerate(names) if name in names[:index]]
+        weighted = [index for index, resource in enumerate(resources) if resource.weight != 1]
+        errors = [rule_error("is listed twice", index, "name") for index in twice]
+        raise_errors(cls, errors + [rule_error("must be 1", index, "weight") for index in weighted])
         return resources or DEFAULT_RESOURCES
 
     def skips_score(self, shape: PodShape) -> bool:

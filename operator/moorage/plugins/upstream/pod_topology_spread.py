@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 import numpy as np
 from pydantic import model_validator
 
+from moorage.api.base import raise_errors, rule_error
 from moorage.cluster.arrays import ABSENT
 from moorage.framework.extension_points import (
     FilterPlugin,
@@ -72,11 +73,16 @@ class PodTopologySpread(PreFilterPlugin[HardCounts], FilterPlugin[HardCounts], S
 
     @model_validator(mode="after")
     def _check_defaults(self) -> Self:
+        errors = []
         if self.defaulting_type == "System" and self.default_constraints:
-            raise ValueError("defaultingType must be List when defaultConstraints are not empty")
+            errors = [rule_error("must be List when defaultConstraints are not empty", "defaultingType")]
         pairs = [(each.topology_key, each.when_unsatisfiable) for each in self.default_constraints]
-        if len(set(pairs)) < len(pairs):
-            raise ValueError("defaultConstraints must not repeat a pair of topologyKey and whenUnsatisfiable")
+        errors += [
+            rule_error("must not repeat a pair of topologyKey and whenUnsatisfiable", "defaultConstraints", index)
+            for index, pair in enumerate(pairs)
+            if pair in pairs[:index]
+        ]
+        raise_errors(type(self), errors)
         return self
 
     def skips_filter(self, shape: PodShape) -> bool:
