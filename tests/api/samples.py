@@ -87,6 +87,22 @@ ACCEPTED: dict[str, Spec] = {
     "https-by-file": {"extenders": [{**EXTENDER, "enableHTTPS": True, "tlsConfig": {"caFile": "/ca.pem"}}]},
     "timeout-zero": {"extenders": [{**EXTENDER, "httpTimeout": "0"}]},
     "backoff-one-sided": {"backoff": {"initialSeconds": 60}},
+    "list-elements-without-optional-fields": {
+        "extenders": [
+            {
+                "urlPrefix": "https://extender.example.com/scheduler",
+                "filterVerb": "filter",
+                "enableHTTPS": True,
+                "tlsConfig": {"insecure": True},
+                "managedResources": [{"name": "example.com/token"}],
+            },
+            {"urlPrefix": "http://extender", "filterVerb": "filter", "tlsConfig": {"caFile": "/ca.pem"}},
+        ],
+        "plugins": {"score": {"disabled": [{"name": "InterPodAffinity"}], "enabled": [{"name": "NodeAffinity"}]}},
+        "instanceTypes": {"scores": [{"match": "c5*", "score": 10}]},
+        "lifecycle": {"sources": [{"key": "pool", "spot": ["cheap"]}]},
+        "pluginConfig": [{"name": "NodeResourcesFit"}],
+    },
     "most-extenders": {"extenders": [EXTENDER] * 16},
 }
 

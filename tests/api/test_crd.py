@@ -92,6 +92,12 @@ def test_an_object_with_defaults_below_has_a_default() -> None:
                 assert child["default"] == {}, f"{path}.{name}"
 
 
+def test_fields_of_list_elements_have_no_defaults() -> None:
+    """Argo CD compares lists whole: a default in an element would show the object as changed for ever."""
+    assert [path for path, node in NODES.items() if "[]" in path and "default" in node] == []
+    assert NODES[".spec.extenders[].httpTimeout"]["description"].endswith("Default: 5s.")
+
+
 @pytest.mark.parametrize(
     "field", ["resources.strategy", "percentageOfNodesToScore", "backoff.maxSeconds", "schedulerName"]
 )

@@ -64,6 +64,32 @@ def test_every_valid_sample_is_accepted_and_read_back_unchanged(empty: ControlPl
         assert parse_policy(stored[name]).spec == parse_policy(policy(spec, name)).spec, name
 
 
+def lists_in(value: Any, path: str = "") -> Iterator[tuple[str, list[Any]]]:
+    if isinstance(value, list):
+        yield path, value
+    for name, child in value.items() if isinstance(value, dict) else ():
+        yield from lists_in(child, f"{path}.{name}")
+
+
+def test_lists_are_stored_as_applied(empty: ControlPlane) -> None:
+    # Server-side apply keeps nulls, which the API server then refuses.
+    manifests = [policy(spec, name) for name, spec in ACCEPTED.items() if name != "nulls-are-absent"]
+    answer = empty.kubectl("apply", "--server-side", "-o", "json", "-f", "-", input=listed(manifests)).stdout
+    for stored in json.loads(answer)["items"]:
+        found = dict(lists_in(stored["spec"]))
+        applied = dict(lists_in(ACCEPTED[stored["metadata"]["name"]]))
+        assert {path: found[path] for path in applied} == applied
+    assert empty.kubectl("diff", "--server-side", "-f", "-", input=listed(manifests)).stdout == ""
+
+
+@pytest.mark.parametrize("without", [{}, {"spec": None}], ids=["absent", "null"])
+def test_a_policy_without_a_spec_is_stored_with_the_defaults(empty: ControlPlane, without: dict[str, Any]) -> None:
+    manifest = {key: value for key, value in policy({}).items() if key != "spec"} | without
+    stored = json.loads(empty.kubectl("apply", "-o", "json", "-f", "-", input=json.dumps(manifest)).stdout)
+    assert parse_policy(stored).spec == parse_policy(policy({})).spec
+    assert stored["spec"]["preset"] == "Default"
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_an_invalid_sample_is_refused_with_its_path(served: ControlPlane, name: str) -> None:
     path, spec = REFUSED[name]

@@ -152,6 +152,13 @@ def test_all_faults_are_reported_together() -> None:
     assert [fault.path for fault in error.faults] == ["spec.paused", "spec.weights.Gpu", "spec.zones.maxSkew"]
 
 
+@pytest.mark.parametrize("without", [{}, {"spec": None}], ids=["absent", "null"])
+def test_a_policy_without_a_spec_has_an_empty_one(without: dict[str, Any]) -> None:
+    manifest = {key: value for key, value in policy({}).items() if key != "spec"} | without
+    assert parse_policy(manifest).spec == parse_policy(policy({})).spec
+    assert admit(SCHEMA, manifest) == []
+
+
 def test_the_status_of_another_version_is_ignored() -> None:
     manifest = {**policy({}), "status": {"conditions": "none"}}
     assert parse_policy(manifest).status is None

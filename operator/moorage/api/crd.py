@@ -103,7 +103,7 @@ def _schema() -> Schema:
         fields[name] = {"description": description, "type": "string"}
     fields["metadata"] = _metadata(fields["metadata"])
     fields["status"]["default"] = _initial_status()
-    schema["required"] = ["spec"]
+    del schema["required"]  # the API server itself requires metadata
     return schema
 
 

@@ -47,7 +47,7 @@ class ExtenderTLSConfig(ApiModel):
 
     rules = (
         Rule(
-            cel="!self.insecure || (!has(self.caFile) && !has(self.caData))",
+            cel="!has(self.insecure) || !self.insecure || (!has(self.caFile) && !has(self.caData))",
             holds=lambda tls: not (tls.insecure and tls.has_ca),
             message="insecure: true and a CA cannot be used together",
             field="insecure",
@@ -120,15 +120,16 @@ class Extender(ApiModel):
             reason="FieldValueRequired",
         ),
         Rule(
-            cel="!has(self.prioritizeVerb) || self.weight > 0",
+            cel="!has(self.prioritizeVerb) || (has(self.weight) && self.weight > 0)",
             holds=lambda extender: not extender.prioritize_verb or extender.weight > 0,
             message="an extender with a prioritizeVerb needs a weight above 0",
             field="weight",
         ),
         Rule(
             cel=(
-                "!self.enableHTTPS || (has(self.tlsConfig) && "
-                "(self.tlsConfig.insecure || has(self.tlsConfig.caFile) || has(self.tlsConfig.caData)))"
+                "!has(self.enableHTTPS) || !self.enableHTTPS || (has(self.tlsConfig) && "
+                "((has(self.tlsConfig.insecure) && self.tlsConfig.insecure) || "
+                "has(self.tlsConfig.caFile) || has(self.tlsConfig.caData)))"
             ),
             holds=lambda extender: (
                 not extender.enable_https

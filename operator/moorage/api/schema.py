@@ -3,6 +3,9 @@
 pydantic's JSON Schema has `$ref`, `anyOf`, `title` and `const`, which an API server refuses. A model that has no
 structural schema raises TypeError here, when the CRD is generated, not when a user applies it.
 
+Fields of list elements get no defaults. The API server would write them into lists, and tools that compare lists whole,
+such as Argo CD, would report the object as changed for ever. The models have the same defaults.
+
 The descriptions are the texts of `kubectl explain`, which does not show defaults. So the default value of a field is
 appended to its description.
 """
@@ -47,14 +50,16 @@ class _Walker:
     def __init__(self, definitions: Mapping[str, Schema]) -> None:
         self._definitions = definitions
 
-    def walk(self, raw: Schema) -> Schema:
+    def walk(self, raw: Schema, *, in_list: bool = False) -> Schema:
         node = self._without_null(self._inlined(raw))
         schema: Schema = {"description": ""}
         for keyword, value in node.items():
-            schema |= self._keyword(keyword, value)
+            schema |= self._keyword(keyword, value, in_list=in_list)
         self._set_integer_format(schema)
         self._reduce_default(schema)
         self._set_description(schema, node.get("description", ""))
+        if in_list:
+            schema.pop("default", None)
         if not {"type", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-int-or-string"} & schema.keys():
             raise TypeError(f"a structural schema needs a type: {raw}")
         return schema
@@ -78,16 +83,16 @@ class _Walker:
             del rest["default"]
         return {**self._inlined(options[0]), **rest}
 
-    def _keyword(self, keyword: str, value: Any) -> Schema:
+    def _keyword(self, keyword: str, value: Any, *, in_list: bool) -> Schema:
         if keyword in _KEPT or keyword.startswith("x-kubernetes-"):
             return {keyword: value}
         match keyword:
             case "properties":
-                return {keyword: {name: self.walk(child) for name, child in value.items()}}
+                return {keyword: {name: self.walk(child, in_list=in_list) for name, child in value.items()}}
             case "items":
-                return {keyword: self.walk(value)}
+                return {keyword: self.walk(value, in_list=True)}
             case "additionalProperties" if not isinstance(value, bool):
-                return {keyword: self.walk(value)}
+                return {keyword: self.walk(value, in_list=in_list)}
             case "const":
                 return {"enum": [value]}
             case _ if keyword in _DROPPED:

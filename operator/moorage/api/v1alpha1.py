@@ -72,7 +72,7 @@ class SchedulingPolicy(ApiModel):
     """The type of this object."""
     metadata: ObjectMeta
     """Standard metadata of Kubernetes objects."""
-    spec: SchedulingPolicySpec
+    spec: SchedulingPolicySpec = SchedulingPolicySpec()
     """Scheduling of the pods of this policy. {} schedules as kube-scheduler's default profile does, but excludes
     serverless nodes."""
     status: SchedulingPolicyStatus | None = None
