@@ -30,7 +30,13 @@ WHOLE: Spec = {
         "podLabel": "example.com/lifecycle",
         "sources": [{"key": "pool-kind", "spot": ["cheap"], "onDemand": ["dear"], "reserved": []}],
     },
-    "zones": {"spread": "Require", "scope": "Namespace", "maxSkew": 2, "prefer": {"us-east-1a": 10}},
+    "zones": {
+        "spread": "Require",
+        "scope": "Namespace",
+        "maxSkew": 2,
+        "honorUnschedulable": True,
+        "prefer": {"us-east-1a": 10},
+    },
     "gpu": {
         "resources": ["nvidia.com/gpu"],
         "podsWithoutGpu": "Forbid",

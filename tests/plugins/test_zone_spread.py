@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,10 +17,15 @@ from moorage.framework.status import Code
 from moorage.model.node import Node
 from moorage.model.pods.pod import Pod
 from moorage.plugins.own.zone_spread import ZoneSpread
-from moorage.plugins.upstream.pod_topology_spread import MISSING_LABEL_REASON, SKEW_REASON
+from moorage.plugins.upstream.pod_topology_spread import MISSING_LABEL_REASON, SKEW_REASON, PodTopologySpread
 from plugin_runs import answers
-from strategies import clusters
+from strategies import ZONES, clusters
 
+CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+CORDONED: dict[str, Any] = {"unschedulable": True, "taints": [CORDON]}
+"""A cordoned node as the control plane completes it."""
+APP = {"app": "web"}
+HONORING = ZoneSpread(spread="Require", honor_unschedulable=True)
 NODES = (node("a", zone="z1"), node("b", zone="z2"), node("c", zone="z3"), node("d"))
 
 
@@ -144,6 +150,26 @@ class TestRequire:
         assert found is not None
         assert found["a"] == "ok"
 
+    @pytest.mark.parametrize("cordon", [{"unschedulable": True}, {"taints": [CORDON]}, CORDONED])
+    def test_cordoned_zone_sets_the_minimum_unless_honored(self, cordon: dict[str, Any]) -> None:
+        nodes = [node("a", zone="z1"), node("b", zone="z2", **cordon)]
+        snapshot = snapshot_of(nodes, [member("e0", "a")])
+
+        by_default = filtered(self.plugin, member("p"), snapshot)
+        honored = filtered(HONORING, member("p"), snapshot)
+        tolerated = filtered(HONORING, member("p", tolerations=[{"operator": "Exists"}]), snapshot)
+
+        assert by_default == {"a": SKEW_REASON, "b": "ok"}
+        assert honored == {"a": "ok", "b": "ok"}
+        assert tolerated == by_default
+
+    def test_zone_with_a_node_that_is_not_cordoned_sets_the_minimum(self) -> None:
+        nodes = [node("a", zone="z1"), node("b", zone="z2", **CORDONED), node("c", zone="z2")]
+
+        found = filtered(HONORING, member("p"), snapshot_of(nodes, [member("e0", "a")]))
+
+        assert found == {"a": SKEW_REASON, "b": "ok", "c": "ok"}
+
     def test_what_if_without_a_pod_passes_its_zone(self) -> None:
         leaving = member("e0", "a")
         snapshot = snapshot_of(NODES, [leaving])
@@ -196,3 +222,61 @@ def test_namespace_scope_agrees_with_counting_pods(cluster: tuple[list[Node], li
         name: MISSING_LABEL_REASON if zone is None else SKEW_REASON if counts[zone] + 1 - fewest > skew else "ok"
         for name, zone in zone_of.items()
     }
+
+
+STATES: dict[str, dict[str, Any]] = {
+    "free": {},
+    "cordoned": CORDONED,
+    "dedicated": {"taints": [{"key": "dedicated", "effect": "NoSchedule"}]},
+}
+
+
+@st.composite
+def zoned_clusters(draw: st.DrawFn, states: list[str]) -> tuple[dict[str, tuple[str, str]], list[Node], list[Pod]]:
+    """Draw nodes, the zone and the state of each, and pods on nodes that are free."""
+    names = [f"n{index}" for index in range(draw(st.integers(1, 6)))]
+    described = {name: (draw(st.sampled_from(ZONES)), draw(st.sampled_from(states))) for name in names}
+    nodes = [node(name, zone=zone, **STATES[state]) for name, (zone, state) in described.items()]
+    free = [name for name, (_, state) in described.items() if state == "free"]
+    hosts = draw(st.lists(st.sampled_from(free), max_size=8)) if free else []
+    return described, nodes, [pod(f"e{index}", node=host, labels=APP) for index, host in enumerate(hosts)]
+
+
+@given(zoned_clusters(["free", "cordoned", "dedicated"]), st.integers(1, 3), st.sampled_from(["Honor", "Ignore"]))
+def test_usable_zones_agree_with_looking_at_each_node(
+    cluster: tuple[dict[str, tuple[str, str]], list[Node], list[Pod]], skew: int, policy: str
+) -> None:
+    described, nodes, placed = cluster
+    counts = Counter(zone for zone, _ in described.values() if zone)
+    counts.subtract(counts.copy())
+    counts.update(described[each.node_name][0] for each in placed)
+    usable_states = {"free"} if policy == "Honor" else {"free", "cordoned"}
+    fewest = min((counts[zone] for zone, state in described.values() if zone and state in usable_states), default=0)
+    plugin = ZoneSpread(spread="Require", scope="Namespace", max_skew=skew, honor_unschedulable=policy == "Honor")
+
+    assert filtered(plugin, pod("p", labels=APP), snapshot_of(nodes, placed)) == {
+        name: MISSING_LABEL_REASON if not zone else SKEW_REASON if counts[zone] + 1 - fewest > skew else "ok"
+        for name, (zone, _) in described.items()
+    }
+
+
+@given(zoned_clusters(["free", "cordoned"]), st.integers(1, 3), st.sampled_from(["Honor", "Ignore"]))
+def test_cordons_count_as_node_taints_policy_says(
+    cluster: tuple[dict[str, tuple[str, str]], list[Node], list[Pod]], skew: int, policy: str
+) -> None:
+    """PodTopologySpread, whose decisions the parity tests compare with kube-scheduler's, is the oracle."""
+    _, nodes, placed = cluster
+    constraint = {
+        "maxSkew": skew,
+        "topologyKey": ZONE,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": APP},
+        "nodeTaintsPolicy": policy,
+    }
+    incoming, snapshot = pod("p", labels=APP, spread=[constraint]), snapshot_of(nodes, placed)
+    plugin = ZoneSpread(spread="Require", scope="Namespace", max_skew=skew, honor_unschedulable=policy == "Honor")
+    upstream = PodTopologySpread()
+    state = upstream.pre_filter(incoming, snapshot).state
+    assert state is not None
+
+    assert filtered(plugin, incoming, snapshot) == answers(upstream.filter(state, incoming, snapshot), snapshot)

@@ -165,6 +165,11 @@ class ZonesSection(ApiModel):
     Namespace: all pods of the namespace."""
     max_skew: Annotated[int, Field(ge=1, le=MAX_SKEW)] = 1
     """Maximum difference in pods between a zone and the zone with the fewest pods, 1 to 1000. Only for Require."""
+    honor_unschedulable: bool = False
+    """Whether `maxSkew` ignores zones whose nodes are all cordoned. Only for Require. false, the default of
+    kube-scheduler (nodeTaintsPolicy: Ignore): cordoned zones count, so that pods wait and do not crowd the other zones.
+    true (nodeTaintsPolicy: Honor): the other zones take their share. Zones whose nodes all have another taint that a
+    pod does not tolerate are always ignored."""
     prefer: Annotated[dict[str, Score], WithoutNulls] = Field(default_factory=dict, max_length=TABLE_ROWS)
     """Scores of zones, 0 to 10, by value of the label `topology.kubernetes.io/zone`; other zones score 0. If pods are
     also spread, the score is the mean of both."""

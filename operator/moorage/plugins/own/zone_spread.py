@@ -17,6 +17,7 @@ from moorage.api.base import ListOf
 from moorage.api.policy_scores import ZonesSection
 from moorage.cluster.arrays import ABSENT
 from moorage.cluster.terms.counted_terms import Clause, CountedTerm
+from moorage.cluster.tolerations import tolerated, untolerated
 from moorage.framework.extension_points import (
     MAX_NODE_SCORE,
     FilterPlugin,
@@ -35,13 +36,15 @@ from moorage.plugins.shared.score_tables import TABLE_UNIT
 from moorage.plugins.shared.spread_defaults import ZONE
 from moorage.plugins.shared.spread_domains import SpreadCounts, SpreadDomains, included_nodes
 from moorage.plugins.shared.topology_domains import TopologyDomains
+from moorage.plugins.upstream.node_unschedulable import UNSCHEDULABLE_TAINT
 from moorage.plugins.upstream.pod_topology_spread import MISSING_LABEL_REASON, SKEW_REASON
 
 if TYPE_CHECKING:
     from moorage.api.policy_filters import FiltersSection
     from moorage.api.policy_spec import SchedulingPolicySpec
-    from moorage.cluster.arrays import IntArray
+    from moorage.cluster.arrays import BoolArray, IntArray
     from moorage.cluster.snapshot import Snapshot
+    from moorage.model.node import Taint
     from moorage.model.pods.pod import Pod, PodShape
 
 FILTER_FIELD = "zones.spread"
@@ -154,15 +157,12 @@ class ZoneSpread(
         if counted is None:
             return None
         constraint = TopologySpreadConstraint(
-            max_skew=self.max_skew,
-            topology_key=ZONE,
-            when_unsatisfiable="DoNotSchedule",
-            selector=None,
-            honor_taints=True,
+            max_skew=self.max_skew, topology_key=ZONE, when_unsatisfiable="DoNotSchedule", selector=None
         )
         column = cluster.label(ZONE)
         allowed = [(not self.allow or zone in self.allow) and zone not in self.deny for zone in column.values]
         usable = included_nodes(constraint, shape, cluster) & np.array([*allowed, False], np.bool_)[column.ids]
+        usable &= self._tolerated_nodes(shape, cluster)
         domains = TopologyDomains.of(ZONE, cluster)
         return SpreadDomains(
             constraint=constraint,
@@ -172,6 +172,22 @@ class ZoneSpread(
             counting=domains,
             present=domains.restricted(usable).present,
         )
+
+    def _tolerated_nodes(self, shape: PodShape, cluster: Snapshot) -> BoolArray:
+        """Return the nodes whose taints the pod tolerates; a cordon counts as a taint if `honor_unschedulable`."""
+        column = cluster.taints
+        cordons = [any(_is_cordon(taint) for taint in taints) for taints in column.classes]
+        others = [[taint for taint in taints if not _is_cordon(taint)] for taints in column.classes]
+        tolerable = np.array([*(not untolerated(shape.tolerations, taints) for taints in others), True], np.bool_)
+        nodes: BoolArray = tolerable[column.ids]
+        if self.honor_unschedulable and not tolerated(shape.tolerations, UNSCHEDULABLE_TAINT):
+            nodes &= ~(cluster.unschedulable | np.array([*cordons, False], np.bool_)[column.ids])
+        return nodes
+
+
+def _is_cordon(taint: Taint) -> bool:
+    """Return whether the control plane added the taint because the node is cordoned."""
+    return (taint.key, taint.effect) == (UNSCHEDULABLE_TAINT.key, UNSCHEDULABLE_TAINT.effect)
 
 
 def _revision(shape: PodShape) -> LabelSelector:
