@@ -142,3 +142,23 @@ extenders:
         "extenders[1].bindVerb": 47,
         "extenders[1].managedResources[0].name": 49,
     }
+
+
+def test_unknown_fields_without_a_value_are_faults(tmp_path: Path) -> None:
+    text = """\
+paralelism:
+profiles:
+- schedulerName: packer
+  plugin: ~
+  pluginConfig:
+  - name: NodeResourcesFit
+    args: {ignoredResource: null, scoringStrategy: {type: MostAllocated, resource: null}}
+"""
+    with pytest.raises(ConfigurationError) as caught:
+        load_configuration(file_of(tmp_path, text), discover_plugins(), allow_default_scheduler=False)
+    assert [fault.path for fault in caught.value.faults] == [
+        "paralelism",
+        "profiles[0].plugin",
+        "profiles[0].pluginConfig[0].args.ignoredResource",
+        "profiles[0].pluginConfig[0].args.scoringStrategy.resource",
+    ]

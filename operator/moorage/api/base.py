@@ -96,7 +96,11 @@ class ApiModel(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _drop_nulls(cls, fields: Any) -> Any:
-        return _without_nulls(fields)
+        """Drop the nulls of known fields; an unknown field is an error even without a value."""
+        if not isinstance(fields, Mapping):
+            return fields
+        known = {name for key, field in cls.model_fields.items() for name in (key, field.alias)}
+        return {name: value for name, value in fields.items() if value is not None or name not in known}
 
     @model_validator(mode="after")
     def _check_rules(self) -> Self:

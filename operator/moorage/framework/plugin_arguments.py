@@ -55,9 +55,12 @@ def read_arguments(spec: ProfileSpec, classes: Mapping[str, type[Plugin]]) -> Pr
             if config.args.get(key, value) != value
         ]
         arguments.locations[config.name] = (*here, "args")
-        # A null counts as no value, as in all Kubernetes APIs.
+        # A null counts as no value, as in all Kubernetes APIs; an unknown argument is an error even without a value.
+        unknown = config.args.keys() - _fields(classes[config.name]) if config.name in classes else ()
         arguments.values[config.name] = {
-            key: value for key, value in config.args.items() if key not in expected and value is not None
+            key: value
+            for key, value in config.args.items()
+            if key not in expected and (value is not None or key in unknown)
         }
     ignored = _resources_of_extenders(spec)
     if ignored:
