@@ -13,8 +13,10 @@ from controlplane.build import Binaries
 from moorage.api.v1alpha1 import parse_policy
 from moorage.app import discover_plugins, load_configuration
 from moorage.configuration.policy_import import policies_of
+from moorage.controller.policy_permissions import PolicyPermissions
 from moorage.controller.policy_profiles import build_profile
 from moorage.framework.profile import ProfileSettings
+from moorage.runtime.extenders.allowed_hosts import AllowedHosts
 
 pytestmark = pytest.mark.controlplane
 
@@ -108,6 +110,7 @@ def test_dump_of_kube_scheduler_is_accepted_and_imported(content: bytes | None, 
         "profiles[0].plugins.placementGenerate",
         "profiles[0].plugins.placementScore",
     } <= warned
+    permissions = PolicyPermissions(allow_default_scheduler=True, extender_hosts=AllowedHosts.parse(["extender"]))
     for manifest in policies_of(loaded.configuration, allow_default_scheduler=True):
-        profile = build_profile(registry, ProfileSettings(), parse_policy(manifest))
+        profile = build_profile(registry, ProfileSettings(), parse_policy(manifest), permissions)
         assert profile.name == manifest["metadata"]["name"]
