@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ NOWHERE: dict[str, Any] = {"filters": {"nodeSelector": {"matchLabels": {"no": "s
 WRONG_ARGUMENT: dict[str, Any] = {
     "pluginConfig": [{"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": 101}}]
 }
+
+SMALL = {"cpu": "1", "memory": "1Gi", "pods": "10"}
 
 WRONG_FIELDS: dict[str, dict[str, Any]] = {
     'unknown field "spec.presett"': {"presett": "BinPack"},
@@ -43,6 +46,13 @@ def test_a_new_policy_binds_its_pods_at_once_and_shows_it_in_its_status(case: Ca
     assert status["observedGeneration"] == status["activeGeneration"] == 1
     assert status["lastBoundTime"]
     assert "Programmed" in case.cluster.kubectl("describe", "schedulingpolicy", case.name).partition("Events:")[2]
+
+
+def test_kubectl_get_has_no_empty_column_once_a_policy_is_ready(case: Case) -> None:
+    case.make_live()
+    row = case.cluster.kubectl("get", "schedulingpolicy", case.name, "--no-headers").split()
+    assert row[:6] == [case.name, case.name, "True", "0", "0", "0"]
+    assert len(row) == 7
 
 
 def test_editing_a_policy_retries_its_waiting_pods_at_once(case: Case) -> None:
@@ -130,6 +140,77 @@ def test_pods_of_a_deleted_policy_wait_with_an_event(case: Case) -> None:
     case.cluster.apply(case.policy())
     assert case.wait_until_bound("waits")
     assert case.wait_until_bound("comes")
+
+
+def test_the_condition_of_a_held_pod_says_why_and_is_not_unschedulable(case: Case) -> None:
+    """cluster-autoscaler and Karpenter would add nodes for the reason Unschedulable."""
+    case.make_live(**NOWHERE)
+    gated = case.pod("gated", schedulingGates=[{"name": "example.com/wait"}])
+    case.cluster.apply(case.pod("old"), gated)
+
+    def has_reason(suffix: str, reason: str) -> bool:
+        scheduled = case.pod_conditions(suffix)["PodScheduled"]
+        return (scheduled["status"], scheduled["reason"]) == ("False", reason)
+
+    eventually(lambda: has_reason("old", "Unschedulable"), SOON_SECONDS)
+    case.cluster.apply(case.policy(paused=True, **NOWHERE), case.pod("new"))
+    for suffix in ("old", "new"):
+        eventually(partial(has_reason, suffix, "SchedulingPolicyPaused"), SOON_SECONDS)
+    case.cluster.kubectl("delete", "schedulingpolicy", case.name)
+    eventually(lambda: has_reason("old", "SchedulingPolicyNotFound"), SOON_SECONDS)
+    case.cluster.apply(case.policy(**WRONG_ARGUMENT))
+    eventually(lambda: has_reason("old", "SchedulingPolicyRefused"), SOON_SECONDS)
+    assert "hardPodAffinityWeight" in case.pod_conditions("old")["PodScheduled"]["message"]
+    assert has_reason("gated", "SchedulingGated")
+    case.cluster.apply(case.policy(**NOWHERE))
+    eventually(lambda: has_reason("old", "Unschedulable"), SOON_SECONDS)
+    case.cluster.apply(case.policy())
+    assert case.wait_until_bound("new")
+    assert case.pod_conditions("new")["PodScheduled"]["status"] == "True"
+
+
+def test_a_pod_whose_scheduler_name_is_one_edit_away_from_a_policy_gets_an_event_and_no_condition(case: Case) -> None:
+    case.make_live(schedulerName=f"{case.name}-training")
+    case.cluster.apply(
+        case.pod("typo", schedulerName=f"{case.name}-trianing"), case.pod("other", schedulerName=f"{case.name}-volcano")
+    )
+    assert f"did you mean {case.name}-training?" in case.wait_for_event("typo", "UnknownSchedulerName")
+    assert case.pod_conditions("typo") == case.pod_conditions("other") == {}
+    assert case.notes("other", "UnknownSchedulerName") == []
+    assert len(case.notes("typo", "UnknownSchedulerName")) == 1
+
+
+def test_warnings_have_a_condition_that_does_not_make_a_policy_unready(case: Case) -> None:
+    types = {"allow": ["m5*", "no-such-type*"], "deny": ["m5*"]}
+    case.make_live(filters={"instanceTypes": types, "zones": {"deny": ["no-such-zone"]}})
+    warned = case.policy_conditions()["Warnings"]
+    assert (warned["status"], warned["reason"]) == ("True", "AllowedAndDenied")
+    for words in ("m5* is in allow, and in deny", "no-such-type* matches", "no node is in the zone no-such-zone"):
+        assert words in warned["message"]
+    version = case.get_policy()["metadata"]["resourceVersion"]
+    case.cluster.apply(case.node("unrelated"))
+    case.make_live("-later")
+    assert case.get_policy()["metadata"]["resourceVersion"] == version
+    zone = {"topology.kubernetes.io/zone": "no-such-zone"}
+    case.cluster.apply(case.node("of-the-zone", labels=zone))
+    eventually(lambda: "no-such-zone" not in case.policy_conditions()["Warnings"]["message"], SOON_SECONDS)
+    case.make_live()
+    eventually(lambda: case.policy_conditions()["Warnings"]["status"] == "False", SOON_SECONDS)
+
+
+def test_a_full_node_that_the_policy_excludes_counts_as_excluded(case: Case) -> None:
+    types = {kind: {"node.kubernetes.io/instance-type": f"{case.name}.{kind}"} for kind in ("old", "new")}
+    for number in range(4):
+        case.cluster.apply(case.node(f"old-{number}", labels=types["old"], allocatable=SMALL))
+    for number in range(2):
+        case.cluster.apply(case.node(f"new-{number}", labels=types["new"], allocatable=SMALL))
+    case.make_live(filters={"instanceTypes": {"deny": [f"{case.name}.o*"]}})
+    case.cluster.apply(
+        case.pod("p", requests={"cpu": "2"}, nodeSelector=case.labels(), tolerations=[{"operator": "Exists"}])
+    )
+    note = case.wait_for_event("p", "FailedScheduling")
+    assert "2 Insufficient cpu" in note
+    assert "4 node(s) had an instance type that the policy excludes" in note
 
 
 def test_the_older_of_two_policies_with_one_scheduler_name_keeps_it(case: Case) -> None:

@@ -3,6 +3,7 @@ from typing import Any
 from builders import node, pod
 from engine.doubles import SCHEDULER, NameFilter, NameScore, profile
 from engine.scheduler_driver import REGISTRY, add_objects, kube_profile, next_outcome, run_until_idle, scheduler_of
+from moorage.engine.held_pods import MISNAMED_SECONDS
 from moorage.engine.messages import ProfileChanged, ProfileRefused, ProfileRemoved
 from moorage.engine.outcomes import Bind, Held, HoldReason, Misnamed, Unschedulable
 from moorage.engine.scheduler import Scheduler
@@ -104,8 +105,10 @@ def named(name: str, scheduler_name: str, **fields: Any) -> Pod:
     return pod(name, spec={"schedulerName": scheduler_name, **fields})
 
 
-def misnamed(scheduler: Scheduler) -> list[tuple[str, str]]:
-    """Return the reports about misnamed pods: each pod's name, and the similar name."""
+def misnamed(scheduler: Scheduler, now: float) -> list[tuple[str, str]]:
+    """Return the reports about misnamed pods until shortly after `now`: each pod's name, and the similar name."""
+    scheduler.tick(now)
+    scheduler.tick(now + MISNAMED_SECONDS)
     reports = [outcome for outcome in run_until_idle(scheduler) if isinstance(outcome, Misnamed)]
     return [(each.pod.name, each.similar_name) for each in reports]
 
@@ -113,19 +116,28 @@ def misnamed(scheduler: Scheduler) -> list[tuple[str, str]]:
 def test_a_pod_whose_name_is_similar_to_a_policy_s_is_reported_once() -> None:
     misspelled, foreign = named("a", "glod"), named("b", "volcano")
     scheduler = scheduler_of(node("n1"), misspelled, foreign, profiles=(policy_profile("gold"),))
-    assert misnamed(scheduler) == [("a", "gold")]
-    scheduler.apply(updated("Pod", misspelled, misspelled), 1.0)
-    scheduler.apply(ProfileChanged(policy_profile("golds")), 1.0)
-    scheduler.apply(ProfileChanged(policy_profile("glo")), 1.0)
-    assert misnamed(scheduler) == []
-    assert scheduler.next_wakeup(1.0) is None
+    assert misnamed(scheduler, 0.0) == [("a", "gold")]
+    scheduler.apply(updated("Pod", misspelled, misspelled), 9.0)
+    scheduler.apply(ProfileChanged(policy_profile("golds")), 9.0)
+    scheduler.apply(ProfileChanged(policy_profile("glo")), 9.0)
+    assert misnamed(scheduler, 9.0) == []
+    assert scheduler.next_wakeup(9.0) is None
+
+
+def test_a_pod_that_is_seen_before_its_own_policy_is_not_reported_as_misnamed() -> None:
+    scheduler = scheduler_of(node("n1"), named("a", "gold-2"), profiles=(policy_profile("gold-1"),))
+    scheduler.tick(1.0)
+    assert scheduler.next_wakeup(1.0) == 1.0 + MISNAMED_SECONDS
+    scheduler.apply(ProfileChanged(policy_profile("gold-2")), 1.5)
+    scheduler.tick(9.0)
+    assert [type(outcome) for outcome in run_until_idle(scheduler)] == [Bind]
 
 
 def test_a_misnamed_pod_is_reported_when_the_similar_policy_becomes_live() -> None:
     scheduler = scheduler_of(node("n1"), named("a", "gold"), named("b", "gold"))
-    assert misnamed(scheduler) == []
-    scheduler.apply(ProfileChanged(policy_profile("gold1", paused=True)), 1.0)
-    assert misnamed(scheduler) == [("a", "gold1"), ("b", "gold1")]
+    assert misnamed(scheduler, 0.0) == []
+    scheduler.apply(ProfileChanged(policy_profile("gold1", paused=True)), 9.0)
+    assert misnamed(scheduler, 9.0) == [("a", "gold1"), ("b", "gold1")]
 
 
 def test_names_are_compared_with_live_policies_only() -> None:
@@ -133,17 +145,17 @@ def test_names_are_compared_with_live_policies_only() -> None:
     scheduler = scheduler_of(node("n1"), profiles=(kube_profile("silver"), policy_profile("gold")))
     scheduler.apply(ProfileRemoved("gold"), 0.0)
     add_objects(scheduler, named("a", "silvr"), named("b", "golf"))
-    assert misnamed(scheduler) == []
+    assert misnamed(scheduler, 0.0) == []
 
 
 def test_a_misnamed_pod_is_scheduled_when_a_policy_takes_its_name_and_is_then_held_with_a_reason() -> None:
     scheduler = scheduler_of(named("a", "glod"), profiles=(policy_profile("gold"),))
-    assert misnamed(scheduler) == [("a", "gold")]
-    scheduler.apply(ProfileChanged(policy_profile("glod")), 1.0)
-    next_outcome(scheduler, Unschedulable, 1.0)
-    scheduler.apply(ProfileRemoved("glod"), 2.0)
-    assert next_outcome(scheduler, Held, 2.0).reason is HoldReason.NO_PROFILE
-    assert misnamed(scheduler) == []
+    assert misnamed(scheduler, 0.0) == [("a", "gold")]
+    scheduler.apply(ProfileChanged(policy_profile("glod")), 9.0)
+    next_outcome(scheduler, Unschedulable, 9.0)
+    scheduler.apply(ProfileRemoved("glod"), 10.0)
+    assert next_outcome(scheduler, Held, 10.0).reason is HoldReason.NO_PROFILE
+    assert misnamed(scheduler, 10.0) == []
 
 
 def test_a_gated_pod_is_held_without_a_report_until_its_gates_are_removed() -> None:

@@ -9,6 +9,11 @@ from moorage.engine.outcomes import Held, HoldReason, Misnamed
 from moorage.engine.similar_names import SimilarNames, are_similar
 from moorage.model.pods.pod import Pod
 
+MISNAMED_SECONDS = 2.0
+"""How long a pod is held before it is reported as misnamed. A policy that is created together with its pods may be
+seen after them."""
+UNTIMED = float("-inf")
+
 
 class Hold(Struct, frozen=True):
     """The reason for which the pods of a schedulerName are held."""
@@ -32,6 +37,8 @@ class HeldPods:
         self._holds: dict[str, Hold] = {}
         self._unreported: dict[str, Pod] = {}
         self._policy_names = SimilarNames()
+        self._suspects: dict[str, tuple[Pod, float]] = {}
+        """The pods that seem misnamed, by uid, and when to report them; UNTIMED until the next `tick`."""
         self._misnamed: set[str] = set()
         """The uids of the pods that were reported as misnamed."""
 
@@ -39,6 +46,20 @@ class HeldPods:
     def has_unreported(self) -> bool:
         """Whether `next_report` may return an outcome."""
         return bool(self._unreported)
+
+    @property
+    def next_tick(self) -> float | None:
+        """When to call `tick` next, in seconds; None if there is no need. It may be in the past."""
+        return min((due for _, due in self._suspects.values()), default=None)
+
+    def tick(self, now: float) -> None:
+        """Report the pods that seem misnamed for MISNAMED_SECONDS."""
+        for uid, (pod, due) in list(self._suspects.items()):
+            if due == UNTIMED:
+                self._suspects[uid] = (pod, now + MISNAMED_SECONDS)
+            elif due <= now:
+                del self._suspects[uid]
+                self._unreported[uid] = pod
 
     def next_report(self) -> Held | Misnamed | None:
         """Return the outcome for one held pod, or None; each pod is reported once for each `Hold`."""
@@ -55,14 +76,16 @@ class HeldPods:
         """Set why the pods of a schedulerName are held; a new `Hold` is reported for the pods that are here already."""
         if self._holds.get(scheduler_name) != hold:
             self._holds[scheduler_name] = hold
-            self._report_all(scheduler_name)
+            for pod in self._by_name.get(scheduler_name, {}).values():
+                self._report(pod)
 
     def add_policy_name(self, scheduler_name: str) -> None:
         """Add the schedulerName of a live policy, to which the names of other pods may be similar."""
         self._policy_names.add(scheduler_name)
         for name in self._by_name:
             if name not in self._holds and are_similar(name, scheduler_name):
-                self._report_all(name)
+                for pod in self._by_name[name].values():
+                    self._report(pod)
 
     def remove_policy_name(self, scheduler_name: str) -> None:
         """Remove the schedulerName of a policy that is no longer live."""
@@ -74,13 +97,14 @@ class HeldPods:
         before = pods.get(pod.uid)
         pods[pod.uid] = pod
         is_new = before is None or (before.scheduling_gates and not pod.scheduling_gates)
-        if pod.uid in self._unreported or (is_new and self._has_report(pod)):
+        if pod.uid in self._unreported:
             self._unreported[pod.uid] = pod
+        elif is_new:
+            self._report(pod)
 
     def discard(self, pod: Pod) -> None:
         """Remove a pod if it is here."""
-        self._unreported.pop(pod.uid, None)
-        self._misnamed.discard(pod.uid)
+        self._forget_report(pod.uid)
         pods = self._by_name.get(pod.scheduler_name, {})
         pods.pop(pod.uid, None)
         if not pods:
@@ -91,22 +115,24 @@ class HeldPods:
         self._holds.pop(scheduler_name, None)
         pods = self._by_name.pop(scheduler_name, {})
         for uid in pods:
-            self._unreported.pop(uid, None)
-        self._misnamed -= pods.keys()
+            self._forget_report(uid)
         return list(pods.values())
 
     def counts(self) -> dict[str, int]:
         """Return the number of pods by schedulerName."""
         return {name: len(pods) for name, pods in self._by_name.items()}
 
-    def _report_all(self, scheduler_name: str) -> None:
-        pods = self._by_name.get(scheduler_name, {})
-        self._unreported |= {uid: pod for uid, pod in pods.items() if self._has_report(pod)}
-
-    def _has_report(self, pod: Pod) -> bool:
-        """Return whether a pod is held by a `Hold`, or is misnamed and was not reported yet."""
+    def _report(self, pod: Pod) -> None:
+        """Report a pod soon if a `Hold` keeps it, and after a while if it seems misnamed and was not reported yet."""
         if pod.scheduling_gates:
-            return False
+            return
         if pod.scheduler_name in self._holds:
-            return True
-        return pod.uid not in self._misnamed and self._policy_names.find(pod.scheduler_name) != ""
+            self._suspects.pop(pod.uid, None)
+            self._unreported[pod.uid] = pod
+        elif pod.uid not in self._misnamed and self._policy_names.find(pod.scheduler_name):
+            self._suspects.setdefault(pod.uid, (pod, UNTIMED))
+
+    def _forget_report(self, uid: str) -> None:
+        self._unreported.pop(uid, None)
+        self._suspects.pop(uid, None)
+        self._misnamed.discard(uid)

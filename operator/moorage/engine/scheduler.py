@@ -122,6 +122,7 @@ class Scheduler:
 
     def tick(self, now: float) -> None:
         """Requeue the pods whose backoff has ended, and those that are unschedulable for too long."""
+        self._held.tick(now)
         self._queue.flush_backoff(now)
         if now >= self._next_leftover_flush:
             self._queue.flush_unschedulable_leftover(now)
@@ -135,7 +136,7 @@ class Scheduler:
         has_report = self._held.has_unreported or self._disallowed.has_unreported
         if has_report or self._extenders.has_answered or self._queue.has_next():
             return now
-        times = [self._queue.next_backoff_expiry()]
+        times = [self._queue.next_backoff_expiry(), self._held.next_tick]
         if self._queue.has_unschedulable():
             times.append(self._next_leftover_flush)
         return min((time for time in times if time is not None), default=None)
