@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
@@ -14,11 +15,14 @@ import pytest
 
 from fakes import FakeClock
 from moorage.errors import ApiUnreachable, CredentialsError
+from moorage.runtime.metrics.process_metrics import ProcessMetrics
 from moorage.runtime.serving.certificate import self_signed, serving_context
-from moorage.runtime.serving.delegated_auth import ACCESS_REVIEWS, TOKEN_REVIEWS, DelegatedAuth
+from moorage.runtime.serving.delegated_auth import ACCESS_REVIEWS, TOKEN_REVIEWS, DelegatedAuth, ReviewLimits
 from moorage.runtime.serving.health_server import OPEN_PATHS, EndpointSources, HealthServer, ServingSecurity
+from scrape import sample
 
 ANSWERS = EndpointSources(metrics=lambda: b"metrics", configz=dict, debug_cache=dict)
+LIMITS = ReviewLimits(reviews=2, waiting=5, decisions=3)
 
 
 class Reviews:
@@ -27,9 +31,18 @@ class Reviews:
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.is_gone = False
+        self.answers = asyncio.Event()
+        """Reviews wait until it is set."""
+        self.answers.set()
+        self.in_flight = 0
+        self.most_in_flight = 0
 
     async def create(self, path: str, body: bytes, *, timeout_seconds: float = 0.0) -> bytes:  # noqa: ARG002
         self.asked.append(path)
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        await self.answers.wait()
+        self.in_flight -= 1
         if self.is_gone:
             raise ApiUnreachable("connection refused")
         spec: dict[str, Any] = msgspec.json.decode(body)["spec"]
@@ -51,16 +64,21 @@ def clock() -> FakeClock:
     return FakeClock()
 
 
+@pytest.fixture
+def metrics() -> ProcessMetrics:
+    return ProcessMetrics("api")
+
+
 Get = Callable[[str, str | None], Any]
 
 
 @pytest.fixture
-async def get(reviews: Reviews, clock: FakeClock, tmp_path: Path) -> AsyncIterator[Get]:
+async def get(reviews: Reviews, clock: FakeClock, metrics: ProcessMetrics, tmp_path: Path) -> AsyncIterator[Get]:
     pem = tmp_path / "serving.pem"
     pem.write_bytes(self_signed(["127.0.0.1"], datetime.now(UTC)))
-    auth = DelegatedAuth(reviews, clock, OPEN_PATHS)  # type: ignore[arg-type]
+    auth = DelegatedAuth(reviews, clock, OPEN_PATHS, metrics.serving, LIMITS)  # type: ignore[arg-type]
     context = serving_context(str(pem), str(pem), ())
-    server = HealthServer(ANSWERS, ServingSecurity(context=context, middleware=auth.middleware))
+    server = HealthServer(ANSWERS, metrics.serving, ServingSecurity(context=context, middleware=auth.middleware))
     port = await server.start("127.0.0.1", 0)
     trust = ssl.create_default_context(cafile=str(pem))
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=trust)) as session:
@@ -107,6 +125,52 @@ async def test_without_an_api_server_all_callers_are_refused_and_no_decision_is_
     assert (await get("/metrics", "good"))[0] == 500
     reviews.is_gone = False
     assert (await get("/metrics", "good"))[0] == 200
+
+
+async def test_wrong_tokens_cause_few_simultaneous_reviews_and_further_ones_are_refused(
+    get: Get, reviews: Reviews, metrics: ProcessMetrics
+) -> None:
+    reviews.answers.clear()
+    async with asyncio.TaskGroup() as tasks:
+        asked = [tasks.create_task(get("/metrics", f"bad-{number}")) for number in range(12)]
+        while sum(task.done() for task in asked) < 7:  # noqa: ASYNC110 - they come over real connections
+            await asyncio.sleep(0.01)
+        reviews.answers.set()
+    assert sorted(task.result()[0] for task in asked) == [401] * 5 + [429] * 7
+    assert reviews.most_in_flight == 2
+    assert sample(metrics, "moorage_serving_refused_total", limit="reviews") == 7
+
+
+async def test_a_caller_that_was_accepted_does_not_wait_for_reviews_of_strangers(
+    get: Get, reviews: Reviews, clock: FakeClock
+) -> None:
+    await get("/metrics", "good")
+    await clock.advance(11.0)
+    reviews.answers.clear()
+    async with asyncio.TaskGroup() as tasks:
+        strangers = [tasks.create_task(get("/metrics", f"bad-{number}")) for number in range(5)]
+        while reviews.in_flight < 2:  # noqa: ASYNC110 - they come over real connections
+            await asyncio.sleep(0.01)
+        known = tasks.create_task(get("/metrics", "good"))
+        while reviews.in_flight < 3:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        reviews.answers.set()
+    assert known.result() == (200, "metrics")
+    assert [stranger.result()[0] for stranger in strangers] == [401] * 5
+
+
+async def test_wrong_tokens_do_not_displace_accepted_ones(get: Get, reviews: Reviews) -> None:
+    await get("/metrics", "good")
+    for number in range(5):
+        await get("/metrics", f"bad-{number}")
+    asked = len(reviews.asked)
+    assert await get("/metrics", "good") == (200, "metrics")
+    assert len(reviews.asked) == asked
+
+
+async def test_simultaneous_requests_of_one_caller_cause_one_review(get: Get, reviews: Reviews) -> None:
+    await asyncio.gather(*(get("/metrics", "bad") for _ in range(4)))
+    assert len(reviews.asked) <= LIMITS.reviews
 
 
 def test_a_certificate_is_made_if_none_is_given() -> None:

@@ -9,7 +9,10 @@ from aiohttp import ClientSession
 
 from moorage.errors import MoorageError
 from moorage.runtime.metrics.process_metrics import ProcessMetrics
-from moorage.runtime.serving.health_server import EndpointSources, HealthServer, in_url
+from moorage.runtime.serving.connection_acceptor import ConnectionLimits
+from moorage.runtime.serving.health_server import DEFAULT_LIMITS, EndpointSources, HealthServer, in_url
+
+METRICS = ProcessMetrics("api")
 
 
 class State:
@@ -28,8 +31,8 @@ class State:
 
 
 @asynccontextmanager
-async def serving(state: State, idle_seconds: float = 10.0) -> AsyncIterator[str]:
-    server = HealthServer(state.endpoints(), idle_seconds=idle_seconds)
+async def serving(state: State, limits: ConnectionLimits = DEFAULT_LIMITS) -> AsyncIterator[str]:
+    server = HealthServer(state.endpoints(), METRICS.serving, limits=limits)
     port = await server.start("127.0.0.1", 0)
     assert port > 0
     try:
@@ -85,17 +88,17 @@ async def test_a_taken_port_is_an_error_with_the_next_step() -> None:
     async with serving(State()) as url:
         port = int(url.rpartition(":")[2])
         with pytest.raises(MoorageError, match=rf"127\.0\.0\.1:{port}.*--port"):
-            await HealthServer(State().endpoints()).start("127.0.0.1", port)
+            await HealthServer(State().endpoints(), METRICS.serving).start("127.0.0.1", port)
 
 
 async def test_an_address_of_another_machine_is_an_error_with_the_next_step() -> None:
     with pytest.raises(MoorageError, match=r"cannot listen on 192\.0\.2\.1:0: .*; choose another --bind-address$"):
-        await HealthServer(State().endpoints()).start("192.0.2.1", 0)
+        await HealthServer(State().endpoints(), METRICS.serving).start("192.0.2.1", 0)
 
 
 @pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="this machine has no IPv6")
 async def test_the_address_of_all_ipv6_addresses_includes_ipv4() -> None:
-    server = HealthServer(State().endpoints())
+    server = HealthServer(State().endpoints(), METRICS.serving)
     port = await server.start("::", 0)
     try:
         for address in ("127.0.0.1", "::1"):
@@ -140,5 +143,5 @@ async def test_a_failing_endpoint_is_logged(caplog: pytest.LogCaptureFixture) ->
 
 @pytest.mark.parametrize("part", [b"", b"GET /livez HTTP/1.1\r\nHost: x"])
 async def test_a_connection_without_a_complete_request_is_closed(part: bytes) -> None:
-    async with serving(State(), idle_seconds=0.1) as url:
+    async with serving(State(), ConnectionLimits(idle_seconds=0.1)) as url:
         assert await exchange(url, part) == b""

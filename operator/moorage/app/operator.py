@@ -37,6 +37,7 @@ from moorage.runtime.events.event_recorder import EventRecorder
 from moorage.runtime.informers.list_watch import ListWatch
 from moorage.runtime.leadership.elector import LeaderElector
 from moorage.runtime.metrics.process_metrics import ProcessMetrics
+from moorage.runtime.metrics.serving_metrics import ServingMetrics
 from moorage.runtime.serving.delegated_auth import DelegatedAuth
 from moorage.runtime.serving.health_server import OPEN_PATHS, HealthServer, ServingSecurity, in_url, is_loopback
 
@@ -121,14 +122,15 @@ class Operator:
         sources = endpoint_sources(process, self._settings, election.fault if election else str)
         address = self._settings.bind_address
         is_plain = self._settings.serve_plain_http or is_loopback(address)
-        server = HealthServer(sources, None if is_plain else await self._build_security(connections))
+        serving = process.environment.metrics.serving
+        server = HealthServer(sources, serving, None if is_plain else await self._build_security(connections, serving))
         port = await server.start(address, self._settings.port)
         connections.stack.push_async_callback(server.stop)
         scheme = "http" if is_plain else "https"
         logger.info("moorage %s, serving on %s://%s:%d", __version__, scheme, in_url(address), port)
 
-    async def _build_security(self, connections: Connections) -> ServingSecurity:
-        auth = DelegatedAuth(await connections.open_unfenced_client(), self._clock, OPEN_PATHS)
+    async def _build_security(self, connections: Connections, metrics: ServingMetrics) -> ServingSecurity:
+        auth = DelegatedAuth(await connections.open_unfenced_client(), self._clock, OPEN_PATHS, metrics)
         return ServingSecurity(context=serving_tls(self._settings), middleware=auth.middleware)
 
     async def _run_process(

@@ -22,6 +22,7 @@ from moorage.runtime.metrics.extender_metrics import ExtenderMetrics
 from moorage.runtime.metrics.informer_metrics import InformerMetrics
 from moorage.runtime.metrics.recorder_metrics import RecorderMetrics
 from moorage.runtime.metrics.scheduling_metrics import SchedulingMetrics
+from moorage.runtime.metrics.serving_metrics import ServingMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,6 +44,7 @@ class ProcessMetrics:
         self.informers = InformerMetrics(self._registry)
         self.recorder = RecorderMetrics(self._registry)
         self.extenders = ExtenderMetrics(self._registry)
+        self.serving = ServingMetrics(self._registry)
         ProcessCollector(registry=self._registry)
         build = Gauge("moorage_build_info", "The running version.", ("version", "python"), registry=self._registry)
         build.labels(moorage.__version__, platform.python_version()).set(1)

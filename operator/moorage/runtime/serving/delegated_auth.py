@@ -1,12 +1,16 @@
 """Authentication and authorization of callers: the API server decides, as for kube-scheduler's endpoints.
 
 token --TokenReview--> user --SubjectAccessReview (nonResourceURL, get)--> served | 403
-no token, or a wrong one: 401. Decisions are kept for a few seconds, so that scrapes cost little.
+no token, or a wrong one: 401. Decisions are kept for a few seconds, so that scrapes cost little. Anyone can send wrong
+tokens, so reviews are limited: those of callers that were accepted before never wait for those of strangers.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import logging
+from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +26,35 @@ if TYPE_CHECKING:
 
     from moorage.runtime.client.kube import KubeClient
     from moorage.runtime.clock import Clock
+    from moorage.runtime.metrics.serving_metrics import ServingMetrics
+
+logger = logging.getLogger(__name__)
 
 TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105 - a path
 ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+TOO_MANY = 429
 CACHE_SECONDS = 10.0
 """kube-scheduler's `--authentication-token-webhook-cache-ttl` and its counterparts."""
-CACHE_SIZE = 1000
 BEARER = "Bearer "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewLimits:
+    """Limits on reviews, which any client in the network can cause."""
+
+    reviews: int = 4
+    """Simultaneous reviews of strangers, and as many of callers that were accepted before."""
+    waiting: int = 64
+    """Strangers whose review runs or is queued; further ones are refused."""
+    decisions: int = 1000
+    """Kept refusals, and as many kept acceptances. The least recently used is dropped first."""
+
+
+DEFAULT_LIMITS = ReviewLimits()
+
+
+_Request = tuple[bytes, str]
+"""The hash of an Authorization header, and a path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +67,56 @@ class AccessDecision:
     """The end of its validity, on the monotonic clock."""
 
 
+class DecisionCache:
+    """The last decisions, by caller and path."""
+
+    def __init__(self, size: int) -> None:
+        """Keep at most `size` decisions."""
+        self._size = size
+        self._decisions: OrderedDict[_Request, AccessDecision] = OrderedDict()
+
+    def find(self, request: _Request) -> AccessDecision | None:
+        """Return the decision, which may have expired."""
+        decision = self._decisions.get(request)
+        if decision is not None:
+            self._decisions.move_to_end(request)
+        return decision
+
+    def keep(self, request: _Request, decision: AccessDecision) -> None:
+        """Keep a decision, and drop the least recently used if there are too many."""
+        self._decisions[request] = decision
+        self._decisions.move_to_end(request)
+        if len(self._decisions) > self._size:
+            self._decisions.popitem(last=False)
+
+    def forget(self, request: _Request) -> None:
+        """Drop a decision."""
+        self._decisions.pop(request, None)
+
+
 class DelegatedAuth:
     """aiohttp middleware that serves `open_paths` to all callers and other paths to authorized ones."""
 
-    def __init__(self, client: KubeClient, clock: Clock, open_paths: Collection[str]) -> None:
+    def __init__(
+        self,
+        client: KubeClient,
+        clock: Clock,
+        open_paths: Collection[str],
+        metrics: ServingMetrics,
+        limits: ReviewLimits = DEFAULT_LIMITS,
+    ) -> None:
         """Send reviews through `client`, which must not be fenced: a standby answers too."""
         self._client = client
         self._clock = clock
         self._open_paths = open_paths
-        self._decisions: dict[tuple[str, str], AccessDecision] = {}
+        self._metrics = metrics
+        self._limits = limits
+        self._accepted = DecisionCache(limits.decisions)
+        self._refused = DecisionCache(limits.decisions)
+        self._of_accepted = asyncio.Semaphore(limits.reviews)
+        self._of_strangers = asyncio.Semaphore(limits.reviews)
+        self._waiting = 0
+        self._has_logged_limit = False
 
     @property
     def middleware(self) -> Middleware:
@@ -68,15 +135,48 @@ class DelegatedAuth:
     async def _decide(self, header: str, path: str) -> AccessDecision:
         if not header.startswith(BEARER):
             return AccessDecision(web.HTTPUnauthorized.status_code, "Unauthorized: send a bearer token\n", 0.0)
-        key = (hashlib.sha256(header.encode()).hexdigest(), path)
-        now = self._clock.monotonic()
-        decision = self._decisions.get(key)
-        if decision is None or decision.until <= now:
-            if len(self._decisions) >= CACHE_SIZE:
-                self._decisions.clear()
-            decision = await self._review_access(header.removeprefix(BEARER), path, now + CACHE_SECONDS)
-            self._decisions[key] = decision
+        request = hashlib.sha256(header.encode()).digest(), path
+        decision = self._kept(request)
+        if decision is not None:
+            return decision
+        if self._accepted.find(request) is not None:
+            async with self._of_accepted:
+                return self._kept(request) or await self._review_and_keep(request, header)
+        if self._waiting >= self._limits.waiting:
+            return self._refuse_for_limit()
+        self._waiting += 1
+        try:
+            async with self._of_strangers:
+                return self._kept(request) or await self._review_and_keep(request, header)
+        finally:
+            self._waiting -= 1
+
+    def _kept(self, request: _Request) -> AccessDecision | None:
+        """Return the decision about a request if it is still valid."""
+        decision = self._accepted.find(request) or self._refused.find(request)
+        return decision if decision and decision.until > self._clock.monotonic() else None
+
+    async def _review_and_keep(self, request: _Request, header: str) -> AccessDecision:
+        until = self._clock.monotonic() + CACHE_SECONDS
+        decision = await self._review_access(header.removeprefix(BEARER), request[1], until)
+        if decision.status == web.HTTPOk.status_code:
+            self._refused.forget(request)
+            self._accepted.keep(request, decision)
+        elif decision.until:
+            self._accepted.forget(request)
+            self._refused.keep(request, decision)
         return decision
+
+    def _refuse_for_limit(self) -> AccessDecision:
+        self._metrics.observe_refused("reviews")
+        if not self._has_logged_limit:
+            self._has_logged_limit = True
+            logger.warning(
+                "%d callers of the HTTP endpoints wait for reviews of their tokens; further ones are refused, and "
+                "counted in moorage_serving_refused_total",
+                self._limits.waiting,
+            )
+        return AccessDecision(TOO_MANY, "Too many tokens are being reviewed; try again\n", 0.0)
 
     async def _review_access(self, token: str, path: str, until: float) -> AccessDecision:
         try:

@@ -6,15 +6,15 @@ import errno
 import ipaddress
 import json
 import logging
-import socket
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from moorage.errors import MoorageError
 from moorage.runtime.metrics.process_metrics import CONTENT_TYPE
+from moorage.runtime.serving.connection_acceptor import ConnectionAcceptor, ConnectionLimits, listening_sockets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
     from aiohttp.typedefs import Middleware
 
+    from moorage.runtime.metrics.serving_metrics import ServingMetrics
+
 SHUTDOWN_SECONDS = 1.0
 """Time that open connections may delay a stop."""
-IDLE_SECONDS = 10.0
-"""Time limit for a connection to send the complete head of its first or next request."""
 UNHEALTHY = 500
 PORT_ERRORS = frozenset({errno.EADDRINUSE, errno.EACCES})
 """Errors that another port avoids; all others are errors of the address."""
-EVERY_ADDRESS = "::"
+DEFAULT_LIMITS = ConnectionLimits()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,43 +59,53 @@ class HealthServer:
     """Serves the endpoints."""
 
     def __init__(
-        self, endpoints: EndpointSources, security: ServingSecurity | None = None, idle_seconds: float = IDLE_SECONDS
+        self,
+        endpoints: EndpointSources,
+        metrics: ServingMetrics,
+        security: ServingSecurity | None = None,
+        limits: ConnectionLimits = DEFAULT_LIMITS,
     ) -> None:
         """Serve nothing before `start`. Without `security` serve plain HTTP to all callers."""
-        self._idle_seconds = idle_seconds
         self._endpoints = endpoints
+        self._serving_metrics = metrics
         self._security = security
+        self._limits = limits
         self._runner: web.AppRunner | None = None
+        self._acceptor: ConnectionAcceptor | None = None
 
     async def start(self, address: str, port: int) -> int:
         """Listen and return the port: `port`, or a free one if it is 0.
 
         Raise MoorageError if the port is taken, or the address is not this machine's.
         """
-        context = self._security.context if self._security else None
         runner = web.AppRunner(
             self._application(),
             access_log=None,
             shutdown_timeout=SHUTDOWN_SECONDS,
-            keepalive_timeout=self._idle_seconds,  # counts from the connection's start too
+            keepalive_timeout=self._limits.idle_seconds,  # counts from the connection's start too
             logger=ServerLog(logging.getLogger("aiohttp.server")),
         )
         await runner.setup()
         try:
-            await _site(runner, address, port, context).start()
+            listening = listening_sockets(address, port)
         except OSError as error:
             await runner.cleanup()
             flag = "--port" if error.errno in PORT_ERRORS else "--bind-address"
             where = f"{in_url(address)}:{port}"
             raise MoorageError(f"cannot listen on {where}: {error.strerror}; choose another {flag}") from error
+        context = self._security.context if self._security else None
         self._runner = runner
-        return int(runner.addresses[0][1])
+        factory = cast("web.Server", runner.server)  # `setup` has made it
+        self._acceptor = ConnectionAcceptor(listening, factory, context, self._limits, self._serving_metrics)
+        self._acceptor.start()
+        return int(listening[0].getsockname()[1])
 
     async def stop(self) -> None:
         """Stop listening."""
-        if self._runner:
+        if self._acceptor and self._runner:
+            await self._acceptor.close()
             await self._runner.cleanup()
-            self._runner = None
+            self._acceptor = self._runner = None
 
     def _application(self) -> web.Application:
         application = web.Application(middlewares=[self._security.middleware] if self._security else [])
@@ -142,14 +152,6 @@ def _json(read: Callable[[], Any]) -> Callable[[web.Request], Any]:
         return web.json_response(read(), dumps=lambda value: json.dumps(value, default=str))
 
     return answer
-
-
-def _site(runner: web.AppRunner, address: str, port: int, context: SSLContext | None) -> web.BaseSite:
-    """Return the site. For `::` it accepts IPv4 too, as in Go; asyncio alone would not."""
-    if address == EVERY_ADDRESS and socket.has_dualstack_ipv6():
-        listening = socket.create_server((address, port), family=socket.AF_INET6, dualstack_ipv6=True)
-        return web.SockSite(runner, listening, ssl_context=context)
-    return web.TCPSite(runner, address, port, ssl_context=context)
 
 
 def in_url(address: str) -> str:
