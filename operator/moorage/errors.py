@@ -14,6 +14,7 @@ Expected outcomes are values, not exceptions: for a pod that fits no node, the e
     ├── CredentialsError        no usable kubeconfig or service account
     │   └── UnusableTls         a certificate, key or authority that cannot be used
     ├── ApiUnreachable          no answer: the API server may or may not have carried out a write
+    │   └── AnswerTooLong       an answer that is longer than the client reads
     └── ApiError                the API server refused a request; has the words of its Status object
         ├── Unauthorized        401: new credentials may help
         ├── Forbidden           403: an RBAC rule is missing
@@ -171,6 +172,10 @@ class ApiUnreachable(MoorageError):
 
     The API server may or may not have carried out a write.
     """
+
+
+class AnswerTooLong(ApiUnreachable):
+    """An answer is longer than the client reads."""
 
 
 class ApiError(MoorageError):

@@ -16,10 +16,12 @@ from moorage.runtime.client.connection_pool import ConnectionPool
 from moorage.runtime.client.credentials import Credentials
 from moorage.runtime.client.pooled_transport import open_transport
 from moorage.runtime.client.server_access import ServerAccess
+from moorage.runtime.client.transport import AnswerLimits, LongAnswer
 from moorage.runtime.tls.pem import Pem
 from moorage.runtime.tls.tls_contexts import ClientTls
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+LIMITS = AnswerLimits(answer_bytes=1000, refusal_bytes=100)
 CLOSE = b""
 """In a script: close the connection instead of answering."""
 
@@ -72,7 +74,9 @@ class Peer:
 @asynccontextmanager
 async def pool_to(*script: bytes) -> AsyncIterator[tuple[ConnectionPool, Peer]]:
     peer = Peer(script)
-    pool = ConnectionPool(f"http://127.0.0.1:{await peer.start()}/base", [("User-Agent", "test")])
+    server = f"http://127.0.0.1:{await peer.start()}/base"
+    pool = ConnectionPool(server, [("User-Agent", "test")])
+    pool.limits = LIMITS
     try:
         yield pool, peer
     finally:
@@ -154,6 +158,28 @@ async def test_a_read_on_a_kept_connection_that_was_closed_is_repeated_on_a_new_
         await exchange(pool, "GET")
         assert await exchange(pool, "GET") == b"ok"
         assert peer.connections == 2
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("framing", [b"Content-Length: 2000", b"X: until the connection ends"])
+async def test_a_long_answer_is_not_read_to_its_end(method: str, framing: bytes) -> None:
+    long = b"HTTP/1.1 200 OK\r\n" + framing + b"\r\n\r\n" + b"|".join([b"x" * 200] * 10)
+    async with pool_to(OK, long, OK) as (pool, peer):
+        await exchange(pool, method)
+        with pytest.raises(LongAnswer, match="the answer is longer than 1000 bytes"):
+            await exchange(pool, method)
+        assert await exchange(pool, method) == b"ok"
+        assert len(peer.requests) == 3
+
+
+async def test_of_a_long_refusal_the_beginning_is_the_answer() -> None:
+    long = b"HTTP/1.1 500 Oops\r\nContent-Length: 100000\r\n\r\n" + b"|".join([b"x" * 60] * 10)
+    async with pool_to(long, OK) as (pool, _):
+        answer = await pool.exchange("POST", "/x", "", b"{}", 5)
+        assert answer.status == 500
+        assert set(answer.body) == set(b"x")
+        assert 100 < len(answer.body) < 1000
+        assert await exchange(pool) == b"ok"
 
 
 async def test_a_timeout_closes_the_connection() -> None:

@@ -6,13 +6,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from prometheus_client import CollectorRegistry
 
 from builders import pod_object
 from fakes import Cluster, FakeApi, FakeClock, Sent, fixed_random, informer_metrics, running, settle, until
-from moorage.errors import Forbidden, TooManyRequests
+from moorage.errors import AnswerTooLong, Forbidden, Gone, TooManyRequests
 from moorage.framework.cluster_events import Action, ClusterEvent
 from moorage.model.decode import Decoder
 from moorage.runtime.api_resources import CSI_NODE, NAMESPACE, POD, Resource
@@ -116,6 +117,47 @@ async def test_a_list_of_many_pages_is_posted_completely() -> None:
         async with watching_pods(cluster, page_size=3) as watching:
             assert watching.names == {f"p{number}" for number in range(8)}
             assert watching.lists == 1
+
+
+async def test_a_page_that_is_too_long_is_listed_in_smaller_ones() -> None:
+    limits = []
+
+    def answer(sent: Sent) -> Any:
+        query = parse_qs(urlsplit(sent.path).query)
+        if "watch" in query:
+            raise Gone(410, "Expired", "list again")
+        limit = int(query["limit"][0])
+        limits.append(limit)
+        if limit > 7:
+            raise AnswerTooLong("the answer is longer than 32 MiB")
+        start = int(query.get("continue", ["0"])[0])
+        metadata = {"resourceVersion": "1", "continue": str(start + limit) if start + limit < 20 else ""}
+        return {
+            "metadata": metadata,
+            "items": [pod_object(f"p{each}") for each in range(start, min(start + limit, 20))],
+        }
+
+    api = FakeApi(answer)
+    watching = informer_of(api.client(), POD, api.clock)
+    async with running(watching.informer):
+        await until(lambda: len(limits) >= 8)
+    assert limits[:8] == [500, 62, 7, 7, 7, 7, 7, 7]
+    assert watching.names == {f"p{number}" for number in range(20)}
+
+
+async def test_an_event_that_does_not_end_causes_lists_with_growing_pauses(caplog: pytest.LogCaptureFixture) -> None:
+    def answer(sent: Sent) -> Any:
+        if "watch=true" in sent.path:
+            raise AnswerTooLong("an event is longer than 32 MiB")
+        return {"metadata": {"resourceVersion": "1"}, "items": []}
+
+    api = FakeApi(answer)
+    watching = informer_of(api.client(), POD, api.clock)
+    async with running(watching.informer):
+        await until(lambda: (watching.lists or 0) >= 3)
+    assert sorted(api.clock.slept[:3]) == api.clock.slept[:3]
+    assert 0.2 < api.clock.slept[0] < 0.6 < api.clock.slept[2]
+    assert [record.levelname for record in caplog.records if "pods cannot be read" in record.message] == ["WARNING"]
 
 
 async def test_a_watch_that_ends_is_continued_without_another_list() -> None:

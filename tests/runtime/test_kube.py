@@ -11,7 +11,7 @@ from aiohttp.test_utils import TestServer
 from prometheus_client import CollectorRegistry
 
 from fakes import FakeApi, FakeClock, Sent, StaticTokens, client_metrics
-from moorage.errors import ApiUnreachable, Conflict, NotFound, NotLeader, TooManyRequests
+from moorage.errors import AnswerTooLong, ApiUnreachable, Conflict, Forbidden, NotFound, NotLeader, TooManyRequests
 from moorage.runtime.client.authentication import Tokens
 from moorage.runtime.client.credentials import Credentials
 from moorage.runtime.client.kube import STRATEGIC_MERGE_PATCH, KubeClient
@@ -20,10 +20,12 @@ from moorage.runtime.client.proxy import Proxy
 from moorage.runtime.client.rate_limiter import RateLimiter
 from moorage.runtime.client.server_access import ServerAccess
 from moorage.runtime.client.session_transport import SessionTransport, open_session
-from moorage.runtime.client.transport import Transport
+from moorage.runtime.client.transport import DEFAULT_LIMITS, AnswerLimits, Transport
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 OpenTransport = Callable[..., AbstractAsyncContextManager[Transport]]
+
+LIMITS = AnswerLimits(answer_bytes=300_000, refusal_bytes=100_000)
 
 
 @dataclass
@@ -49,9 +51,11 @@ def transport(request: pytest.FixtureRequest) -> OpenTransport:
 
 
 @asynccontextmanager
-async def over_session(access: ServerAccess, connection_limit: int) -> AsyncIterator[Transport]:
+async def over_session(
+    access: ServerAccess, connection_limit: int, limits: AnswerLimits = DEFAULT_LIMITS
+) -> AsyncIterator[Transport]:
     async with open_session(access, connection_limit) as session:
-        yield SessionTransport(session, access.credentials.server)
+        yield SessionTransport(session, access.credentials.server, limits)
 
 
 @asynccontextmanager
@@ -70,7 +74,7 @@ async def serving(
     async with TestServer(app) as server:
         address = str(server.make_url("")).rstrip("/")
         credentials = Credentials(address, tokens or StaticTokens("Bearer t"), headers=headers)
-        async with opened(ServerAccess(credentials, clock), 4) as transport:
+        async with opened(ServerAccess(credentials, clock), 4, limits=LIMITS) as transport:
             limiter = RateLimiter(0, 0, clock)
             peer = Peer(KubeClient(transport, clock, limiter, client_metrics(registry)), clock, registry)
             yield peer
@@ -259,6 +263,25 @@ async def test_a_watch_without_events_counts_as_answered(transport: OpenTranspor
         with pytest.raises(ApiUnreachable, match="no answer in time"):
             await anext(peer.client.watch("/pods", {}, 0.2))
     assert peer.count("WATCH", "200") == 1
+
+
+async def test_an_answer_that_is_too_long_is_not_read_to_its_end(transport: OpenTransport) -> None:
+    async with serving(answering(lambda: web.Response(body=b"x" * 1_000_000), ok), transport) as peer:
+        with pytest.raises(AnswerTooLong, match="GET /api/v1/pods/p: the answer is longer than 300000 bytes"):
+            await peer.client.get("/api/v1/pods/p")
+        assert await peer.client.get("/api/v1/pods/p") == b'{"ok": true}'
+
+
+async def test_a_refusal_that_is_too_long_is_raised_with_its_status(transport: OpenTransport) -> None:
+    body = b'{"kind": "Status", "message": "' + b"x" * 1_000_000 + b'"}'
+    async with serving(answering(lambda: web.Response(body=body, status=403)), transport) as peer:
+        with pytest.raises(Forbidden, match="xxx") as get:
+            await peer.client.get("/api/v1/pods/p")
+        with pytest.raises(Forbidden, match="xxx") as watch:
+            async for _ in peer.client.watch("/api/v1/pods", {}, 5):
+                pass
+    assert len(str(get.value)) < 2000
+    assert len(str(watch.value)) < 2000
 
 
 async def test_a_refused_watch_raises_the_exception_of_its_status(transport: OpenTransport) -> None:

@@ -1,5 +1,6 @@
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +14,20 @@ def test_lines_are_complete_wherever_the_reads_end(lines: list[bytes], cuts: lis
     bounds = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
     got = [line for start, end in pairwise(bounds) for line in splitter.feed(stream[start:end])]
     assert got == [line for line in lines if line]
+
+
+def test_a_line_that_does_not_end_is_an_error() -> None:
+    splitter = LineSplitter(max_bytes=10)
+    splitter.feed(b"x" * 10)
+    with pytest.raises(ValueError, match="an event is longer than 10 bytes"):
+        splitter.feed(b"x")
+
+
+def test_lines_that_end_may_be_longer_together() -> None:
+    splitter = LineSplitter(max_bytes=10)
+    for _ in range(5):
+        assert splitter.feed(b"12345678") == []
+        assert splitter.feed(b"9\n") == [b"123456789"]
 
 
 def test_a_line_without_its_end_is_kept() -> None:

@@ -12,6 +12,7 @@ from moorage.errors import NotLeader
 from moorage.runtime.client.fence import always, check_fence
 from moorage.runtime.client.http_connection import HttpConnection
 from moorage.runtime.client.sockets import CONNECT_SECONDS, IDLE_CONNECTION_SECONDS, connected_socket
+from moorage.runtime.client.transport import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,6 +52,8 @@ class ConnectionPool:
         self._prefix = url.raw_path.rstrip("/")
         self._tls = tls
         self._server_hostname = server_hostname or url.host
+        self.limits = DEFAULT_LIMITS
+        """Limits on what is read of answers."""
         self._headers = "".join(f"{name}: {value}\r\n" for name, value in (("Host", url.raw_authority), *headers))
         self._may_write = may_write
         self._idle: list[HttpConnection] = []
@@ -105,7 +108,7 @@ class ConnectionPool:
             sock = await connected_socket(self._host, self._port)
             tls = self._tls()
             _, connection = await loop.create_connection(
-                lambda: HttpConnection(loop, tls),
+                lambda: HttpConnection(loop, tls, self.limits),
                 sock=sock,
                 ssl=tls,
                 server_hostname=self._server_hostname if tls else None,

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-from moorage.runtime.client.transport import Answer
+from moorage.runtime.client.transport import DEFAULT_LIMITS, FIRST_REFUSAL, Answer, LongAnswer
 
 if TYPE_CHECKING:
     from asyncio import BaseTransport, Future, TimerHandle, Transport
     from ssl import SSLContext
+
+    from moorage.runtime.client.transport import AnswerLimits
 
 FIRST_FINAL_STATUS = 200
 FRAMING_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
@@ -25,7 +27,9 @@ FRAMING_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
 class HttpConnection(asyncio.Protocol):
     """A connection to a server. `loop.create_connection` makes it; asyncio and httptools call it."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, tls: SSLContext | None = None) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, tls: SSLContext | None = None, limits: AnswerLimits = DEFAULT_LIMITS
+    ) -> None:
         """Send nothing before `exchange`. `tls` is the context that the connection is opened with."""
         self.tls = tls
         self.is_reusable = True
@@ -37,7 +41,9 @@ class HttpConnection(asyncio.Protocol):
         self._loop = loop
         self._transport: Transport | None = None
         self._parser = HttpResponseParser(self)
+        self._limits = limits
         self._body: list[bytes] = []
+        self._body_bytes = 0
         self._retry_after: str | None = None
         self._is_framed = False
         self._has_head = False
@@ -102,6 +108,7 @@ class HttpConnection(asyncio.Protocol):
         if self._waiter is None or self._waiter.done():
             self.is_reusable = False  # a second answer to one request
         self._body.clear()
+        self._body_bytes = 0
         self._retry_after = None
         self._is_framed = self._has_head = False
 
@@ -118,8 +125,11 @@ class HttpConnection(asyncio.Protocol):
         self._has_head = self._parser.get_status_code() >= FIRST_FINAL_STATUS
 
     def on_body(self, body: bytes) -> None:
-        """Keep a part of the body."""
+        """Keep a part of the body, up to the limit."""
         self._body.append(body)
+        self._body_bytes += len(body)
+        if self._body_bytes > self._limits.refusal_bytes:
+            self._check_length()
 
     def on_message_complete(self) -> None:
         """Answer the request."""
@@ -127,6 +137,19 @@ class HttpConnection(asyncio.Protocol):
             self._has_head = False
             self.is_reusable = self.is_reusable and self._parser.should_keep_alive()
             self._finish()
+
+    def _check_length(self) -> None:
+        """Close the connection if the body is too long. Of a refusal, the beginning is the answer."""
+        status = self._parser.get_status_code()
+        limit = self._limits.most(status)
+        if self._body_bytes <= limit:
+            return
+        if status >= FIRST_REFUSAL:
+            self._finish()
+        else:
+            self._fail(LongAnswer(limit))
+        self._body.clear()
+        self.close()
 
     def _expect_by(self, deadline: float) -> None:
         """Set the deadline. Keep the timer of the previous exchange if it fires earlier: most timers never expire."""

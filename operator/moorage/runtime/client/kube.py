@@ -11,9 +11,10 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from moorage.errors import ApiUnreachable, TooManyRequests
+from moorage.errors import AnswerTooLong, ApiUnreachable, TooManyRequests
 from moorage.runtime.client.fence import always, check_fence
-from moorage.runtime.client.refusals import FIRST_REFUSAL, refusal
+from moorage.runtime.client.refusals import refusal
+from moorage.runtime.client.transport import FIRST_REFUSAL
 from moorage.runtime.client.watch_lines import LineSplitter
 
 if TYPE_CHECKING:
@@ -89,7 +90,8 @@ class KubeClient:
     ) -> AsyncGenerator[list[bytes]]:
         """Watch a collection and yield the lines of each read, until the API server ends the watch.
 
-        Raise ApiUnreachable if nothing arrives for `inactivity_seconds`, or the stream breaks.
+        Raise ApiUnreachable if nothing arrives for `inactivity_seconds`, or the stream breaks, AnswerTooLong if a line
+        does not end.
         """
         started, is_open = self._clock.monotonic(), False
         splitter = LineSplitter()
@@ -101,7 +103,10 @@ class KubeClient:
                     is_open = True
                 if read.status >= FIRST_REFUSAL:
                     raise refusal(*read)
-                lines = splitter.feed(read.body)
+                try:
+                    lines = splitter.feed(read.body)
+                except ValueError as error:
+                    raise AnswerTooLong(f"WATCH {path}: {error}") from error
                 if lines:
                     yield lines
 

@@ -9,28 +9,32 @@ from moorage.runtime.client.connection_pool import ConnectionPool
 from moorage.runtime.client.fence import always
 from moorage.runtime.client.server_access import send_authenticated
 from moorage.runtime.client.session_transport import SessionTransport, open_session
-from moorage.runtime.client.transport import HEADERS, unreachable
+from moorage.runtime.client.transport import DEFAULT_LIMITS, HEADERS, unreachable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
     from moorage.runtime.client.server_access import Access, Presented, ServerAccess
-    from moorage.runtime.client.transport import Answer, Transport
+    from moorage.runtime.client.transport import Answer, AnswerLimits, Transport
 
 
 @asynccontextmanager
 async def open_transport(
-    access: ServerAccess, connection_limit: int, may_write: Callable[[], bool] = always
+    access: ServerAccess,
+    connection_limit: int,
+    may_write: Callable[[], bool] = always,
+    limits: AnswerLimits = DEFAULT_LIMITS,
 ) -> AsyncIterator[Transport]:
     """Open a transport to an API server, with a fence. Through a proxy, exchanges go over the session too."""
     credentials = access.credentials
     async with open_session(access, connection_limit, may_write=may_write) as session:
-        over_session = SessionTransport(session, credentials.server)
+        over_session = SessionTransport(session, credentials.server, limits)
         if credentials.proxy:
             yield over_session
             return
         headers = (*HEADERS, *credentials.headers)
         pool = ConnectionPool(credentials.server, headers, access.tls, credentials.tls_server_name, may_write)
+        pool.limits = limits
         try:
             yield PooledTransport(pool, over_session, access)
         finally:

@@ -14,7 +14,7 @@ from contextlib import aclosing
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from moorage.errors import ApiError, ApiUnreachable, Unauthorized
+from moorage.errors import AnswerTooLong, ApiError, ApiUnreachable, Unauthorized
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -28,6 +28,8 @@ FAILURES_IN_A_ROW = 3
 
 def level_of(error: ApiError | ApiUnreachable) -> int:
     """Return the level at which a caller logs a failed request: DEBUG if `Reachability` logs it."""
+    if isinstance(error, AnswerTooLong):
+        return logging.WARNING
     return logging.DEBUG if isinstance(error, (ApiUnreachable, Unauthorized)) else logging.WARNING
 
 
@@ -73,6 +75,9 @@ class ObservedTransport:
         """Send a request and read the whole answer."""
         try:
             answer = await self._transport.exchange(method, path, body, content_type, timeout_seconds)
+        except AnswerTooLong:
+            self._reachability.record_answer(HTTPStatus.OK)
+            raise
         except ApiUnreachable as error:
             self._reachability.record_loss(error)
             raise

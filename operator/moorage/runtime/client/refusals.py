@@ -6,9 +6,12 @@ import msgspec
 
 from moorage.errors import ApiError
 
-FIRST_REFUSAL = 400
 SHOWN_CHARACTERS = 200
 """Number of characters shown of a body that is not a Status object, such as a load balancer's HTML."""
+
+MESSAGE_CHARACTERS = 1024
+"""Number of characters that are kept of a Status object's message. Those of the API server are shorter, unless it lists
+many invalid fields."""
 
 
 class StatusDetails(msgspec.Struct, rename="camel"):
@@ -38,7 +41,7 @@ def refusal(status: int, body: bytes, retry_after: str | None = None) -> ApiErro
     seconds = float(retry_after) if retry_after and retry_after.isdigit() else None
     if seconds is None and read.details and read.details.retry_after_seconds:
         seconds = read.details.retry_after_seconds
-    message = read.message or "the API server gave no message"
+    message = read.message[:MESSAGE_CHARACTERS] or "the API server gave no message"
     code = status or read.code
     if code == HTTPStatus.UNPROCESSABLE_ENTITY and "metadata.uid" in message:
         # A patch has no preconditions. To the API server, one with another uid tries to change the object's uid.

@@ -9,10 +9,16 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from moorage.runtime.client.fence import always, check_fence
-from moorage.runtime.client.refusals import FIRST_REFUSAL
 from moorage.runtime.client.server_access import send_authenticated
 from moorage.runtime.client.sockets import CONNECT_SECONDS, IDLE_CONNECTION_SECONDS, keepalive_socket
-from moorage.runtime.client.transport import HEADERS, Answer, unreachable
+from moorage.runtime.client.transport import (
+    DEFAULT_LIMITS,
+    FIRST_REFUSAL,
+    HEADERS,
+    Answer,
+    LongAnswer,
+    unreachable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -22,6 +28,7 @@ if TYPE_CHECKING:
 
     from moorage.runtime.client.proxy import Proxy
     from moorage.runtime.client.server_access import Access, Presented
+    from moorage.runtime.client.transport import AnswerLimits
 
 STREAM_BUFFER_BYTES = 1 << 20
 """Bytes of a watch that may wait to be read; larger reads are larger batches."""
@@ -50,10 +57,11 @@ def open_session(access: Access, connection_limit: int, may_write: Callable[[], 
 class SessionTransport:
     """A `Transport` over a session."""
 
-    def __init__(self, session: ClientSession, server: str) -> None:
+    def __init__(self, session: ClientSession, server: str, limits: AnswerLimits = DEFAULT_LIMITS) -> None:
         """Send through `session`, which its opener closes, to the address `server`."""
         self._session = session
         self._server = server
+        self._limits = limits
 
     async def exchange(self, method: str, path: str, body: bytes, content_type: str, timeout_seconds: float) -> Answer:
         """Send a request and read the whole answer."""
@@ -65,7 +73,7 @@ class SessionTransport:
                 headers={"Content-Type": content_type} if body else None,
                 timeout=ClientTimeout(total=timeout_seconds, sock_connect=CONNECT_SECONDS),
             ) as response:
-                return Answer(response.status, await response.read(), response.headers.get("Retry-After"))
+                return Answer(response.status, await self._body(response), response.headers.get("Retry-After"))
         except (ClientError, TimeoutError, OSError) as error:
             raise unreachable(method, path, error) from error
 
@@ -79,13 +87,26 @@ class SessionTransport:
             ) as response:
                 retry_after = response.headers.get("Retry-After")
                 if response.status >= FIRST_REFUSAL:
-                    yield Answer(response.status, await response.read(), retry_after)
+                    yield Answer(response.status, await self._body(response), retry_after)
                     return
                 yield Answer(response.status, b"", retry_after)  # the stream is open, even if nothing happens for long
                 async for chunk in response.content.iter_any():
                     yield Answer(response.status, chunk, retry_after)
         except (ClientError, TimeoutError, OSError) as error:
             raise unreachable("WATCH", path, error) from error
+
+    async def _body(self, response: ClientResponse) -> bytes:
+        """Return the body; of a refusal that is too long its beginning, for any other one raise LongAnswer."""
+        limit = self._limits.most(response.status)
+        body = bytearray()
+        async for chunk in response.content.iter_any():
+            body += chunk
+            if len(body) > limit:
+                response.close()
+                if response.status < FIRST_REFUSAL:
+                    raise LongAnswer(limit)
+                break
+        return bytes(body)
 
     def _url(self, path: str) -> URL:
         return URL(f"{self._server}{path}", encoded=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import moorage
-from moorage.errors import ApiUnreachable
+from moorage.errors import AnswerTooLong, ApiUnreachable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -16,6 +17,34 @@ HEADERS = (
     ("Accept-Encoding", "identity"),
 )
 """Sent with every request. Inside a cluster, compressed answers would cost both sides more than they save."""
+
+
+FIRST_REFUSAL = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerLimits:
+    """Limits on what is read of an answer. A proxy may send anything, and users choose the size of their objects."""
+
+    answer_bytes: int = 32 << 20
+    """A page of 500 usual objects has 2 to 20 MB; of larger objects a page has fewer."""
+    refusal_bytes: int = 1 << 18
+    """The part of a refusal that is read. A Status has less than a kilobyte, a list of invalid fields some."""
+
+    def most(self, status: int) -> int:
+        """Return the limit for an answer with this status."""
+        return self.answer_bytes if status < FIRST_REFUSAL else self.refusal_bytes
+
+
+DEFAULT_LIMITS = AnswerLimits()
+
+
+class LongAnswer(OSError):  # noqa: N818 - becomes an AnswerTooLong at once
+    """An answer is longer than its limit. A transport raises AnswerTooLong in its place."""
+
+    def __init__(self, limit: int) -> None:
+        """Name the limit, in bytes."""
+        super().__init__(f"the answer is longer than {limit} bytes")
 
 
 class Answer(NamedTuple):
@@ -40,4 +69,5 @@ class Transport(Protocol):
 def unreachable(method: str, path: str, error: Exception) -> ApiUnreachable:
     """Return the error for a request without an answer; its message leaves out the query."""
     reason = "no answer in time" if isinstance(error, TimeoutError) else str(error)
-    return ApiUnreachable(f"{method} {path.partition('?')[0]}: {reason or type(error).__name__}")
+    kind = AnswerTooLong if isinstance(error, LongAnswer) else ApiUnreachable
+    return kind(f"{method} {path.partition('?')[0]}: {reason or type(error).__name__}")

@@ -1,20 +1,32 @@
-"""Cuts a watch's stream into lines of any length, wherever the reads end."""
+"""Cuts a watch's stream into lines, wherever the reads end."""
+
+MAX_LINE_BYTES = 32 << 20
+"""The longest line. etcd's limit for an object is 1.5 MB, encoded more tightly than JSON."""
 
 
 class LineSplitter:
     """Keeps the part of a line that has not ended yet."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_bytes: int = MAX_LINE_BYTES) -> None:
         """Start at the beginning of a line."""
+        self._max_bytes = max_bytes
         self._parts: list[bytes] = []
+        self._bytes = 0
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """Add a read and return the lines that it completes, without empty ones."""
+        """Add a read and return the lines that it completes, without empty ones.
+
+        Raise ValueError for a line without an end.
+        """
         head, newline, rest = chunk.partition(b"\n")
         if not newline:
             self._parts.append(chunk)
+            self._bytes += len(chunk)
+            if self._bytes > self._max_bytes:
+                raise ValueError(f"an event is longer than {self._max_bytes} bytes")
             return []
         first = b"".join([*self._parts, head])
         *lines, tail = rest.split(b"\n")
         self._parts = [tail] if tail else []
+        self._bytes = len(tail)
         return [line for line in (first, *lines) if line]

@@ -10,12 +10,13 @@ posted; the informer makes no decisions.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from moorage.errors import ApiError, ApiUnreachable, Forbidden, Gone, NotFound, TooManyRequests
+from moorage.errors import AnswerTooLong, ApiError, ApiUnreachable, Forbidden, Gone, NotFound, TooManyRequests
 from moorage.framework.cluster_events import ClusterEvent, added, deleted, updated
 from moorage.runtime.backoff import ExponentialBackoff
 from moorage.runtime.client.reachability import level_of
@@ -34,6 +35,8 @@ INITIAL_BACKOFF_SECONDS = 0.5
 MAX_BACKOFF_SECONDS = 30.0
 MISSING_SECONDS = 60.0
 """The pause before the next try to read a kind that is not served or not permitted."""
+PAUSE_BYTES = 1 << 20
+"""The JSON that is decoded, in about 10 ms, before other tasks get a turn."""
 HEALTHY_SECONDS = 1.0
 """A watch that ends sooner and without an event is not healthy; the next one waits."""
 
@@ -83,6 +86,10 @@ class Informer:
             except Gone:
                 self._metrics.observe_watch_end(self.kind, "expired")
                 await self._clock.sleep(self._seconds_after_expiry())
+            except AnswerTooLong as error:
+                self._metrics.observe_watch_end(self.kind, "failed")
+                self._log_once(error)
+                await self._clock.sleep(self._expiries.next_seconds())
             except (ApiError, ApiUnreachable) as error:
                 self._metrics.observe_watch_end(self.kind, "failed")
                 await self._clock.sleep(self._seconds_after_failure(error))
@@ -93,10 +100,15 @@ class Informer:
         async for page in self._source.pages():
             self.last_heard = self._clock.monotonic()
             events: list[ClusterEvent] = []
+            unpaused_bytes = 0
             for raw in page:
                 key = self._store(raw, events)
                 if key:
                     listed.add(key)
+                unpaused_bytes += memoryview(raw).nbytes
+                if unpaused_bytes > PAUSE_BYTES:
+                    unpaused_bytes = 0
+                    await asyncio.sleep(0)
             self._post(events)
         gone = [key for key in self._known if key not in listed]
         self._post([deleted(self.kind, self._known.pop(key)) for key in gone])
@@ -171,16 +183,20 @@ class Informer:
             self._logged = None
 
     def _seconds_after_failure(self, error: ApiError | ApiUnreachable) -> float:
-        """Log a failure, once while its type stays the same, and return the pause after it."""
+        """Log a failure, and return the pause after it."""
         pause = self._failures.next_seconds()
         if isinstance(error, (Forbidden, NotFound)):
             return self._seconds_while_missing(error, pause)
-        if self._logged is not type(error):
-            self._logged = type(error)
-            logger.log(level_of(error), "%s cannot be read; retrying until they can: %s", self.resource.plural, error)
+        self._log_once(error)
         if isinstance(error, TooManyRequests):
             return max(pause, error.retry_after_seconds or 0.0)
         return pause
+
+    def _log_once(self, error: ApiError | ApiUnreachable) -> None:
+        """Log a failure, once while its type stays the same."""
+        if self._logged is not type(error):
+            self._logged = type(error)
+            logger.log(level_of(error), "%s cannot be read; retrying until they can: %s", self.resource.plural, error)
 
     def _seconds_while_missing(self, error: ApiError, pause: float) -> float:
         """Log once that the kind cannot be read, and return the pause before the next try."""

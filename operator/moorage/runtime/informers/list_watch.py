@@ -1,5 +1,6 @@
 """LIST and WATCH of one resource, as raw objects: pages, bookmarks, resourceVersions and their expiry."""
 
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from http import HTTPStatus
@@ -8,15 +9,18 @@ from typing import TypeVar
 
 import msgspec
 
-from moorage.errors import ApiError, Gone
+from moorage.errors import AnswerTooLong, ApiError, Gone
 from moorage.runtime.api_resources import Resource
 from moorage.runtime.client.kube import KubeClient
 from moorage.runtime.client.refusals import refusal
 
+logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 PAGE_SIZE = 500
 """Objects in a page of a list; client-go's default."""
+SMALLER_PAGES = 8
+"""The divisor of the page size after a page that is too long to read, such as one of pods of a megabyte each."""
 INACTIVITY_SECONDS = 90.0
 """A watch without a read for longer counts as dead: bookmarks arrive about every minute."""
 WATCH_SECONDS = (300, 600)
@@ -89,7 +93,15 @@ class ListWatch:
         self.resource_version = ""
         query = {"limit": str(self._page_size)} | self._selection()
         while True:
-            body = await self._client.list_page(self.resource.collection, query)
+            try:
+                body = await self._client.list_page(self.resource.collection, query)
+            except AnswerTooLong:
+                if self._page_size == 1:
+                    raise
+                self._page_size = max(self._page_size // SMALLER_PAGES, 1)
+                query["limit"] = str(self._page_size)
+                logger.info("%s are large; listing %d at a time", self.resource.plural, self._page_size)
+                continue
             page = self._read(self._pages, body)
             yield page.items or []
             if not page.metadata.continue_:
@@ -100,7 +112,8 @@ class ListWatch:
     async def changes(self) -> AsyncGenerator[list[WatchEvent]]:
         """Watch from `resource_version` on and keep it up to date; yield the events of each read.
 
-        Raise Gone if the resourceVersion has expired; then a list must come first.
+        Raise Gone if the resourceVersion has expired, AnswerTooLong for an event that does not end; then a list must
+        come first.
         """
         query = {
             "watch": "true",
@@ -116,7 +129,7 @@ class ListWatch:
                     last = self._last_version(events)
                     yield [event for event in events if event.type != BOOKMARK]
                     self.resource_version = last or self.resource_version
-        except Gone:
+        except (Gone, AnswerTooLong):
             self.resource_version = ""
             raise
 
