@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from moorage.runtime.api_resources import EVENT, NODE, POD
 from moorage.runtime.clock import Clock
 from moorage.runtime.extenders.extender_context import ExtenderContext, open_extender_session
 from moorage.runtime.metrics.process_metrics import ProcessMetrics
+from moorage.runtime.pod_reader import read_pod
 from moorage.sandbox.injected_faults import Fail, Reset
 from moorage.settings import Settings
 from scrape import sample, series
@@ -102,7 +104,7 @@ async def scheduling(*nodes: dict[str, Any]) -> AsyncIterator[Stack]:
             clock=Clock(),
             metrics=metrics.extenders,
             may_write=lambda: True,
-            read_pod=lambda pod: cluster.client.get(POD.path(pod.name, pod.namespace)),
+            read_pod=partial(read_pod, cluster.client),
         )
         stack = Stack(cluster, context, metrics)
         async with asyncio.TaskGroup() as tasks:

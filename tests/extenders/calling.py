@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from builders import DECODER, node_object, pod_object
 from extenders.server import FakeExtender
 from fakes import FakeClock
@@ -90,7 +92,8 @@ def configured(extender: FakeExtender, **fields: Any) -> dict[str, Any]:
 
 def whole_pod(name: str = "p", **fields: Any) -> Pod:
     """Return a pending pod that keeps its whole JSON; for `fields` see `pod_object`."""
-    return DECODER.decode_pod(json.dumps(pod_object(name, **fields)).encode(), keep_raw=True)
+    raw = json.dumps(pod_object(name, **fields)).encode()
+    return replace(DECODER.decode_pod(raw), raw=raw)
 
 
 def whole_nodes(*names: str, **fields: Any) -> dict[str, Node]:

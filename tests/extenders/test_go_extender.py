@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from builders import DECODER
 from controlplane.launcher import ControlPlane
@@ -46,7 +47,9 @@ async def listed_nodes(control_plane: ControlPlane) -> dict[str, Node]:
 
 
 async def listed_pods(control_plane: ControlPlane) -> dict[str, Pod]:
-    return {name: DECODER.decode_pod(raw, keep_raw=True) for name, raw in (await listed(control_plane, PODS)).items()}
+    return {
+        name: replace(DECODER.decode_pod(raw), raw=raw) for name, raw in (await listed(control_plane, PODS)).items()
+    }
 
 
 async def test_the_go_extender_filters_scores_and_binds(empty_control_plane: ControlPlane, caller: Caller) -> None:

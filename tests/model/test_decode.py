@@ -167,12 +167,8 @@ def test_null_slices_and_maps_are_decoded_as_empty() -> None:
     assert (node.taints, node.images) == ((), ())
 
 
-def test_raw_json_is_kept_only_for_a_waiting_pod() -> None:
-    decoder = Decoder()
-    waiting, bound = (msgspec.json.encode(pod_object(node=node)) for node in ("", "n1"))
-    assert decoder.decode_pod(waiting, keep_raw=True).raw == waiting
-    assert decoder.decode_pod(bound, keep_raw=True).raw == b""
-    assert decoder.decode_pod(waiting).raw == b""
+def test_a_pod_does_not_keep_its_json() -> None:
+    assert Decoder().decode_pod(msgspec.json.encode(pod_object())).raw == b""
 
 
 def test_affinity_term_without_namespaces_selects_the_namespace_of_the_pod() -> None:

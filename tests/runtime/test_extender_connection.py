@@ -1,5 +1,7 @@
 """Calls over real connections to servers that answer, fail or hang."""
 
+import json
+
 import pytest
 
 from builders import pod
@@ -129,11 +131,22 @@ async def test_a_request_on_a_closed_idle_connection_is_sent_again_except_to_bin
     assert extender.verbs == ["filter", "filter", "bind"]
 
 
-async def test_a_pod_without_its_whole_object_is_no_failure_of_the_extender() -> None:
+async def test_the_whole_pod_is_read_before_extenders_are_called() -> None:
+    async with FakeExtender() as extender, calling(configured(extender)) as caller:
+        caller.cluster.objects[pod().uid] = whole_pod().raw
+        answer = await caller.extenders.filter_and_prioritize(pod(), whole_nodes("n1"))
+
+    assert answer.node_names == {"n1"}
+    assert extender.asked[0].body["Pod"] == json.loads(whole_pod().raw)
+
+
+async def test_a_pod_that_was_deleted_is_no_failure_of_the_extender() -> None:
     async with FakeExtender() as extender, calling(configured(extender)) as caller:
         answer = await caller.extenders.filter_and_prioritize(pod(), whole_nodes("n1"))
 
-    assert answer.error == f"extender {extender.url}/filter: not called: the whole object of pod p is not available"
+    assert answer.error == 'pods "p" not found (404 NotFound)'
+    assert extender.verbs == []
+    assert caller.extenders.health()[extender.url].error == ""
 
 
 async def test_an_answer_with_an_error_is_no_failure_of_the_extender() -> None:

@@ -7,10 +7,10 @@ import logging
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from functools import partial
 from ssl import SSLContext
 from typing import Any
 
-from moorage.runtime.api_resources import POD
 from moorage.runtime.client.credentials import Credentials, load_credentials
 from moorage.runtime.client.fence import always
 from moorage.runtime.client.kube import KubeClient
@@ -24,6 +24,7 @@ from moorage.runtime.clock import Clock
 from moorage.runtime.extenders.extender_context import ExtenderContext, open_extender_session
 from moorage.runtime.metrics.client_metrics import ClientMetrics
 from moorage.runtime.metrics.extender_metrics import ExtenderMetrics
+from moorage.runtime.pod_reader import read_pod
 from moorage.runtime.tls.tls_contexts import ClientTls
 from moorage.settings import Settings
 
@@ -95,7 +96,7 @@ class Connections:
             clock=self._clock,
             metrics=metrics,
             may_write=may_write,
-            read_pod=lambda pod: client.get(POD.path(pod.name, pod.namespace)),
+            read_pod=partial(read_pod, client),
             policy_files=self._settings.policy_extender_tls_dir,
             tls_strict=self._settings.tls_strict,
         )

@@ -101,9 +101,7 @@ def _build_informers(inbox: Inbox[Message], environment: Environment) -> Mapping
 
 
 def _decode_function(decoder: Decoder, kind: str) -> Callable[[bytes], Any]:
-    """Return the function that decodes a kind. Pods and nodes keep their JSON, because extenders receive it."""
-    if kind == "Pod":
-        return partial(decoder.decode_pod, keep_raw=True)
+    """Return the function that decodes a kind. Nodes keep their JSON, because extenders receive it."""
     if kind == "Node":
         return partial(decoder.decode_node, keep_raw=True)
     return partial(decoder.decode, kind)

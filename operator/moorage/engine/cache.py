@@ -120,7 +120,7 @@ class Cache:
         """
         if pod.uid in self._pod_states:
             raise ValueError(f"pod {pod.key} is assumed or bound already")
-        assumed = replace(pod, node_name=node_name, nominated_node_name="", raw=b"")
+        assumed = replace(pod, node_name=node_name, nominated_node_name="")
         self._add_to_node(assumed)
         self._pod_states[pod.uid] = _PodState(assumed, is_assumed=True)
         self._volumes.assume(pod.uid, intents)

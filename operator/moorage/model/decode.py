@@ -54,8 +54,8 @@ class Decoder:
         """Decode an object that is already parsed, for example from a YAML file."""
         return self.decode(kind, json.encode(body))
 
-    def decode_pod(self, raw: bytes, *, keep_raw: bool = False) -> Pod:
-        """Decode a pod; `keep_raw` also keeps the bytes of a pod without a node, for extenders."""
+    def decode_pod(self, raw: bytes) -> Pod:
+        """Decode a pod."""
         api = self._read_pod(raw)
         metadata, spec, status = api.metadata, api.spec, api.status
         shape = self._intern_shape(api)
@@ -81,7 +81,6 @@ class Decoder:
             non_zero_requests=non_zero,
             disruption_target=_disruption_target(status),
             scheduled_condition=_scheduled_condition(status),
-            raw=raw if keep_raw and not spec.node_name else b"",
         )
 
     def decode_node(self, raw: bytes, *, keep_raw: bool = False) -> Node:

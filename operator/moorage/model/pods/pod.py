@@ -117,7 +117,7 @@ class Pod(Struct, frozen=True, eq=False, weakref=True, kw_only=True):
     scheduled_condition: tuple[str, str, str] | None = None
     """Status, reason and message of the PodScheduled condition."""
     raw: bytes = b""
-    """The JSON of the object, for extenders; kept only while the pod waits."""
+    """The JSON of the object, while extenders are called for the pod; empty otherwise, because it may be large."""
 
     @property
     def namespace(self) -> str:

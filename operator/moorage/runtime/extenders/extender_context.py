@@ -32,7 +32,7 @@ class ExtenderContext:
     may_write: Callable[[], bool]
     """Whether this replica leads; checked before an extender binds a pod."""
     read_pod: Callable[[Pod], Awaitable[bytes]]
-    """Read the object of a victim, for extenders that receive whole victims. Raises NotFound for a deleted pod."""
+    """Read a pod's object. Raises NotFound for a deleted pod, another ApiError, or ApiUnreachable."""
     policy_files: Path | None = None
     """The directory of the files that extenders of policies may name. None: they may name none."""
     tls_strict: bool = False

@@ -11,8 +11,10 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from moorage.engine.messages import ExtendersAnswered
-from moorage.errors import ExtenderError, NotFound, NotLeader
+from moorage.errors import ApiError, ApiUnreachable, ExtenderError, NotFound, NotLeader
 from moorage.runtime.extenders.circuit_breaker import BreakerState, CircuitBreaker
 from moorage.runtime.extenders.extender_connection import ExtenderConnection, without_user
 from moorage.runtime.extenders.extender_cycle import ExtenderCycle
@@ -61,11 +63,11 @@ class ProfileExtenders:
         """Filter the nodes and score the remaining ones. Never raises: an extender's error is in the answer."""
         async with self._turns:
             until = self._context.clock.monotonic() + self._limits.cycle_seconds
-            cycle = ExtenderCycle(pod, nodes, until)
             interested = [extender for extender in self._extenders if extender.is_interested(pod)]
             try:
+                cycle = ExtenderCycle(await self._whole(pod), nodes, until)
                 await cycle.filter(interested)
-            except ExtenderError as error:
+            except (ExtenderError, ApiError, ApiUnreachable) as error:
                 return ExtendersAnswered(pod_uid=pod.uid, error=str(error))
             await cycle.prioritize(interested)
             return cycle.answer()
@@ -92,8 +94,10 @@ class ProfileExtenders:
     async def preempt(self, pod: Pod, candidates: Sequence[Candidate], choose: ChooseVictims) -> Sequence[Candidate]:
         """Return the candidates for preemption that the extenders keep, with the victims that they choose.
 
-        `choose` checks the victims that they choose. Raises ExtenderError when an extender that is not ignorable fails.
+        `choose` checks the victims that they choose. Raises ExtenderError when an extender that is not ignorable fails,
+        ApiError or ApiUnreachable when the pod cannot be read.
         """
+        pod = await self._whole(pod)
         for extender in self._extenders:
             if not extender.preempts or not extender.is_interested(pod):
                 continue
@@ -119,6 +123,10 @@ class ProfileExtenders:
         # Skips candidates with deleted victims: their nodes have changed, and the deletions retry the preemptor.
         current = [one for one in candidates if objects.keys() >= {victim.uid for victim in one.victims}]
         return await extender.preempt(pod, current, objects, choose) if current else ()
+
+    async def _whole(self, pod: Pod) -> Pod:
+        """Return the pod with its object, which extenders receive."""
+        return pod if pod.raw else replace(pod, raw=await self._context.read_pod(pod))
 
     async def _read_objects(self, pods: Iterable[Pod]) -> Mapping[str, bytes]:
         """Read the objects of pods, by uid; deleted pods are left out."""
