@@ -154,9 +154,9 @@ async def half_a_body(request: web.Request) -> web.StreamResponse:
     return response
 
 
-async def endless(request: web.Request) -> web.StreamResponse:
+async def endless(request: web.Request, status: int = 200) -> web.StreamResponse:
     """Send a body without end until the client closes the connection."""
-    response = web.StreamResponse()
+    response = web.StreamResponse(status=status)
     await response.prepare(request)
     while request.transport is not None and not request.transport.is_closing():
         await response.write(b" " * 1_000_000)

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from aiohttp import web
 
 from builders import pod
 from extenders.calling import calling, configured, whole_nodes, whole_pod
@@ -29,7 +30,36 @@ async def test_an_endless_answer_is_cut_off() -> None:
         answer = await caller.ask("n1")
 
     assert answer.error
-    assert "the answer is longer than 16" in answer.error
+    assert "the answer is longer than 4" in answer.error
+
+
+async def test_an_endless_refusal_is_cut_off() -> None:
+    async def refuse(request: web.Request) -> web.StreamResponse:
+        return await endless(request, status=500)
+
+    async with FakeExtender(misbehave=refuse) as extender, calling(configured(extender)) as caller:
+        answer = await caller.ask("n1")
+
+    assert answer.error
+    assert "answered with status 500 instead of 200" in answer.error
+    assert len(answer.error) < 500
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"NodeNames":["n1"' + ',""' * 60_000 + "]}",
+        '{"NodeNames":["n1"],"FailedNodes":{' + ",".join(f'"{number}":""' for number in range(60_000)) + "}}",
+    ],
+    ids=["names", "reasons"],
+)
+async def test_an_answer_with_more_entries_than_nodes_can_exist_fails(body: str) -> None:
+    async with FakeExtender(misbehave=answering(body)) as extender, calling(configured(extender)) as caller:
+        answer = await caller.ask("n1")
+
+    assert answer.error
+    assert "has 6000" in answer.error
+    assert "entries, more than 50000" in answer.error
 
 
 INVALID_ANSWERS: dict[str, tuple[Misbehaviour, str]] = {

@@ -25,6 +25,16 @@ def filtered(answer: Any, *, names_only: bool = True) -> Any:
     return decode_filter_result(json.dumps(answer).encode(), ASKED, names_only=names_only)
 
 
+def test_a_list_of_more_scores_than_nodes_can_exist_is_refused() -> None:
+    with pytest.raises(ValueError, match="the answer has 60000 entries, more than 50000"):
+        decode_host_priorities(b"[" + b",".join([b"{}"] * 60_000) + b"]", 1)
+
+
+def test_a_score_of_many_digits_is_shown_shortened() -> None:
+    with pytest.raises(ValueError, match=r"the score 9{24} of node 'n1' is not a whole number"):
+        decode_host_priorities(b'[{"Host": "n1", "Score": %s}]' % (b"9" * 100_000), 1)
+
+
 def test_requests_have_go_s_keys() -> None:
     pod = whole_pod()
     names = json.loads(encode_args(pod, ASKED, names_only=True))

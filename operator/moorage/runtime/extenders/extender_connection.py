@@ -7,6 +7,7 @@ is set is a valid body; the caller handles it.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -37,8 +38,12 @@ T = TypeVar("T")
 NO_TIMEOUT = ClientTimeout()
 """`run_within` keeps the time, on the injected clock."""
 CHUNK_BYTES = 1 << 16
-SPARE_ANSWER_BYTES = 16 << 20
-"""Bytes that an answer may have beyond twice the request: enough for the reasons of about ten thousand nodes."""
+SPARE_ANSWER_BYTES = 4 << 20
+"""Bytes that an answer may have beyond twice the request: ten thousand reasons of 400 characters."""
+REFUSAL_BYTES = 1 << 16
+"""The part that is read of an answer with another status than 200."""
+SHORT_ANSWER_BYTES = 1 << 18
+"""Answers up to this length, about a thousand nodes, are decoded in the event loop, longer ones in a thread."""
 SHOWN_CHARACTERS = 200
 """Number of characters of an invalid answer that an error shows."""
 
@@ -56,6 +61,8 @@ class ExtenderRequest:
     """End of the caller's time, on the monotonic clock."""
     repeatable: bool = True
     """Whether the call may be sent again after an idle connection turns out to be closed."""
+    decodes_in_loop: bool = False
+    """Whether even a long answer is decoded in the event loop, because decoding reads the engine's state."""
 
 
 class ExtenderConnection:
@@ -70,6 +77,7 @@ class ExtenderConnection:
         self._session = context.session
         self._clock = context.clock
         self._metrics = context.metrics
+        self._long_answers = context.long_answers
         self._breaker = breaker
         self.name = without_user(configuration.url_prefix)
         """The urlPrefix without user and password, for messages."""
@@ -98,7 +106,8 @@ class ExtenderConnection:
         self._check_admitted(request, started)
         try:
             seconds = min(self._timeout_seconds, request.until - started)
-            answer = read(await run_within(seconds, self._clock, self._send(request)))
+            body = await run_within(seconds, self._clock, self._send(request))
+            answer = await self._decode(request, body, read)
         except TimeoutError as error:
             raise self._record_timeout(request, started) from error
         except (InvalidAnswer, ValueError, UnusableTls, ClientError, OSError) as error:
@@ -115,6 +124,13 @@ class ExtenderConnection:
         if not self._breaker.admits():
             self._observe(request, "refused", now)
             raise self.error(request.path, f"not called for now, because the last calls failed: {self._breaker.error}")
+
+    async def _decode(self, request: ExtenderRequest, body: bytes, read: Callable[[bytes], T]) -> T:
+        """Decode an answer, a long one in a thread: an extender must not stop the scheduling of other pods."""
+        if request.decodes_in_loop or len(body) <= SHORT_ANSWER_BYTES:
+            return read(body)
+        async with self._long_answers:
+            return await asyncio.to_thread(read, body)
 
     async def _send(self, request: ExtenderRequest) -> bytes:
         try:
@@ -134,10 +150,14 @@ class ExtenderConnection:
             allow_redirects=False,
             timeout=NO_TIMEOUT,
         ) as response:
-            answer = await _read_all(response, 2 * len(request.body) + SPARE_ANSWER_BYTES)
             if response.status != HTTPStatus.OK:
-                shown = answer[:SHOWN_CHARACTERS].decode("utf-8", "replace").strip()
+                refusal, _ = await _read(response, REFUSAL_BYTES)
+                shown = refusal[:SHOWN_CHARACTERS].decode("utf-8", "replace").strip()
                 raise InvalidAnswer(f"answered with status {response.status} instead of 200", shown)
+            limit = 2 * len(request.body) + SPARE_ANSWER_BYTES
+            answer, is_whole = await _read(response, limit)
+            if not is_whole:
+                raise InvalidAnswer(f"the answer is longer than {limit} bytes")
             return answer
 
     def _record_success(self, request: ExtenderRequest, started: float) -> None:
@@ -176,14 +196,15 @@ class ExtenderConnection:
         self._metrics.observe_extender_call(self.name, request.verb, result, self._clock.monotonic() - started)
 
 
-async def _read_all(response: ClientResponse, max_bytes: int) -> bytes:
-    read = bytearray()
+async def _read(response: ClientResponse, limit: int) -> tuple[bytes, bool]:
+    """Return the body up to about `limit` bytes, and whether that is all; close the connection if it is not."""
+    body = bytearray()
     async for chunk in response.content.iter_chunked(CHUNK_BYTES):
-        read += chunk
-        if len(read) > max_bytes:
+        body += chunk
+        if len(body) > limit:
             response.close()
-            raise InvalidAnswer(f"the answer is longer than {max_bytes} bytes")
-    return bytes(read)
+            return bytes(body), False
+    return bytes(body), True
 
 
 def without_user(url: str) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,8 @@ class ExtenderContext:
     """The directory of the files that extenders of policies may name. None: they may name none."""
     tls_strict: bool = False
     """Whether certificates of extenders are checked strictly; see `ClientTls.context`."""
+    long_answers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+    """Held while a long answer is decoded, which needs up to forty times its bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

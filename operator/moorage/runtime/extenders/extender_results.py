@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 INT64 = range(-(2**63), 2**63)
 ADDABLE = range(-(2**58), 2**58 + 1)
 """The scores that an extender may add to a node; totals over plugins and extenders then fit into an int64."""
+NUMBER_CHARACTERS = 24
+"""More characters than any int64 has; a number that is cut here is out of its range."""
+MAX_ENTRIES = 50_000
+"""The longest list or map of an answer: ten times the nodes of the largest cluster that upstream supports."""
 
 REASON_CHARACTERS = 256
 """The limit for a reason to reject a node; a pod's condition and event join the reasons of all nodes."""
@@ -126,9 +130,12 @@ def _decode_field(fields: Mapping[str, Raw], name: str, kind: Any) -> Any:
 
 def _decode(raw: bytes | Raw, kind: Any, name: str) -> Any:
     try:
-        return msgspec.json.decode(raw, type=kind)
+        decoded = msgspec.json.decode(raw, type=kind)
     except (msgspec.DecodeError, RecursionError) as error:  # RecursionError: nested too deeply
         raise ValueError(f"{name} cannot be decoded: {error}") from error
+    if isinstance(decoded, list | dict) and len(decoded) > MAX_ENTRIES:
+        raise ValueError(f"{name} has {len(decoded)} entries, more than {MAX_ENTRIES}")
+    return decoded
 
 
 def _decode_reasons(fields: Mapping[str, Raw], name: str, about: set[str]) -> Mapping[str, str]:
@@ -143,9 +150,10 @@ def _decode_whole_number(raw: bytes | Raw, host: str) -> int:
     if text == b"null":
         return 0
     try:
-        number = int(text)
+        number = int(text[:NUMBER_CHARACTERS])
     except ValueError:
         number = INT64.stop
     if number not in INT64:
-        raise ValueError(f"the score {text.decode('utf-8', 'replace')} of node {host!r} is not a whole number")
+        shown = text[:NUMBER_CHARACTERS].decode("utf-8", "replace")
+        raise ValueError(f"the score {shown} of node {host!r} is not a whole number")
     return number

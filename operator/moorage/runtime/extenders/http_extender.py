@@ -94,7 +94,7 @@ class HttpExtender:
         """
         path = self._configuration.preempt_verb or ""
         body = self._encode(path, lambda: encode_preemption_args(pod, candidates, objects, self._show))
-        request = ExtenderRequest("preempt", path, body)
+        request = ExtenderRequest("preempt", path, body, decodes_in_loop=True)
         kept = await self._connection.call(request, lambda body: decode_preemption_result(body, candidates, choose))
         empty = [candidate.node_name for candidate in kept if not candidate.victims]
         if empty and not self.is_ignorable:
