@@ -95,7 +95,7 @@ async def test_an_invalid_answer_fails_the_attempt_and_names_the_address(
 
 
 async def test_an_error_of_megabytes_is_cut() -> None:
-    misbehave = answering({"Error": "x" * (8 << 20)})
+    misbehave = answering({"Error": "x" * (3 << 20)})
     async with FakeExtender(misbehave=misbehave) as extender, calling(configured(extender)) as caller:
         answer = await caller.ask("n1")
 
@@ -104,7 +104,7 @@ async def test_an_error_of_megabytes_is_cut() -> None:
 
 
 async def test_an_unknown_node_name_of_megabytes_is_cut_in_the_error_and_the_health() -> None:
-    misbehave = answering({"NodeNames": ["\u202e" + "x" * (8 << 20)]})
+    misbehave = answering({"NodeNames": ["\u202e" + "x" * (3 << 20)]})
     async with FakeExtender(misbehave=misbehave) as extender, calling(configured(extender)) as caller:
         answer = await caller.ask("n1")
         (health,) = caller.extenders.health().values()
