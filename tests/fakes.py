@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -219,17 +219,28 @@ class FakeStatuses(PodStatusWriter):
 
 
 class FakeDispatcher(ExtenderDispatcher):
-    """A dispatcher that keeps outcomes instead of calling extenders; `bind` always returns False."""
+    """A dispatcher that keeps outcomes instead of calling extenders."""
 
     def __init__(self) -> None:
         self.submitted: list[CallExtenders | AskAboutVictims] = []
+        self.binder: Callable[[Pod], Awaitable[bool]] | None = None
+        """Binds pods in place of an extender; None for no extender with a bindVerb."""
+        self._turns = asyncio.Semaphore(2)
 
     def submit(self, outcome: CallExtenders | AskAboutVictims) -> None:
         self.submitted.append(outcome)
 
+    def binds(self, profile: Profile, pod: Pod) -> bool:
+        del profile, pod
+        return self.binder is not None
+
+    def binding_turns(self, profile: Profile) -> asyncio.Semaphore:
+        del profile
+        return self._turns
+
     async def bind(self, profile: Profile, pod: Pod, node_name: str) -> bool:
-        del profile, pod, node_name
-        return False
+        del profile, node_name
+        return self.binder is not None and await self.binder(pod)
 
 
 def fixed_random() -> Random:

@@ -25,6 +25,7 @@ from moorage.plugins.upstream.priority_sort import PrioritySort
 from moorage.runtime.binder import Binder
 from moorage.runtime.binding_writer import BindingWriter
 from moorage.runtime.client.kube import KubeClient
+from moorage.runtime.kubelet_refusals import KubeletRefusals
 from moorage.runtime.latest_objects import LatestObjects
 from moorage.runtime.metrics.process_metrics import ProcessMetrics
 from moorage.runtime.outcome_router import OutcomeRouter
@@ -68,10 +69,16 @@ class RuntimeParts:
         stores = VolumeStores(pods=self.pods, nodes=self.nodes, claims=self.claims, volumes=self.volumes)
         volume_writer = VolumeWriter(client, stores)
         self.reporter = Reporter(self.recorder, self.statuses, self.metrics.scheduling, self.tally, self.clock)
+        self.lost_room: dict[str, str] = {}
+        """Why a pod does not fit on its node any more, by the pod's uid."""
+        self.kubelet_refusals = KubeletRefusals(client, self.recorder, self.metrics.binding, self.posted.append)
         self.binder = Binder(
             writer=BindingWriter(client, self.api.clock, fixed_random()),
             extenders=self.extenders,
             latest=latest,
+            lost_room=lambda bind: self.lost_room.get(bind.pod.uid, ""),
+            refusals=self.kubelet_refusals,
+            metrics=self.metrics.binding,
             reporter=self.reporter,
             post=self.posted.append,
             parallelism=parallelism,

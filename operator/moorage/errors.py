@@ -10,6 +10,7 @@ Expected outcomes are values, not exceptions: for a pod that fits no node, the e
     ├── UnknownPlugin           a plugin name that is not registered
     │   └── UnknownPlugins      all such names of a profile or policy, with their places
     ├── NotLeader               a write refused because another replica may hold the Lease
+    ├── StaleDecision           a pod that was not bound, because the cluster has changed since the decision
     ├── ExtenderError           an extender with a wrong, late or missing answer
     ├── CredentialsError        no usable kubeconfig or service account
     │   └── UnusableTls         a certificate, key or authority that cannot be used
@@ -33,7 +34,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from http import HTTPStatus
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from moorage.outside_text import CHARACTERS, one_line
 
@@ -142,6 +143,15 @@ class UnknownPlugins(UnknownPlugin):
 
 class NotLeader(MoorageError):
     """This replica must not write: it is not the leader, or its Lease may have expired."""
+
+
+class StaleDecision(MoorageError):
+    """The cluster has changed since the decision: the pod must not be bound to the chosen node, or has another one."""
+
+    def __init__(self, conflict: Literal["changed", "room", "bound"], message: str) -> None:
+        """Keep what is different: the pod or its node, the node's room, or the pod is bound to another node."""
+        self.conflict = conflict
+        super().__init__(message)
 
 
 class ExtenderError(MoorageError):

@@ -1,3 +1,4 @@
+import asyncio
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -5,13 +6,14 @@ from typing import Any
 import pytest
 
 from builders import node, pod
-from fakes import Sent, running, settle
+from fakes import Sent, running, settle, until
 from moorage.engine.messages import BindingFinished
-from moorage.errors import ApiUnreachable, NotFound
+from moorage.errors import ApiUnreachable, Conflict, ExtenderError, NotFound
 from moorage.model.pods.pod import Pod
 from moorage.runtime.binder import BACKLOG_PER_TASK
 from moorage.runtime.latest_objects import LatestObjects
 from runtime_parts import RuntimeParts, accept, bind_of
+from scrape import sample
 
 
 class Bench(RuntimeParts):
@@ -133,7 +135,7 @@ async def test_a_change_after_the_decision_stops_the_binding(pods: Any, nodes: A
 def test_a_pod_that_tolerates_cordoned_nodes_may_be_bound_to_one() -> None:
     tolerant = pod("p", tolerations=[{"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}])
     latest = LatestObjects({tolerant.key: tolerant}, {"n1": node("n1", unschedulable=True)})
-    assert latest.check_bind(tolerant, "n1") == ""
+    latest.check_bind(tolerant, "n1")  # raises if the node may not be used
 
 
 async def test_a_stop_drops_queued_decisions_and_finishes_started_bindings() -> None:
@@ -150,4 +152,109 @@ async def test_a_stop_drops_queued_decisions_and_finishes_started_bindings() -> 
         bench.submit("e")
         await settle()
     assert bench.sent == ["POST a/binding", "POST b/binding", "POST e/binding"]
+    assert len(bench.binder) == 0
+
+
+Result = bool | ExtenderError
+"""What the dispatcher returns or raises for a profile with an extender that binds."""
+
+BOUND = {"metadata": {"uid": "default/p"}, "spec": {"nodeName": "n1"}}
+UNBOUND = {"metadata": {"uid": "default/p"}, "spec": {}}
+ELSEWHERE = {"metadata": {"uid": "default/p"}, "spec": {"nodeName": "n2"}}
+
+
+def bound_by(bench: Bench, result: Result) -> None:
+    async def bind(_: Pod) -> bool:
+        if isinstance(result, ExtenderError):
+            raise result
+        return result
+
+    bench.extenders.binder = bind
+
+
+@pytest.mark.parametrize("result", [True, ExtenderError("http://e/bind", "closed the connection without an answer")])
+async def test_a_pod_that_an_extender_bound_is_bound_whatever_it_answered(result: Result) -> None:
+    bench = Bench(lambda _: BOUND)
+    bound_by(bench, result)
+    bench.submit("p")
+    async with running(bench.binder):
+        await settle()
+    assert bench.sent == ["GET p"]
+    assert bench.errors == [None]
+    assert bench.recorder.notes == ["Successfully assigned default/p to n1"]
+
+
+async def test_a_pod_that_an_extender_failed_to_bind_is_tried_again() -> None:
+    bench = Bench(lambda _: UNBOUND)
+    bound_by(bench, ExtenderError("http://e/bind", "closed the connection without an answer"))
+    bench.submit("p")
+    async with running(bench.binder):
+        await settle()
+    message = "extender http://e/bind: closed the connection without an answer"
+    assert bench.errors == [message]
+    assert bench.recorder.notes == [f"binding rejected: {message}"]
+
+
+async def test_an_extender_that_did_not_bind_the_pod_it_says_it_bound_does_not_keep_the_room() -> None:
+    bench = Bench(lambda _: UNBOUND)
+    bound_by(bench, True)
+    bench.submit("p")
+    async with running(bench.binder):
+        await until(lambda: bool(bench.posted))
+    assert bench.errors == ["the extender says that it has bound pod default/p, but the pod has no node"]
+
+
+@pytest.mark.parametrize("result", [True, False, ExtenderError("http://e/bind", "hung up")])
+async def test_no_event_says_that_a_pod_is_not_scheduled_when_it_is_on_another_node(
+    result: Result,
+) -> None:
+    def answer(sent: Sent) -> Any:
+        if sent.method == "POST":
+            raise Conflict(409, "Conflict", "pod p is already assigned to node n2")
+        return ELSEWHERE
+
+    bench = Bench(answer)
+    bound_by(bench, result)
+    bench.submit("p")
+    async with running(bench.binder):
+        await settle()
+    assert bench.errors == ["pod default/p is already assigned to node n2"]
+    assert bench.recorder.notes == []
+    assert bench.statuses.submitted == []
+    assert sample(bench.metrics, "moorage_binding_conflicts_total", conflict="bound") == 1
+
+
+async def test_a_pod_whose_room_is_taken_is_not_bound_and_the_conflict_is_reported() -> None:
+    bench = Bench()
+    bench.lost_room["default/p"] = "Insufficient cpu"
+    bench.submit("p")
+    async with running(bench.binder):
+        await settle()
+    reason = "node n1 has no room for the pod any more: Insufficient cpu"
+    assert bench.sent == []
+    assert bench.errors == [reason]
+    assert bench.recorder.notes == [f"binding rejected: {reason}"]
+    assert sample(bench.metrics, "moorage_binding_conflicts_total", conflict="room") == 1
+
+
+async def test_an_extender_that_hangs_in_its_bind_call_does_not_hold_up_other_pods() -> None:
+    bench = Bench(parallelism=1)
+    released = asyncio.Event()
+
+    async def bind(pod: Pod) -> bool:
+        if pod.name.startswith("slow"):
+            await released.wait()
+        return False
+
+    bench.extenders.binder = bind
+    bench.submit("slow")
+    async with running(bench.binder):
+        await settle()
+        bench.submit("p")
+        await settle()
+        assert bench.sent == ["POST p/binding"]
+        assert len(bench.binder) == 1
+        released.set()
+        await settle()
+    assert bench.sent == ["POST p/binding", "POST slow/binding"]
     assert len(bench.binder) == 0

@@ -7,8 +7,17 @@ import pytest
 
 from builders import pod
 from fakes import FakeApi, Sent, fixed_random
-from moorage.errors import ApiError, ApiUnreachable, Conflict, Forbidden, MoorageError, NotFound, NotLeader
-from moorage.runtime.binding_writer import BindingWriter
+from moorage.errors import (
+    ApiError,
+    ApiUnreachable,
+    Conflict,
+    Forbidden,
+    MoorageError,
+    NotFound,
+    NotLeader,
+    StaleDecision,
+)
+from moorage.runtime.binding_writer import CONFIRM_SECONDS, BindingWriter
 
 POD = pod("p")
 PATH = "/api/v1/namespaces/default/pods/p"
@@ -71,7 +80,7 @@ async def test_an_ambiguous_binding_succeeded_if_the_pod_is_on_our_node(error: M
 
 
 @pytest.mark.parametrize("error", AMBIGUOUS)
-@pytest.mark.parametrize("seen", [bound_to("n2"), bound_to(""), bound_to("n1", "another"), NotFound(404, "", "")])
+@pytest.mark.parametrize("seen", [bound_to(""), bound_to("n1", "another"), NotFound(404, "", "")])
 async def test_an_ambiguous_binding_failed_if_the_pod_is_not_on_our_node(
     error: MoorageError, seen: dict[str, Any] | MoorageError
 ) -> None:
@@ -102,3 +111,26 @@ async def test_a_replica_that_does_not_lead_sends_no_binding() -> None:
     with pytest.raises(NotLeader):
         await writer(api).bind(POD, "n1")
     assert not api.sent
+
+
+@pytest.mark.parametrize("error", AMBIGUOUS)
+async def test_a_pod_on_another_node_is_a_stale_decision(error: MoorageError) -> None:
+    api = FakeApi(answering(error, bound_to("n2")))
+    with pytest.raises(StaleDecision, match="pod default/p is already assigned to node n2") as raised:
+        await writer(api).bind(POD, "n1")
+    assert raised.value.conflict == "bound"
+
+
+async def test_a_pod_that_an_extender_bound_is_confirmed_when_its_node_is_there() -> None:
+    api = FakeApi(answering(None, bound_to(""), bound_to(""), bound_to("n1")))
+    await writer(api).confirm(POD, "n1")
+    assert [sent.method for sent in api.sent] == ["GET"] * 3
+
+
+@pytest.mark.parametrize("seen", [bound_to(""), bound_to("n1", "another"), NotFound(404, "", "")])
+async def test_a_pod_that_an_extender_did_not_bind_is_given_up_after_a_while(seen: dict[str, Any] | NotFound) -> None:
+    api = FakeApi(answering(None, *[seen] * 100))
+    started = api.clock.now
+    with pytest.raises(StaleDecision, match="the extender says that it has bound pod default/p, but the pod has no no"):
+        await writer(api).confirm(POD, "n1")
+    assert CONFIRM_SECONDS <= api.clock.now - started < 3 * CONFIRM_SECONDS

@@ -119,6 +119,7 @@ def build_process(configuration: ProcessConfiguration, environment: Environment)
             "claim-repair": binding.claim_repair.run,
             "volume-binder": binding.volume_binder.run,
             "binder": binding.binder.run,
+            "kubelet-refusals": binding.refusals.run,
         },
     )
 

@@ -37,6 +37,7 @@ from moorage.runtime.extenders.extender_dispatcher import ExtenderDispatcher
 from moorage.runtime.inbox import Inbox
 from moorage.runtime.informers.informer import Informer
 from moorage.runtime.informers.list_watch import ListWatch
+from moorage.runtime.kubelet_refusals import KubeletRefusals
 from moorage.runtime.latest_objects import LatestObjects
 from moorage.runtime.pod_status_writer import PodStatusWriter
 from moorage.runtime.preemption.evicted_pods import EvictedPods
@@ -144,6 +145,7 @@ class BindingParts:
 
     binder: Binder
     volume_binder: VolumeBinder
+    refusals: KubeletRefusals
     claim_repair: SelectedNodeRepair
 
 
@@ -155,11 +157,16 @@ def build_binding(
     environment: Environment,
 ) -> BindingParts:
     """Build the binder of pods, the binder of volumes before it, and the repair of claims."""
-    client, clock = environment.client, environment.clock
+    client, clock, metrics = environment.client, environment.clock, environment.metrics.binding
+    refusals = KubeletRefusals(client, reporting.recorder, metrics, engine.inbox.post)
+    engine.informers["Pod"].subscribe(refusals.observe)
     binder = Binder(
         writer=BindingWriter(client, clock, environment.random, _binding_timeout_seconds(settings)),
         extenders=extenders,
         latest=engine.latest,
+        lost_room=engine.scheduler.lost_room,
+        refusals=refusals,
+        metrics=metrics,
         reporter=reporting.reporter,
         post=engine.inbox.post,
         parallelism=settings.parallelism,
@@ -174,6 +181,7 @@ def build_binding(
     return BindingParts(
         binder=binder,
         volume_binder=VolumeBinder(writer, stores, clock, binder),
+        refusals=refusals,
         claim_repair=SelectedNodeRepair(writer, stores, reporting.recorder),
     )
 

@@ -74,6 +74,14 @@ class TryAgain(Struct, frozen=True):
     """The node on which preemption could make no room: a nomination to it is cleared, so that other pods may use it."""
 
 
+class NodeRefused(Struct, frozen=True):
+    """The kubelet of a node refused a pod that was bound to it, for a lack of resources (OutOfcpu, ...)."""
+
+    pod: Pod
+    node_name: str
+    profile: Profile
+
+
 Message = (
     ClusterEvent
     | ProfileChanged
@@ -83,5 +91,6 @@ Message = (
     | ExtendersAnswered
     | CandidatesAnswered
     | TryAgain
+    | NodeRefused
 )
 """Everything that `Scheduler.apply` takes."""

@@ -28,6 +28,7 @@ from moorage.engine.messages import (
     CandidatesAnswered,
     ExtendersAnswered,
     Message,
+    NodeRefused,
     ProfileChanged,
     ProfileRefused,
     ProfileRemoved,
@@ -52,6 +53,8 @@ from moorage.engine.pending_extenders import (
 from moorage.engine.preemption.chosen_victims import candidate_of
 from moorage.engine.preemption.post_filter import PostFilterResult, choose_candidate, run_post_filter
 from moorage.engine.queue.scheduling_queue import SchedulingQueue
+from moorage.engine.refusing_nodes import RefusingNodes
+from moorage.engine.room_check import lost_room, missing_room
 from moorage.engine.scheduler_statistics import SchedulerStatistics
 from moorage.framework.cluster_events import ClusterEvent, deleted
 from moorage.framework.profile import Profile
@@ -80,6 +83,7 @@ class Scheduler:
         self._handlers = EventHandlers(
             self._profiles, self._cache, self._queue, self._binding, self._held, self._disallowed
         )
+        self._refusing = RefusingNodes()
         self._failures = FailureHandler(self._queue, self._nominations, self._handlers)
         self.statistics = SchedulerStatistics(self._cache, self._queue, self._binding, self._held, self._disallowed)
         self._cycle = 0
@@ -102,6 +106,10 @@ class Scheduler:
         """Return the candidate with the victims that an extender names; raises ValueError if one is not allowed."""
         return candidate_of(preemptor, node_name, uids, self._cache.snapshot)
 
+    def lost_room(self, bind: Bind) -> str:
+        """Return why the pod of a decision does not fit on its node any more; empty if it fits."""
+        return lost_room(bind.profile, bind.pod, self._cache.snapshot)
+
     def apply(self, message: Message, now: float) -> None:
         """Apply a message to the scheduler's state."""
         match message:
@@ -113,6 +121,9 @@ class Scheduler:
                 self._extenders.resume(message)
             case TryAgain(pod_uid, void_nomination):
                 self._retry(pod_uid, void_nomination, now)
+            case NodeRefused(pod, node_name, profile):
+                if not missing_room(profile, pod, node_name, self._cache.snapshot):
+                    self._refusing.add(node_name, now)
             case ProfileChanged(profile):
                 self._handlers.set_profile(profile, now)
             case ProfileRemoved(scheduler_name):
@@ -190,6 +201,7 @@ class Scheduler:
                 start=self._start,
                 asks_extenders=must_ask_about_nodes(profile, pod),
                 answer=attempt.answer,
+                resting=self._refusing.names(now),
             )
         )
         match result:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from moorage.engine.messages import BindingFinished
-from moorage.errors import MoorageError
+from moorage.errors import ExtenderError, MoorageError, StaleDecision
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from moorage.engine.outcomes import Bind
     from moorage.runtime.binding_writer import BindingWriter
     from moorage.runtime.extenders.extender_dispatcher import ExtenderDispatcher
+    from moorage.runtime.kubelet_refusals import KubeletRefusals
     from moorage.runtime.latest_objects import LatestObjects
+    from moorage.runtime.metrics.binding_metrics import BindingMetrics
     from moorage.runtime.reporter import Reporter
 
 logger = logging.getLogger(__name__)
@@ -37,6 +39,10 @@ class Binder:
     writer: BindingWriter
     extenders: ExtenderDispatcher
     latest: LatestObjects
+    lost_room: Callable[[Bind], str]
+    """Return why the pod of a decision does not fit on its node any more; empty if it fits."""
+    refusals: KubeletRefusals
+    metrics: BindingMetrics
     reporter: Reporter
     post: Callable[[BindingFinished], None]
     parallelism: int
@@ -73,37 +79,72 @@ class Binder:
         """Bind pods until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             for _ in range(self.parallelism):
-                tasks.create_task(self._work())
+                tasks.create_task(self._work(tasks))
 
-    async def _work(self) -> None:
+    async def _work(self, tasks: asyncio.TaskGroup) -> None:
         while True:
             await self._queued.acquire()
             if not self._queue:
                 continue  # drop_queued has emptied it
             bind, started_at = self._queue.popleft()
             self._in_flight += 1
-            try:
-                error = await self._bind(bind)
-            finally:
-                self._in_flight -= 1
-            if error is None:
-                self.post(BindingFinished(bind.pod, bind.node_name))
-                self.reporter.report_bound(bind, started_at)
+            if self.extenders.binds(bind.profile, bind.pod):
+                # A task of its own: a slow extender must not hold up the pods of other profiles.
+                tasks.create_task(self._carry_out_in_turn(bind, started_at))
             else:
-                self.fail(bind, error, started_at)
+                await self._carry_out(bind, started_at)
 
-    async def _bind(self, bind: Bind) -> str | None:
-        """Bind a pod; return the error, or None after success."""
-        pod, node_name = bind.pod, bind.node_name
-        reason = self.latest.check_bind(pod, node_name)
-        if reason:
-            return reason
+    async def _carry_out_in_turn(self, bind: Bind, started_at: float) -> None:
+        async with self.extenders.binding_turns(bind.profile):
+            await self._carry_out(bind, started_at)
+
+    async def _carry_out(self, bind: Bind, started_at: float) -> None:
+        """Bind a pod, and report the result to the engine and to its users."""
         try:
-            if not await self.extenders.bind(bind.profile, pod, node_name):
-                await self.writer.bind(pod, node_name)
+            await self._bind(bind)
+        except StaleDecision as error:
+            self._report_stale(bind, error, started_at)
         except MoorageError as error:
-            return str(error)
+            self.fail(bind, str(error), started_at)
         except Exception as error:  # the border of the binder task: a bug must not stop the pods behind this one
-            logger.exception("Binding pod %s to node %s failed with a bug; please report it", pod.key, node_name)
-            return f"{type(error).__name__}: {error}"
-        return None
+            message = "Binding pod %s to node %s failed with a bug; please report it"
+            logger.exception(message, bind.pod.key, bind.node_name)
+            self.fail(bind, f"{type(error).__name__}: {error}", started_at)
+        else:
+            self.post(BindingFinished(bind.pod, bind.node_name))
+            self.reporter.report_bound(bind, started_at)
+        finally:
+            self._in_flight -= 1
+
+    async def _bind(self, bind: Bind) -> None:
+        """Bind a pod; raise a MoorageError if it is not bound to the chosen node."""
+        pod, node_name = bind.pod, bind.node_name
+        self._check_again(bind)
+        self.refusals.add(bind)
+        try:
+            is_bound = await self.extenders.bind(bind.profile, pod, node_name)
+        except ExtenderError:
+            # The extender may have bound the pod before it failed.
+            if not await self.writer.is_bound(pod, node_name):
+                raise
+            return
+        if is_bound:
+            await self.writer.confirm(pod, node_name)
+        else:
+            await self.writer.bind(pod, node_name)
+
+    def _check_again(self, bind: Bind) -> None:
+        """Raise StaleDecision if the cluster has changed since the decision, or another scheduler took the room."""
+        self.latest.check_bind(bind.pod, bind.node_name)
+        reason = self.lost_room(bind)
+        if reason:
+            raise StaleDecision("room", f"node {bind.node_name} has no room for the pod any more: {reason}")
+
+    def _report_stale(self, bind: Bind, error: StaleDecision, started_at: float) -> None:
+        self.metrics.observe_conflict(error.conflict)
+        if error.conflict == "bound":
+            # The pod is scheduled, if not by this decision: no event and no condition must say that it is not.
+            logger.info("Pod %s was not bound to node %s: %s", bind.pod.key, bind.node_name, error)
+            self.post(BindingFinished(bind.pod, bind.node_name, str(error)))
+        else:
+            self.fail(bind, str(error), started_at)

@@ -3,7 +3,8 @@
 POST binding (uid as precondition) -> 2xx with a Status: bound
    |-> 409, 5xx, no answer, or a 2xx without a Status, such as a proxy's page
    |     -> GET the pod -> it is on our node: bound
-   |                    -> otherwise: not bound by us
+   |                    -> it is on another node: a stale decision
+   |                    -> otherwise: not bound
    '-> other refusals: not bound
 """
 
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from moorage.errors import ApiError, ApiUnreachable, Conflict, NotFound
+from moorage.errors import ApiError, ApiUnreachable, Conflict, NotFound, StaleDecision
 from moorage.runtime.api_resources import POD
 from moorage.runtime.backoff import ExponentialBackoff
 from moorage.runtime.client.kube import REQUEST_SECONDS
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 READ_BACK_SECONDS = 0.2
 MAX_READ_BACK_SECONDS = 10.0
 """First and longest wait between two reads of the pod; reading goes on until the API server answers."""
+CONFIRM_SECONDS = 10.0
+"""Time in which the pod of an extender with a bindVerb must have its node after the extender's answer."""
 SERVER_ERROR = 500
 
 
@@ -49,7 +52,7 @@ class BindingWriter:
     async def bind(self, pod: Pod, node_name: str) -> None:
         """Bind the pod.
 
-        Raises ApiError, ApiUnreachable or NotLeader only when this call certainly did not bind the pod.
+        Raises ApiError, ApiUnreachable, NotLeader or StaleDecision only when this call certainly did not bind the pod.
         """
         path = POD.path(pod.name, pod.namespace)
         metadata = _BindingMetadata(pod.name, pod.namespace, pod.uid)
@@ -58,8 +61,32 @@ class BindingWriter:
             answer = await self._client.create(f"{path}/binding", body, timeout_seconds=self._timeout_seconds)
             self._check_answer(answer, path)
         except (ApiError, ApiUnreachable) as error:
-            if not _is_ambiguous(error) or not await self._is_bound(path, pod.uid, node_name):
+            if not _is_ambiguous(error) or not await self.is_bound(pod, node_name):
                 raise
+
+    async def is_bound(self, pod: Pod, node_name: str) -> bool:
+        """Return whether the pod, by its uid, is on the node; read it until the API server answers.
+
+        Raises StaleDecision if the pod is on another node.
+        """
+        found = await self._read_node_name(pod)
+        if found not in {"", node_name}:
+            raise StaleDecision("bound", f"pod {pod.key} is already assigned to node {found}")
+        return found == node_name
+
+    async def confirm(self, pod: Pod, node_name: str) -> None:
+        """Wait until the pod, which an extender says it has bound, is on the node.
+
+        Without this, a pod whose extender is wrong would keep its room for ever and never be tried again. Raises
+        StaleDecision if the pod is on another node, or on none after CONFIRM_SECONDS.
+        """
+        deadline = self._clock.monotonic() + CONFIRM_SECONDS
+        backoff = ExponentialBackoff(READ_BACK_SECONDS, MAX_READ_BACK_SECONDS, self._random)
+        while not await self.is_bound(pod, node_name):
+            if self._clock.monotonic() >= deadline:
+                message = f"the extender says that it has bound pod {pod.key}, but the pod has no node"
+                raise StaleDecision("changed", message)
+            await self._clock.sleep(backoff.next_seconds())
 
     def _check_answer(self, answer: bytes, path: str) -> None:
         try:
@@ -67,18 +94,19 @@ class BindingWriter:
         except msgspec.DecodeError as error:
             raise ApiUnreachable(f"POST {path}/binding: not an answer of an API server: {error}") from error
 
-    async def _is_bound(self, path: str, uid: str, node_name: str) -> bool:
-        """Return whether the pod with this uid is on the node; read the pod until the API server answers."""
+    async def _read_node_name(self, pod: Pod) -> str:
+        """Return the pod's node; empty if it has none, if it is gone, or if another pod has its name."""
+        path = POD.path(pod.name, pod.namespace)
         backoff = ExponentialBackoff(READ_BACK_SECONDS, MAX_READ_BACK_SECONDS, self._random)
         while True:
             try:
-                pod = self._pods.decode(await self._client.get(path))
+                read = self._pods.decode(await self._client.get(path))
             except NotFound:
-                return False
+                return ""
             except (ApiError, ApiUnreachable, msgspec.DecodeError):
                 await self._clock.sleep(backoff.next_seconds())
             else:
-                return pod.metadata.uid == uid and pod.spec.node_name == node_name
+                return read.spec.node_name if read.metadata.uid == pod.uid else ""
 
 
 class _BindingMetadata(msgspec.Struct):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from moorage.cluster.tolerations import untolerated
+from moorage.errors import StaleDecision
 from moorage.model.node import Taint
 
 if TYPE_CHECKING:
@@ -29,21 +30,20 @@ class LatestObjects:
         self._pods = pods
         self._nodes = nodes
 
-    def check_bind(self, pod: Pod, node_name: str) -> str:
-        """Return the reason not to bind the pod to the node any more; empty for none."""
+    def check_bind(self, pod: Pod, node_name: str) -> None:
+        """Raise StaleDecision if the pod must not be bound to the node any more."""
         latest = self._pods.get(pod.key)
         if latest is None or latest.uid != pod.uid:
-            return f"pod {pod.key} was deleted"
+            raise StaleDecision("changed", f"pod {pod.key} was deleted")
         if latest.terminating:
-            return f"pod {pod.key} is being deleted"
+            raise StaleDecision("changed", f"pod {pod.key} is being deleted")
         if latest.node_name:
-            return f"pod {pod.key} is already assigned to node {latest.node_name}"
+            raise StaleDecision("bound", f"pod {pod.key} is already assigned to node {latest.node_name}")
         node = self._nodes.get(node_name)
         if node is None:
-            return f"node {node_name} was deleted"
+            raise StaleDecision("changed", f"node {node_name} was deleted")
         if node.unschedulable and untolerated(pod.shape.tolerations, (UNSCHEDULABLE,)):
-            return f"node {node_name} was cordoned"
-        return ""
+            raise StaleDecision("changed", f"node {node_name} was cordoned")
 
     def is_pending(self, pod: Pod) -> bool:
         """Return whether the pod, with the same uid, exists and is not bound."""

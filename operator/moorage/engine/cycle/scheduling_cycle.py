@@ -6,7 +6,7 @@ The cycle keeps no state and changes none. Upstream: pkg/scheduler/schedule_one.
 import numpy as np
 from msgspec import Struct
 
-from moorage.cluster.arrays import IntArray
+from moorage.cluster.arrays import BoolArray, IntArray
 from moorage.cluster.nodes_view import NodesView
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cycle.cycle_error import CycleError
@@ -19,6 +19,10 @@ from moorage.engine.messages import ExtendersAnswered
 from moorage.framework.profile import Profile
 from moorage.framework.status import Status, unresolvable, unschedulable
 from moorage.model.pods.pod import Pod
+
+ONLY_RESTING_NODES = (
+    "the only nodes with room are left alone for up to a minute, because their kubelets refused pods for a lack of room"
+)
 
 
 class CycleInput(Struct, frozen=True, kw_only=True):
@@ -36,6 +40,8 @@ class CycleInput(Struct, frozen=True, kw_only=True):
     """Whether extenders filter or score nodes for this pod."""
     answer: ExtendersAnswered | None = None
     """The extenders' answer; None before they are asked."""
+    resting: frozenset[str] = frozenset()
+    """Nodes to pass over if others fit (`moorage.engine.refusing_nodes`)."""
 
 
 class ScheduleResult(Struct, frozen=True):
@@ -67,13 +73,15 @@ def run_cycle(cycle: CycleInput) -> CycleResult:
             raise CycleError(pre_filtered.status.message)
         return FitError(cycle.snapshot, pre_filtered)
     nominated = _filter_nominated_node(cycle, pre_filtered)
-    if nominated is not None and nominated.feasible.any():
+    if nominated is not None and nominated.feasible.any() and cycle.pod.nominated_node_name not in cycle.resting:
         return _choose(cycle, pre_filtered, nominated, Sample(np.zeros(1, np.int64), 0))
     filtered = run_filters(pre_filtered, nodes_to_filter(pre_filtered, cycle.snapshot))
     if pre_filtered.plan.unprepared and (fault := filtered.fault()):
         raise CycleError(fault)
     fitting = _sample(cycle, filtered)
     if not len(fitting.positions):
+        if cycle.resting and filtered.feasible.any():
+            raise CycleError(ONLY_RESTING_NODES)
         is_extra = nominated is not None and filtered.nodes.position(nominated.nodes.names[0]) is None
         return FitError(cycle.snapshot, pre_filtered, filtered, nominated if is_extra else None)
     return _choose(cycle, pre_filtered, filtered, fitting)
@@ -108,7 +116,17 @@ def _sample(cycle: CycleInput, filtered: FilteredNodes) -> Sample:
     else:
         wanted = 1
     order = nodes.order if nodes is cycle.snapshot else np.arange(nodes.size, dtype=np.int64)
-    return sample(filtered.feasible, order, cycle.start, wanted)
+    return sample(_without_resting(cycle, filtered), order, cycle.start, wanted)
+
+
+def _without_resting(cycle: CycleInput, filtered: FilteredNodes) -> BoolArray:
+    """Return the nodes that fit and do not rest."""
+    if not cycle.resting:
+        return filtered.feasible
+    positions = (filtered.nodes.position(name) for name in cycle.resting)
+    awake = filtered.feasible.copy()
+    awake[[position for position in positions if position is not None]] = False
+    return awake
 
 
 def _choose(cycle: CycleInput, pre_filtered: PreFiltered, filtered: FilteredNodes, fitting: Sample) -> CycleResult:

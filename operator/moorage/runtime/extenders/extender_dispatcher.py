@@ -62,6 +62,15 @@ class ExtenderDispatcher:
             while True:
                 tasks.create_task(self._work(await self._queue.get()))
 
+    def binds(self, profile: Profile, pod: Pod) -> bool:
+        """Return whether one of the profile's extenders binds this pod."""
+        extenders = profile.settings.extenders
+        return any(one.bind_verb and one.is_interested(pod.shape.limit_names) for one in extenders)
+
+    def binding_turns(self, profile: Profile) -> asyncio.Semaphore:
+        """Return the semaphore that limits how many of the profile's pods its extender binds at once."""
+        return self._keep(profile).binding_turns
+
     async def bind(self, profile: Profile, pod: Pod, node_name: str) -> bool:
         """Let the profile's extender with a bindVerb bind the pod; return whether one did.
 
@@ -100,8 +109,8 @@ class ExtenderDispatcher:
         kept = self._kept.get(profile.name)
         if kept is None or kept.configurations != configurations:
             extenders = ProfileExtenders(configurations, self._context, self._limits)
-            turns = asyncio.Semaphore(self._limits.parallelism)
-            kept = self._kept[profile.name] = _KeptExtenders(configurations, extenders, turns)
+            turns, binding_turns = (asyncio.Semaphore(self._limits.parallelism) for _ in range(2))
+            kept = self._kept[profile.name] = _KeptExtenders(configurations, extenders, turns, binding_turns)
         return kept
 
     async def _work(self, outcome: CallExtenders | AskAboutVictims) -> None:
@@ -135,6 +144,7 @@ class _KeptExtenders:
     extenders: ProfileExtenders
     turns: asyncio.Semaphore
     """Limits the calls that are prepared at once, because a request lists up to thousands of nodes."""
+    binding_turns: asyncio.Semaphore
 
 
 def _degradation(name: str, health: ExtenderHealth, *, is_ignorable: bool) -> Degradation:

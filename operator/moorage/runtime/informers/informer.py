@@ -63,7 +63,7 @@ class Informer:
         """When the API server last sent something, on the monotonic clock."""
         self._source = source
         self._decode = decode
-        self._post = post
+        self._receivers = [post]
         self._metrics = metrics
         self._clock = clock
         self._known: dict[str, Any] = {}
@@ -75,6 +75,10 @@ class Informer:
     def objects(self) -> Mapping[str, Any]:
         """The known objects, by `namespace/name` or name."""
         return self._known
+
+    def subscribe(self, receive: Callable[[Iterable[ClusterEvent]], None]) -> None:
+        """Post all later events to one more receiver."""
+        self._receivers.append(receive)
 
     async def run(self) -> None:
         """List and watch until cancelled."""
@@ -130,6 +134,10 @@ class Informer:
         self._metrics.observe_watch_end(self.kind, "ended")
         if not has_events and self._clock.monotonic() - started < HEALTHY_SECONDS:
             await self._clock.sleep(self._failures.next_seconds())
+
+    def _post(self, events: list[ClusterEvent]) -> None:
+        for receive in self._receivers:
+            receive(events)
 
     def _apply(self, event: WatchEvent, events: list[ClusterEvent]) -> None:
         if event.type != DELETED:

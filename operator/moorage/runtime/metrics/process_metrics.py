@@ -16,6 +16,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
 import moorage
+from moorage.runtime.metrics.binding_metrics import BindingMetrics
 from moorage.runtime.metrics.client_metrics import ClientMetrics
 from moorage.runtime.metrics.collectors import bounded
 from moorage.runtime.metrics.extender_metrics import ExtenderMetrics
@@ -40,6 +41,7 @@ class ProcessMetrics:
         self._registry = CollectorRegistry()
         self._preparations: list[Callable[[], None]] = []
         self.scheduling = SchedulingMetrics(self._registry)
+        self.binding = BindingMetrics(self._registry)
         self.client = ClientMetrics(self._registry, host)
         self.informers = InformerMetrics(self._registry)
         self.recorder = RecorderMetrics(self._registry)

@@ -1,0 +1,47 @@
+"""Nodes that are left alone for a while, because their kubelet refused a pod for which the cache shows room.
+
+The kubelet knows more than the API server: pods that were deleted by force and still run, a pod that another scheduler
+bound in the same moment. Without a pause, the controller's next pod goes to the same node and is refused again, as fast
+as the controller creates pods.
+
+kube-scheduler has no such pause. To decide as it does, this is no Filter: a node that rests is passed over only for
+other nodes that fit, and changes no message. If only resting nodes fit, the attempt ends with an error, so that
+autoscalers add no node, and the pod is tried again after its backoff.
+"""
+
+from dataclasses import dataclass
+
+FIRST_REST_SECONDS = 5.0
+"""Longer than it takes the cache to learn of another scheduler's pod."""
+LONGEST_REST_SECONDS = 60.0
+"""The rest doubles with each refusal up to this; a node without a refusal for as long starts anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """The rest of one node, on the caller's clock."""
+
+    until: float
+    seconds: float
+
+
+class RefusingNodes:
+    """The resting nodes."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._rests: dict[str, _Rest] = {}
+
+    def add(self, node_name: str, now: float) -> None:
+        """Let a node rest: longer, if it has refused a pod not long ago."""
+        last = self._rests.get(node_name)
+        seconds = min(2 * last.seconds, LONGEST_REST_SECONDS) if last else FIRST_REST_SECONDS
+        self._rests[node_name] = _Rest(now + seconds, seconds)
+
+    def names(self, now: float) -> frozenset[str]:
+        """Return the nodes that rest now."""
+        if not self._rests:
+            return frozenset()
+        kept = {name: rest for name, rest in self._rests.items() if now < rest.until + LONGEST_REST_SECONDS}
+        self._rests = kept
+        return frozenset(name for name, rest in kept.items() if now < rest.until)
