@@ -233,3 +233,20 @@ def test_a_claim_whose_selected_node_is_gone_gets_another_node(scene: Scene) -> 
     assert "selected node gone does not exist any more" in events[0]["note"]
     scene.provision("data", scene.selected_node("data").removeprefix(f"{case.name}-"))
     assert case.wait_until_bound("p", SOON)
+
+
+def test_a_pod_whose_node_another_scheduler_fills_while_its_volume_is_bound_goes_to_another_node(scene: Scene) -> None:
+    case = scene.case
+    case.make_live()
+    case.cluster.apply(scene.claim("c"), scene.pod("p", "c", requests={"cpu": "3"}))
+    eventually(lambda: scene.selected_node("c") != "", SOON)
+    full = scene.selected_node("c")
+    case.cluster.apply(case.pod("foreign", requests={"cpu": "3"}, nodeName=full))
+    uid = scene.get_claim("c")["metadata"]["uid"]
+    reference = {"namespace": "default", "name": scene.node("c"), "uid": uid}
+    anywhere = {"local": None, "nodeAffinity": None, "hostPath": {"path": "/data"}}
+    case.cluster.apply(scene.volume("for-c", "a", claimRef=reference, **anywhere))
+
+    assert case.wait_until_bound("p", SOON) not in {"", full}
+    note = f"binding rejected: node {full} has no room for the pod any more: Insufficient cpu"
+    assert note in case.notes("p", "FailedScheduling")

@@ -151,7 +151,8 @@ async def test_a_profile_s_extender_with_a_bind_verb_binds_its_pods() -> None:
 
 async def test_the_binder_writes_no_binding_for_a_pod_that_an_extender_binds() -> None:
     async with FakeExtender() as extender, asking() as made:
-        parts = RuntimeParts()
+        bound = {"kind": "Status", "metadata": {"uid": "default/p"}, "spec": {"nodeName": "n1"}}
+        parts = RuntimeParts(lambda _: bound)
         parts.nodes["n1"] = node("n1")
         parts.pods.update({f"default/{name}": pod(name) for name in ("p", "q")})
         parts.binder.extenders = made.dispatcher
@@ -163,4 +164,4 @@ async def test_the_binder_writes_no_binding_for_a_pod_that_an_extender_binds() -
             await until(lambda: len(parts.posted) == 2)
 
     assert [binding["PodName"] for binding in extender.bound] == ["p"]
-    assert parts.sent == ["POST q/binding"]
+    assert sorted(parts.sent) == ["GET p", "POST q/binding"]
