@@ -190,7 +190,11 @@ EXCLUSIONS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {"labels": {"node.kubernetes.io/lifecycle": "spot"}},
         "node(s) had a lifecycle that the policy excludes",
     ),
-    "serverless": ({}, {"labels": {"eks.amazonaws.com/compute-type": "fargate"}}, "node(s) were serverless"),
+    "serverless": (
+        {"filters": {"zones": {"deny": ["z"]}}},
+        {"labels": {"eks.amazonaws.com/compute-type": "fargate"}},
+        "node(s) were serverless",
+    ),
     "zone": (
         {"filters": {"zones": {"deny": ["a"]}}},
         {"zone": "a"},
@@ -225,9 +229,11 @@ def test_a_node_that_the_policy_excludes_counts_as_excluded_even_if_it_is_full(c
 
 
 def test_a_policy_without_filters_of_its_own_runs_kube_schedulers_filters_in_their_order() -> None:
-    default = REGISTRY.build_profile(ProfileSpec(scheduler_name="default-scheduler"))
+    """The filter of an empty policy runs last, so that the messages are kube-scheduler's word for word."""
+    default = [plugin.name for plugin in REGISTRY.build_profile(ProfileSpec(scheduler_name="default-scheduler")).filter]
     profile = built(filters={"serverlessNodes": "Allow"}, preset="BinPack")
-    assert [plugin.name for plugin in profile.filter] == [plugin.name for plugin in default.filter]
+    assert [plugin.name for plugin in profile.filter] == default
+    assert [plugin.name for plugin in built(preset="BinPack").filter] == [*default, "ServerlessNodes"]
 
 
 def test_filters_of_a_policy_run_after_those_that_look_at_the_node_alone() -> None:

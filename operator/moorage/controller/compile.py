@@ -13,6 +13,7 @@ from typing import Any
 
 from moorage.api.base import ApiModel
 from moorage.api.plugin_config import PluginConfig, PluginEntry, Plugins, PluginSet
+from moorage.api.policy_filters import FiltersSection
 from moorage.api.policy_spec import SchedulingPolicySpec
 from moorage.api.v1alpha1 import SchedulingPolicy
 from moorage.controller.added_affinity import added_affinity, filter_fields
@@ -69,7 +70,7 @@ class _Parts:
     def plugins(self) -> Plugins:
         """Return the plugins of the spec's fields, followed at each point by those of `spec.plugins`."""
         weights = self._section_weights() | dict(self.spec.weights)
-        filters = [plugin for plugin in self.policy_plugins if plugin.is_filter_required(self.spec)]
+        filters = self._filters(self.spec)
         scores = [plugin for plugin in self.policy_plugins if weights.get(plugin.__name__)]
         preemption = () if self.spec.preemption.enabled else (PluginEntry(name="DefaultPreemption"),)
         ours = {
@@ -87,11 +88,16 @@ class _Parts:
         )
 
     def filters_before_resources(self) -> tuple[str, ...]:
-        """Return the Filter plugins of the spec's fields, without those whose order `spec.plugins` decides."""
+        """Return the Filter plugins of the spec's fields, without those whose order `spec.plugins` decides.
+
+        A policy that excludes no more than an empty one has none, so that its messages are kube-scheduler's.
+        """
+        filters = self._filters(self.spec)
+        if self.spec.filters == FiltersSection() and filters == self._filters(SchedulingPolicySpec()):
+            return ()
         ordered = {
             entry.name for point in (self.spec.plugins.filter, self.spec.plugins.multi_point) for entry in point.enabled
         }
-        filters = [plugin for plugin in self.policy_plugins if plugin.is_filter_required(self.spec)]
         return tuple(entry.name for entry in _having("filter", filters) if entry.name not in ordered)
 
     def plugin_config(self) -> tuple[PluginConfig, ...]:
@@ -103,6 +109,10 @@ class _Parts:
         if affinity:
             arguments["NodeAffinity"] = {**arguments.get("NodeAffinity", {}), "addedAffinity": affinity}
         return tuple(PluginConfig(name=name, args=args) for name, args in arguments.items())
+
+    def _filters(self, spec: SchedulingPolicySpec) -> list[type[PolicyPlugin]]:
+        """Return the plugins whose Filter a spec needs."""
+        return [plugin for plugin in self.policy_plugins if plugin.is_filter_required(spec)]
 
     def _section_weights(self) -> dict[str, int]:
         """Return the default weights of the Score plugins whose sections the policy has."""
