@@ -46,6 +46,11 @@ def test_a_kubeconfig_of_the_file_wins_over_the_exported_one_with_a_warning(
     assert [fault.path for fault in read.warnings] == ["clientConnection.kubeconfig"] * warned
 
 
+def test_a_file_without_end_is_not_read() -> None:
+    with pytest.raises(OSError, match="it is larger than 1048576 bytes"):
+        load_process_configuration(Settings(), Path("/dev/zero"))
+
+
 def test_profiles_of_the_file_are_built(tmp_path: Path) -> None:
     text = "profiles:\n- schedulerName: packer\n  percentageOfNodesToScore: 70\n- schedulerName: other\n"
     packer, other = load_process_configuration(Settings(), file_of(tmp_path, text)).profiles

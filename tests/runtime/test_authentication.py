@@ -1,6 +1,7 @@
 """Tokens in files that other processes rotate."""
 
 import logging
+import os
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,13 @@ async def test_the_last_token_stays_in_use_and_the_fault_is_logged_once(
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
     assert caplog.messages[0].startswith(f"The token file {path} cannot be used; its last good state stays in use")
     assert caplog.messages[1] == f"The token file {path} can be used again"
+
+
+def test_a_token_file_without_end_and_a_pipe_are_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path, reason in (("/dev/zero", "it is larger than 65536 bytes"), ("pipe", "it is a pipe that did not end")):
+        with pytest.raises(CredentialsError, match=f"cannot be read: {reason}"):
+            FileTokens(tmp_path / path, FakeClock())
 
 
 def test_the_first_token_must_be_readable(tmp_path: Path) -> None:

@@ -17,6 +17,11 @@ from moorage.runtime.client.credentials import Credentials, load_credentials
 PEM_TEXT = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 PEM = b64encode(PEM_TEXT).decode()
 
+LAUGHS = b"a0: &a0 [x]\n" + b"".join(
+    b"a%d: &a%d [%s]\n" % (n, n, b", ".join([b"*a%d" % (n - 1)] * 9)) for n in range(1, 20)
+)
+"""Aliases that multiply to 9 to the power of 19 values."""
+
 
 async def load(path: str, context: str | None = None) -> Credentials:
     return await load_credentials(path, FakeClock(), context=context, environ={})
@@ -128,7 +133,9 @@ async def test_nulls_count_as_missing(tmp_path: Path) -> None:
         (b"- a\n", "must be a mapping"),
         (b"a: \xff\xfe\n", "is not UTF-8: invalid start byte at byte 3"),
         (b"a: [\n", "is not YAML: line 2: expected the node content, but found '<stream end>'$"),
-        (b"a: &a [*a]\n", "is nested too deeply"),
+        (b"a: &a [*a]\n", "has over 200000 values; do aliases multiply them"),
+        (LAUGHS, "has over 200000 values; do aliases multiply them"),
+        (b"[" * 2_000 + b"]" * 2_000, "must be a mapping|is nested too deeply|is not YAML"),
         (b"[" * 10_000, "is not YAML"),
         (b"kind: Config\n", "has no current-context"),
         (b"a: b\n---\nc: d\n", "holds 2 documents, of which only one is used; remove the others"),
@@ -140,6 +147,14 @@ async def test_a_file_that_is_not_a_kubeconfig_is_named(tmp_path: Path, content:
     path.write_bytes(content)
     with pytest.raises(CredentialsError, match=f"the kubeconfig {path} {message}"):
         await load(str(path))
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "sparse"])
+async def test_a_file_of_gigabytes_is_not_read(tmp_path: Path, path: str) -> None:
+    with (tmp_path / "sparse").open("wb") as file:
+        file.truncate(1 << 36)
+    with pytest.raises(CredentialsError, match="cannot be read: it is larger than 4194304 bytes"):
+        await load(str(tmp_path / path))
 
 
 async def test_a_folder_is_not_a_kubeconfig(tmp_path: Path) -> None:

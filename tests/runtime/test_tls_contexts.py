@@ -1,6 +1,7 @@
 """TLS contexts that follow their files, and outlive broken ones."""
 
 import logging
+import os
 import ssl
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 import trustme
 
 from fakes import FakeClock
-from moorage.errors import CredentialsError
+from moorage.errors import CredentialsError, UnusableTls
 from moorage.runtime.tls.pem import Pem
 from moorage.runtime.tls.tls_contexts import RELOAD_SECONDS, ClientTls, TlsContexts
 
@@ -111,3 +112,12 @@ def test_new_settings_give_a_new_context_at_once() -> None:
 
 def test_strict_verification_can_be_switched_off() -> None:
     assert not ClientTls().context(strict=False).verify_flags & ssl.VERIFY_X509_STRICT
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"), [("/dev/zero", "it is larger than 1048576 bytes"), ("pipe", "it is a pipe")]
+)
+def test_a_file_without_end_and_a_pipe_are_refused(tmp_path: Path, path: str, reason: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UnusableTls, match=f"names {tmp_path / path}, which cannot be read: {reason}"):
+        Pem("certificate-authority", path=str(tmp_path / path)).read()

@@ -19,6 +19,7 @@ from moorage.configuration.text_decoding import decode
 from moorage.errors import Fault
 from moorage.framework.plugin_rows import PluginRow, list_plugins
 from moorage.framework.registry import Registry
+from moorage.limited_file import read_limited
 from moorage.settings import Settings
 
 if TYPE_CHECKING:
@@ -34,6 +35,10 @@ __all__ = [
     "run_operator",
 ]
 
+MAX_FILE_BYTES = 1 << 20
+"""A hundred profiles. etcd's limit for a ConfigMap is 1.5 MB."""
+PIPE_SECONDS = 10.0
+"""The time for a configuration that is a pipe, such as `<(helm template ...)`."""
 IGNORED_ENVIRONMENT = Fault(
     ("clientConnection", "kubeconfig"), None, "wins over $KUBECONFIG; use --kubeconfig, which wins over both"
 )
@@ -61,7 +66,7 @@ def load_configuration(file: Path, registry: Registry, *, allow_default_schedule
     from moorage.controller.policy_profiles import check_extender
 
     return load(
-        decode(file.read_bytes(), file),
+        decode(read_limited(file, MAX_FILE_BYTES, PIPE_SECONDS), file),
         known_plugins=registry.classes,
         check_profile=partial(check_profile, registry),
         check_extender=check_extender,

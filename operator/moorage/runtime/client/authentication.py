@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from moorage.errors import CredentialsError
+from moorage.limited_file import read_limited
 from moorage.runtime.fault_log import FaultLog
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ REREAD_SECONDS = 60.0
 """The age at which a token is read again; client-go reads projected tokens each minute."""
 RENEWAL_PAUSE_SECONDS = 1.0
 """The shortest time between two reads because of refusals: a burst of refused requests needs one."""
+MAX_TOKEN_BYTES = 1 << 16
+"""Service account tokens have 1 to 2 kB, and servers refuse headers of more than some 8 to 64 kB."""
 HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
 """Visible ASCII: anything else could end a header, or cannot be sent in one."""
 
@@ -70,7 +73,7 @@ class FileTokens:
 def read_bearer(path: Path) -> str:
     """Return the header for the token in a file; raise CredentialsError that names the file."""
     try:
-        token = path.read_text(encoding="ascii")
+        token = read_limited(path, MAX_TOKEN_BYTES).decode("ascii")
     except OSError as error:
         raise CredentialsError(f"the token file {path} cannot be read: {error.strerror}") from error
     except ValueError as error:  # UnicodeDecodeError is one

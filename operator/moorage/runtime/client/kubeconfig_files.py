@@ -11,11 +11,18 @@ import msgspec
 import yaml
 
 from moorage.errors import CredentialsError
+from moorage.limited_file import read_limited
 from moorage.runtime.client.kubeconfig import Kubeconfig
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+MAX_FILE_BYTES = 4 << 20
+"""A thousand clusters, users and contexts with their certificates."""
+PIPE_SECONDS = 1.0
+"""The time for a kubeconfig that is a pipe. The event loop waits for it."""
+MAX_PARTS = 200_000
+"""More values than a kubeconfig of that size has. The limit stops nested aliases, which grow exponentially."""
 TIMESTAMP = "tag:yaml.org,2002:timestamp"
 Stamp = tuple[int, int, int] | None
 
@@ -61,7 +68,7 @@ def _parsed(file: Path) -> Any:
     if file.is_dir():
         raise CredentialsError(f"{what} is a directory")
     try:
-        content = file.read_bytes()
+        content = read_limited(file, MAX_FILE_BYTES, PIPE_SECONDS)
         encoding = "UTF-16" if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "UTF-8-SIG"
         text = content.decode(encoding)
     except OSError as error:
@@ -108,6 +115,8 @@ def _structured(file: Path, content: Any) -> Kubeconfig:
         if content.get(field) not in {None, "", value}:
             raise CredentialsError(f"{field} of the kubeconfig {file} must be {value}, not {content[field]!r}")
     try:
+        if _has_more_parts(content, MAX_PARTS):
+            raise CredentialsError(f"the kubeconfig {file} has over {MAX_PARTS} values; do aliases multiply them?")
         return msgspec.convert(_as_in_go(content), Kubeconfig)
     except msgspec.ValidationError as error:
         reason, _, place = str(error).partition(" - at ")
@@ -115,6 +124,16 @@ def _structured(file: Path, content: Any) -> Kubeconfig:
         raise CredentialsError(f"{field} of the kubeconfig {file} has the wrong type: {reason}") from error
     except RecursionError as error:
         raise CredentialsError(f"the kubeconfig {file} is nested too deeply") from error
+
+
+def _has_more_parts(value: Any, limit: int) -> bool:
+    """Return whether a value has more than `limit` values in it, those under aliases counted at each place."""
+    remaining, count = [value], 0
+    while remaining and count <= limit:
+        count += 1
+        value = remaining.pop()
+        remaining += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return count > limit
 
 
 def _as_in_go(value: Any) -> Any:

@@ -13,12 +13,15 @@ from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
 from moorage.errors import UnusableTls
+from moorage.limited_file import read_limited
 from moorage.runtime.tls.confined_file import MAX_FILE_BYTES, read_confined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PEM_BEGIN = b"-----BEGIN "
+MAX_BUNDLE_BYTES = 1 << 20
+"""A system's bundle of all public authorities has 220 kB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ class Pem:
 
     def _file_content(self) -> bytes:
         try:
-            return Path(self.path or "").read_bytes()
+            return read_limited(self.path or "", MAX_BUNDLE_BYTES)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise UnusableTls(self.field, f"names {self.path}, which cannot be read: {reason}") from error
