@@ -98,7 +98,7 @@ def test_wrong_placement_gives_one_failure_that_names_it(changed: dict[str, str]
 def test_an_expectation_without_pods_fails() -> None:
     without = {name: home for name, home in EXPECTED.items() if not name.startswith("web")}
     assert failed_expectations(pods(without)) == [
-        "02-zone-spread: this is not the case: web-* are spread evenly over the zones; there is no such pod"
+        "02-zone-spread: this is not true: web-* are spread evenly over the zones; there is no such pod"
     ]
 
 

@@ -1,12 +1,12 @@
-"""An embedded Kubernetes API server with simulated nodes, for the demo, tests and laptops.
+"""An embedded Kubernetes API server with simulated nodes, for the demo, for tests, and for trials without a cluster.
 
-It listens on loopback only and knows nothing of how moorage schedules. Each package imports only those below it:
+It listens on loopback only and contains no scheduling code. Each line imports only from the lines below it:
 
     main, demo            the commands
     api_server            builds and runs everything
-    http | simulation     requests over HTTP; nodes, kubelet and controllers
+    http | simulation     answers HTTP requests; simulates nodes, the kubelet and controllers
     operations            creates, updates, lists, deletes, binds and evicts objects
     patching              computes patched objects
-    kinds | storage       rules of the kinds; versions of objects
+    kinds | storage       the rules of each kind; the stored objects
     api_status, objects, injected_faults, signals
 """

@@ -3,7 +3,7 @@
     async with SandboxServer(node_groups=load_node_groups(None)) as server:
         ...  # server.url, server.token, server.kubeconfig()
 
-All of it runs in the caller's event loop.
+The server and the controllers run in the caller's event loop.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ class _Controller(Protocol):
 
 
 class SandboxServer:
-    """An API server with simulated nodes. As an async context manager, it starts and stops the server."""
+    """An API server with simulated nodes. The async context manager starts and stops it."""
 
     def __init__(  # noqa: PLR0913 - one entry point, all keywords with defaults
         self,
@@ -63,9 +63,9 @@ class SandboxServer:
         kubelet: bool = True,
         history: int = 10_000,
     ) -> None:
-        """Create the nodes and custom kinds. `port` 0 takes a free port when the server starts.
+        """Create the nodes and custom kinds. With `port` 0, the server chooses a free port when it starts.
 
-        `kubelet` False runs neither the kubelet nor the disruption controller. `history` is the number of changes
+        With `kubelet` False, the kubelet and the disruption controller do not run. `history` is the number of changes
         that the store keeps for each resource.
         """
         self._host = host
@@ -95,7 +95,7 @@ class SandboxServer:
 
     @property
     def url(self) -> str:
-        """The server's URL. The port is known after the start."""
+        """The server's URL. With `port` 0, it is valid only after the start."""
         return f"http://{self._host}:{self._port}"
 
     async def start(self) -> None:
@@ -114,7 +114,7 @@ class SandboxServer:
         await self.pause()
 
     async def pause(self) -> None:
-        """Close the port and drop all connections. Objects stay, and the controllers go on."""
+        """Close the port and drop all connections. Keeps all objects, and lets the controllers run."""
         runner, self._runner = self._runner, None
         if runner is None:
             return

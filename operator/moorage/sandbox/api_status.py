@@ -1,4 +1,4 @@
-"""Failures as metav1.Status, with kube-apiserver's codes, reasons and wording.
+"""API errors, and their form as metav1.Status, with kube-apiserver's codes, reasons and wording.
 
 Upstream: staging/src/k8s.io/apimachinery/pkg/api/errors/errors.go and pkg/util/validation/field/errors.go.
 """
@@ -22,7 +22,7 @@ _FIELD_REASON_TEXTS = {
     "FieldValueNotFound": "Not found",
 }
 OMITTED = object()
-"""The value of a FieldError whose message prints no value."""
+"""A FieldError with this value prints no value in its message."""
 
 _REASONS_WITHOUT_VALUE = {"FieldValueRequired", "FieldValueForbidden", "FieldValueTooLong"}
 _REASONS: dict[int, str] = {
@@ -36,11 +36,11 @@ _REASONS: dict[int, str] = {
     HTTPStatus.SERVICE_UNAVAILABLE: "ServiceUnavailable",
     HTTPStatus.GATEWAY_TIMEOUT: "Timeout",
 }
-"""The usual reasons of codes; all others have InternalError."""
+"""The usual reason of each HTTP code. All other codes get InternalError."""
 
 
 class StatusError(Exception):
-    """A failed request. Carries the Status for the client."""
+    """An error that ends a request. It has the fields of the Status that the client gets."""
 
     def __init__(self, code: int, reason: str, message: str, details: Object | None = None) -> None:
         """Take the HTTP code, metav1's StatusReason, a message, and metav1's StatusDetails."""
@@ -61,7 +61,7 @@ class StatusError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """An error of one field, which prints as apimachinery's field.Error does."""
+    """An error in one field. Its text has the format of apimachinery's field.Error."""
 
     field: str
     reason: str
@@ -87,7 +87,7 @@ def success(details: Object | None = None) -> Object:
 
 
 def failure(code: int, message: str, *, reason: str = "", retry_after_seconds: int = 0) -> StatusError:
-    """Return an error with the usual reason of its code, unless `reason` is given."""
+    """Return an error. If `reason` is empty, it gets the usual reason of its code."""
     details = {"retryAfterSeconds": retry_after_seconds} if retry_after_seconds else {}
     return StatusError(code, reason or _REASONS.get(code, "InternalError"), message, details)
 
@@ -109,7 +109,7 @@ def no_such_resource() -> StatusError:
 
 
 def already_exists(resource: str, group: str, name: str) -> StatusError:
-    """Return the error for the creation of an object whose name exists."""
+    """Return the error for creating an object whose name is in use."""
     message = f'{qualified(resource, group)} "{name}" already exists'
     return StatusError(HTTPStatus.CONFLICT, "AlreadyExists", message, _details(name, group, resource))
 
@@ -127,7 +127,7 @@ def stale(resource: str, group: str, name: str) -> StatusError:
 
 
 def invalid(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> StatusError:
-    """Return the error for an object that fails validation. Names all field errors."""
+    """Return the error for an object that fails validation. Its message lists all field errors."""
     texts = list(dict.fromkeys(str(error) for error in errors))
     text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     causes = [{"reason": error.reason, "message": error.body(), "field": error.field} for error in errors]
@@ -153,7 +153,7 @@ def unauthorized() -> StatusError:
 
 
 def method_not_allowed(method: str) -> StatusError:
-    """Return the error for a verb that the resource does not have."""
+    """Return the error for a verb that the resource does not support."""
     message = "the server does not allow this method on the requested resource"
     return StatusError(HTTPStatus.METHOD_NOT_ALLOWED, "MethodNotAllowed", message, {"causes": [{"message": method}]})
 
@@ -165,7 +165,7 @@ def unsupported_media_type(accepted: Sequence[str], message: str = "") -> Status
 
 
 def expired(message: str) -> StatusError:
-    """Return the error for a revision that the history no longer holds. The client must list again."""
+    """Return the error for a revision that is no longer in the history. The client must list again."""
     return failure(HTTPStatus.GONE, message)
 
 

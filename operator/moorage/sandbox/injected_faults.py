@@ -1,6 +1,8 @@
 """Faults that tests inject between a client and the API server.
 
-server.faults.add(Fail(429, retry_after_seconds=1), verb="create", path="/binding$", times=2)
+This example fails the next two bindings:
+
+    server.faults.add(Fail(429, retry_after_seconds=1), verb="create", path="/binding$", times=2)
 """
 
 import asyncio
@@ -12,14 +14,14 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """A late answer."""
+    """A delay before the server handles the request."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """A failure instead of the request's effect. An empty reason means the usual one of the code."""
+    """An error response. The request has no effect. An empty `reason` means the usual reason of the code."""
 
     code: int = 500
     reason: str = ""
@@ -29,24 +31,24 @@ class Fail:
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """A dropped connection: before the request has an effect, or, with `handled`, after it."""
+    """A dropped connection. The request has an effect only if `handled` is true."""
 
     handled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Expire:
-    """A 410 for compacted history. A watch gets it as an ERROR event."""
+    """An error 410, as for a compacted revision. A watch gets the error as an ERROR event."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """Watches that stay open and send nothing until the fault is removed. Affects open watches too."""
+    """A pause of watches, also of open ones. They stay open and send nothing until the fault is removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The end of a watch after some time: a clean one, or, with `midline`, in the middle of an event."""
+    """The end of a watch after `after_seconds`. If `midline` is true, the watch breaks in the middle of an event."""
 
     after_seconds: float = 0
     midline: bool = False
@@ -54,7 +56,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Garbage:
-    """A 200 with a body that is not JSON, as a broken proxy sends it."""
+    """A response with code 200 and a body that is not JSON, as from a broken proxy."""
 
     body: bytes = b"<html>502 Bad Gateway</html>"
     content_type: str = "text/html"
@@ -65,7 +67,7 @@ FaultAction: TypeAlias = Delay | Fail | Reset | Expire | Stall | End | Garbage
 
 @dataclass(slots=True, eq=False)
 class InjectedFault:
-    """One action and the requests that it affects. `times` counts the remaining requests; None: no limit."""
+    """One action and the requests that it affects. `times` counts down to 0; None means no limit."""
 
     action: FaultAction
     verb: str
@@ -86,10 +88,10 @@ class InjectedFaults:
         self._changed = asyncio.Event()
 
     def add(self, action: FaultAction, *, verb: str = "", path: str = "", times: int | None = 1) -> InjectedFault:
-        """Activate a fault for the next `times` matching requests. None: until it is removed.
+        """Activate a fault for the next `times` matching requests. With None, it stays active until it is removed.
 
-        `verb` is a Kubernetes verb (get, list, watch, create, update, patch, delete); empty matches any. `path` is a
-        regular expression, searched in the path with its query. A Stall ignores `times`.
+        `verb` is a Kubernetes verb (get, list, watch, create, update, patch, delete). An empty verb matches all verbs.
+        `path` is a regular expression that is searched in the path and query. A Stall ignores `times`.
         """
         fault = InjectedFault(action, verb, re.compile(path), times)
         self._faults.append(fault)
@@ -108,7 +110,7 @@ class InjectedFaults:
         self._wake_stalled()
 
     def take(self, verb: str, path: str) -> Iterator[FaultAction]:
-        """Yield the actions for a request in the order of their addition, and count the request."""
+        """Yield the actions for a request, in the order in which they were added, and decrement their `times`."""
         for fault in tuple(self._faults):
             if isinstance(fault.action, Stall) or not fault.matches(verb, path):
                 continue
@@ -117,7 +119,7 @@ class InjectedFaults:
             yield fault.action
 
     async def stall(self, path: str) -> None:
-        """Wait while a Stall matches watches of that path."""
+        """Wait while a Stall is active for watches of `path`."""
         while any(isinstance(fault.action, Stall) and fault.matches("watch", path) for fault in self._faults):
             await self._changed.wait()
 

@@ -17,11 +17,11 @@ from moorage.sandbox.signals import sigterm_as_interrupt
 from moorage.sandbox.simulation.node_groups import load_node_groups
 
 PROBE_SECONDS = 2.0
-"""The time that a sandbox has to answer before a new one takes its kubeconfig to be in use."""
+"""The time limit for the answer of another sandbox. A sandbox that does not answer in time counts as running."""
 
 
 class SandboxError(MoorageError):
-    """The sandbox cannot start. The message says why, and names the next step."""
+    """An error that keeps the sandbox from starting. The message gives the reason and the next step."""
 
 
 async def serve(
@@ -31,11 +31,11 @@ async def serve(
     kubeconfig: Path = Path("sandbox.kubeconfig"),
     crds: Sequence[Mapping[str, Any]] = (),
 ) -> None:
-    """Serve simulated nodes until cancelled.
+    """Serve the API with simulated nodes until the task is cancelled.
 
-    Writes a kubeconfig, prints the line that points kubectl at it, and removes it at the end. `nodes` is a file of node
-    groups; None means the built-in cluster. `crds` are CustomResourceDefinitions to install. Raises NodeGroupsError,
-    SandboxError and OSError.
+    Writes a kubeconfig, prints the `export KUBECONFIG=...` line for kubectl, and removes the file at the end. `nodes`
+    is a file of node groups; None means the built-in cluster. `crds` are CustomResourceDefinitions to install. Raises
+    NodeGroupsError, SandboxError and OSError.
     """
     groups = load_node_groups(nodes)
     kubeconfig = kubeconfig.absolute()  # noqa: ASYNC240 - does not read the file system
@@ -62,9 +62,9 @@ async def _listening(server: SandboxServer, port: int) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _kubeconfig_file(path: Path, server: SandboxServer) -> AsyncIterator[None]:
-    """Write the kubeconfig and remove it at the end.
+    """Write the kubeconfig, and remove it at the end.
 
-    Raises SandboxError instead of overwriting the kubeconfig of another cluster, or of a sandbox that runs.
+    Raises SandboxError if the path holds the kubeconfig of a running sandbox, or any other file.
     """
     await asyncio.to_thread(_write, path, server.kubeconfig())
     try:
@@ -83,14 +83,14 @@ def _write(path: Path, text: str) -> None:
 
 
 def _create(path: Path, text: str) -> None:
-    """Write a new file that only the user can read. Raises FileExistsError if another sandbox was faster."""
+    """Write a new file that only the user can read. Raises FileExistsError if the file exists."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
 
 
 def _check_may_overwrite(path: Path) -> None:
-    """Raise SandboxError unless the file is empty, or the kubeconfig of a sandbox that does not run any more."""
+    """Return if the file is empty, or is the kubeconfig of a sandbox that has ended. Otherwise, raise SandboxError."""
     try:
         config = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError):
@@ -112,19 +112,19 @@ def _check_may_overwrite(path: Path) -> None:
 
 
 def _answers(url: str, token: str) -> bool:
-    """Return whether the sandbox with this token runs. Another sandbox refuses the token, also at the same port."""
+    """Return whether the sandbox with this token runs. If another sandbox has the port, it refuses the token."""
     request = urllib.request.Request(f"{url}/api", headers={"Authorization": f"Bearer {token}"})  # noqa: S310
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(request, timeout=PROBE_SECONDS):
             return True
     except TimeoutError:
-        return True  # it listens, but is busy or stopped by a debugger
+        return True  # it listens but does not answer, for example because a debugger has stopped it
     except (OSError, ValueError, http.client.HTTPException):
         return False
 
 
 def _remove(path: Path, token: str) -> None:
-    """Remove a kubeconfig that holds `token`. Any other one belongs to another process by now."""
+    """Remove the kubeconfig if it contains `token`. If it does not, another process has replaced the file."""
     if path.exists() and token in path.read_text(encoding="utf-8", errors="replace"):
         path.unlink()

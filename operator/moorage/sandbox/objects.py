@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 Object: TypeAlias = dict[str, Any]
-"""One API object as decoded from JSON. Nothing may change a stored one in place."""
+"""One API object as decoded from JSON. No code may change a stored object in place."""
 
 Key: TypeAlias = tuple[str, str]
 """Namespace (empty for cluster-scoped objects) and name."""
@@ -17,7 +17,7 @@ _DECODER = msgspec.json.Decoder()
 
 
 def encode(value: object) -> bytes:
-    """Return the JSON of a built-in value."""
+    """Return a value of built-in types as JSON."""
     return _ENCODER.encode(value)
 
 
@@ -36,7 +36,7 @@ def copy(value: Any) -> Any:
 
 
 def metadata(obj: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the object's metadata, an empty dictionary if it has none."""
+    """Return the object's metadata, or an empty dictionary if it has none."""
     found: dict[str, Any] = obj.get("metadata") or {}
     return found
 
@@ -48,7 +48,7 @@ def key_of(obj: Mapping[str, Any]) -> Key:
 
 
 def dig(value: Any, *path: str) -> Any:
-    """Return the value at a path of field names, None if a field is absent."""
+    """Return the value at a path of field names, or None if a field is absent."""
     for name in path:
         if not isinstance(value, dict):
             return None
@@ -57,7 +57,7 @@ def dig(value: Any, *path: str) -> Any:
 
 
 def timestamp(moment: datetime) -> str:
-    """Return a metav1.Time: RFC 3339 in UTC, in whole seconds."""
+    """Return a time as metav1.Time: RFC 3339 in UTC, with whole seconds."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -67,6 +67,6 @@ def parse_timestamp(text: str) -> datetime:
 
 
 def find_condition(obj: Mapping[str, Any], kind: str) -> Object | None:
-    """Return the condition of that type in `status.conditions`, or None."""
+    """Return the condition of type `kind` in `status.conditions`, or None."""
     conditions = dig(obj, "status", "conditions") or []
     return next((condition for condition in conditions if condition.get("type") == kind), None)

@@ -1,4 +1,4 @@
-"""SIGTERM handling for the sandbox and the demo: the same clean end as for Ctrl-C."""
+"""SIGTERM handling for the sandbox and the demo. SIGTERM ends them as Ctrl-C does."""
 
 import asyncio
 import signal
@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def sigterm_as_interrupt() -> Iterator[None]:
-    """On SIGTERM, cancel the current task and raise KeyboardInterrupt from it, as asyncio.run does for Ctrl-C.
+    """On SIGTERM, cancel the current task and raise KeyboardInterrupt, as asyncio.run does for Ctrl-C.
 
-    It does not send itself a SIGINT, because a shell's background jobs ignore that signal.
+    The process does not send SIGINT to itself, because background jobs of a shell ignore SIGINT.
     """
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None

@@ -4,4 +4,4 @@ from moorage.errors import MoorageError
 
 
 class DemoError(MoorageError):
-    """A step of the demo failed. The message says which, and why."""
+    """A failure of the demo. The message gives the cause."""

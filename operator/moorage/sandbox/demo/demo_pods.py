@@ -1,4 +1,4 @@
-"""The pods of the demo: where they run, or why they are refused. Does no I/O."""
+"""The pods of the demo, each with its node or with the reason of its refusal. Does no I/O."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ Manifest = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class DemoPod:
-    """A pod and its node, None if it has none."""
+    """A pod with its node, or with None if the pod has no node."""
 
     name: str
     policy: str
     node: Manifest | None
     refusal: str | None
-    """The scheduler's message for an unschedulable pod, None for any other pod."""
+    """The scheduler's message for an unschedulable pod, or None for any other pod."""
 
     @property
     def node_name(self) -> str:
-        """The name of the node; empty for none."""
+        """The name of the node, or an empty string."""
         return str(self.node["metadata"]["name"]) if self.node else ""
 
     def as_json(self) -> Manifest:
-        """Return the placement for programs, with the labels of the node that the examples are about."""
+        """Return the placement for JSON output: the refusal, the node, and the labels of the node that examples use."""
         labels: Mapping[str, str] = self.node["metadata"]["labels"] if self.node else {}
         return {
             "node": self.node_name or None,
@@ -51,7 +51,7 @@ def demo_pods(pods: Sequence[Manifest], nodes: Sequence[Manifest]) -> list[DemoP
 
 
 def refusal_of(pod: Manifest) -> str | None:
-    """Return the scheduler's message for an unschedulable pod, None for any other pod."""
+    """Return the scheduler's message for an unschedulable pod, or None for any other pod."""
     for condition in pod["status"].get("conditions") or ():
         if condition["type"] == "PodScheduled" and condition.get("reason") == "Unschedulable":
             return str(condition.get("message") or "")

@@ -1,4 +1,4 @@
-"""The output of `moorage demo`: progress on stderr, the result on stdout, at most 80 columns wide."""
+"""The output of `moorage demo`: the progress on stderr, and the result on stdout."""
 
 import json
 import os
@@ -28,7 +28,7 @@ REASON_INDENT = 2
 
 
 class ProgressSteps:
-    """The progress: one line for each step, with a spinner on a terminal."""
+    """The progress output: one line for each step. On a terminal, a spinner shows the running step."""
 
     def __init__(self) -> None:
         """Write to stderr, so that stdout holds only the result."""
@@ -36,7 +36,7 @@ class ProgressSteps:
 
     @contextmanager
     def step(self, subject: str, outcome: str) -> Iterator[None]:
-        """Print the step while it runs, then its outcome and duration."""
+        """Show the subject while the step runs, then print the outcome and the duration."""
         started = time.monotonic()
         with self._console.status(f"{subject} ..."):
             yield
@@ -49,7 +49,7 @@ class ProgressSteps:
 
 @dataclass(frozen=True, slots=True)
 class DemoResult:
-    """The pods as the policies place them, and the same pods as a default profile places them."""
+    """The placements of the pods by the policies, and the placements of the same pods by a default profile."""
 
     policies: str
     """The output of `kubectl get schedulingpolicies`."""
@@ -57,7 +57,7 @@ class DemoResult:
     by_default: Sequence[DemoPod]
 
     def show(self) -> None:
-        """Print the policies, each expectation with the nodes of its pods, and the reasons of refused pods."""
+        """Print the policies, each expectation with the nodes of its pods, and the reason for each refused pod."""
         console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
         console.print("\n$ kubectl get schedulingpolicies", style="bold")
         console.out(_narrowed(self.policies))
@@ -69,7 +69,7 @@ class DemoResult:
                 console.print(Padding(Text(pod.refusal), (0, 0, 0, REASON_INDENT)))
 
     def print_json(self) -> None:
-        """Print the expectations and the placements for programs."""
+        """Print the expectations and the placements as JSON."""
         by_default = {pod.name: pod for pod in self.by_default}
         expectations = [
             {
@@ -108,7 +108,7 @@ class DemoResult:
 
 
 def show_next_steps(kubeconfig: Path) -> None:
-    """Print the line that points kubectl at the demo's cluster, and the key that ends the demo."""
+    """Print the `export KUBECONFIG=...` line for kubectl, and the key that ends the demo."""
     print(f"\nexport KUBECONFIG={kubeconfig}\n(Ctrl-C ends the demo and removes its cluster)", flush=True)
 
 
@@ -118,7 +118,7 @@ def show_how_to_keep() -> None:
 
 
 def _narrowed(table: str) -> str:
-    """Return a table of kubectl with two spaces between columns instead of three, so that it fits 80 columns."""
+    """Return kubectl's table with two spaces between columns instead of three, so that it fits into 80 columns."""
     header, *rows = table.splitlines()
     starts = [found.start() for found in re.finditer(r"\S+", header)]
     ends = [*(start - 1 for start in starts[1:]), None]
@@ -127,7 +127,7 @@ def _narrowed(table: str) -> str:
 
 
 def _own_command() -> str:
-    """Return the command as the user can type it: the name if it is on the PATH, else the path."""
+    """Return the command that starts moorage: its name if it is on the PATH, or else its path."""
     program = Path(sys.argv[0])
     if program.name == "__main__.py":
         return f"{os.path.relpath(sys.executable)} -m moorage"
@@ -139,7 +139,10 @@ def _policy_of(pods: Sequence[DemoPod]) -> str:
 
 
 def _nodes_of(pods: Sequence[DemoPod]) -> tuple[str, str]:
-    """Return a line for each node, with the number of its pods if there are several, and a line for each zone."""
+    """Return the names of the nodes, and their zones, with one node on each line.
+
+    A name also shows the number of pods if the node has several.
+    """
     nodes: dict[str, Manifest] = {pod.node_name: pod.node for pod in pods if pod.node}
     counts = Counter(pod.node_name for pod in pods)
     names = [f"{name} x{counts[name]}" if counts[name] > 1 else name for name in sorted(nodes)]
@@ -149,5 +152,5 @@ def _nodes_of(pods: Sequence[DemoPod]) -> tuple[str, str]:
 
 
 def _indented(mark: str, lines: str) -> str:
-    """Return the lines below each other, with the mark before the first."""
+    """Return the lines with the mark before the first line, and the other lines indented."""
     return f"{mark} " + lines.replace("\n", "\n  ")

@@ -1,4 +1,4 @@
-"""The placements that the examples' READMEs describe, compared with the actual placements. Does no I/O."""
+"""Compares the placements of pods with the placements that the READMEs of the examples describe. Does no I/O."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -18,16 +18,16 @@ class Expectation:
     text: str
     pods: str
     holds: Callable[[Sequence[Manifest]], bool]
-    """Returns whether the statement is true for the pods' nodes, one for each pod."""
+    """Returns whether the statement is true. The argument has one node for each pod."""
     stays_pending: bool = False
-    """Whether the pods fit no node, to show how a refusal looks. `holds` is not called."""
+    """Whether the pods must stay pending, because they fit no node. `holds` is not called for such pods."""
 
     def about(self, pods: Iterable[DemoPod]) -> list[DemoPod]:
         """Return the pods that the statement is about."""
         return [pod for pod in pods if pod.name.startswith(self.pods)]
 
     def is_met(self, pods: Iterable[DemoPod]) -> bool:
-        """Return whether the statement is true. It is not if there are no such pods, or one of them does not run."""
+        """Return whether the statement is true. It is false if there are no such pods, or if one has no node."""
         about = self.about(pods)
         if self.stays_pending:
             return bool(about) and all(pod.refusal is not None for pod in about)
@@ -65,13 +65,13 @@ EXPECTATIONS = (
     ),
     Expectation("06-instance-types", "compute-* run on c5 nodes", "compute-", _all_have(INSTANCE_TYPE_LABEL, "c5")),
 )
-"""All placements that the READMEs of the examples describe."""
+"""The placements that the READMEs of the examples describe."""
 
 
 def failed_expectations(pods: Sequence[DemoPod]) -> list[str]:
     """Return a sentence for each failed expectation."""
     return [
-        f"{expectation.example}: this is not the case: {expectation.text}; {_described(expectation.about(pods))}"
+        f"{expectation.example}: this is not true: {expectation.text}; {_described(expectation.about(pods))}"
         for expectation in EXPECTATIONS
         if not expectation.is_met(pods)
     ]

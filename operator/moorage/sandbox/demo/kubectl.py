@@ -1,4 +1,4 @@
-"""kubectl as a subprocess, so that the demo does what a user would do."""
+"""Runs kubectl as a subprocess, so that the demo uses the same commands as a user."""
 
 import asyncio
 import json
@@ -14,13 +14,13 @@ from moorage.sandbox.demo.demo_error import DemoError
 
 @dataclass(frozen=True, slots=True)
 class Kubectl:
-    """kubectl for the demo's API server."""
+    """The kubectl program, with the kubeconfig of the demo's API server."""
 
     program: str
     kubeconfig: Path
 
     async def run(self, *arguments: str) -> str:
-        """Run kubectl and return its output. Raises DemoError with its error output."""
+        """Run kubectl and return its output. If kubectl fails, raises DemoError with kubectl's error output."""
         process = await asyncio.create_subprocess_exec(
             self.program,
             *arguments,
@@ -39,7 +39,7 @@ class Kubectl:
 
 
 def find_kubectl() -> str:
-    """Return the path of kubectl: the one on the PATH, or the one of the `sandbox` extra. Raises DemoError."""
+    """Return the path of kubectl, from the PATH or else from the `sandbox` extra. Raises DemoError if there is none."""
     beside_python = Path(sysconfig.get_path("scripts")) / "kubectl"
     found = shutil.which("kubectl") or (str(beside_python) if beside_python.exists() else None)
     if found is None:

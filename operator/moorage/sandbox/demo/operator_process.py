@@ -1,4 +1,4 @@
-"""The operator as a process of its own, as users run it."""
+"""Runs the operator in a separate process, as users run it."""
 
 import asyncio
 import contextlib
@@ -10,17 +10,17 @@ from pathlib import Path
 from moorage.sandbox.demo.demo_error import DemoError
 
 READY_SECONDS = 20.0
-"""The time that the operator has to start."""
+"""The time limit for the start of the operator, and for the policies to become Ready."""
 
 POLL_SECONDS = 0.25
 STOP_SECONDS = 10.0
 SERVING = re.compile(r"serving on (\S+)")
-"""The operator's log line after its start."""
+"""Matches the log line that the operator writes after its start."""
 
 
 @contextlib.asynccontextmanager
 async def running_operator(kubeconfig: Path, log: Path) -> AsyncIterator[None]:
-    """Run the operator until the context ends. Raises DemoError with its log if it does not start."""
+    """Run the operator until the context ends. If it does not start, raises DemoError with its log."""
     with log.open("wb") as output:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "moorage", "run", f"--kubeconfig={kubeconfig}", "--port=0"),

@@ -1,7 +1,7 @@
 """The command `moorage demo`: runs the examples on one machine, with only this package installed.
 
-The embedded API server runs in this process, the operator in a process of its own. The demo does the rest with kubectl,
-so that it shows what a user would see.
+The embedded API server runs in this process, and the operator in a separate process. For everything else, the demo uses
+kubectl, so that it shows the output that users see.
 """
 
 import asyncio
@@ -27,10 +27,10 @@ from moorage.sandbox.signals import sigterm_as_interrupt
 from moorage.sandbox.simulation.node_groups import DEFAULT_NODES, load_node_groups
 
 SETTLE_SECONDS = 30.0
-"""The time limit for all pods to be bound or refused, and for the policies' statuses to count them."""
+"""The time limit for all pods to be bound or refused, and again for the policies' statuses to count the pods."""
 
 DEFAULT_PROFILE = "default-profile"
-"""The name of the policy without fields, whose placements are the baseline."""
+"""The name of a policy without fields. The demo compares the placements of the examples with those of this policy."""
 
 _Result = TypeVar("_Result")
 
@@ -40,13 +40,13 @@ class DemoOptions:
     """The flags of the command."""
 
     keep: bool = False
-    """Whether the cluster runs until a signal."""
+    """Whether the cluster runs until Ctrl-C."""
     as_json: bool = False
     """Whether to print JSON instead of tables."""
 
 
 def run_demo(options: DemoOptions) -> int:
-    """Run the demo, print what happened, and return the exit code."""
+    """Run the demo, print its result, and return the exit code."""
     steps = demo_report.ProgressSteps()
     try:
         return asyncio.run(_run(steps, options))
@@ -103,7 +103,7 @@ async def _apply_policies(kubectl: Kubectl) -> None:
 
 
 async def _place_by_default(kubectl: Kubectl, folder: Path) -> list[DemoPod]:
-    """Return the pods of the examples as a policy without any field places them; delete them and the policy."""
+    """Create the pods of the examples for a policy without fields, and return them. Deletes pods and policy."""
     policy: Manifest = {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": DEFAULT_PROFILE}, "spec": {}}
     objects = [item for example in _examples() for item in yaml.safe_load_all(_read(example / "pods.yaml"))]
     for item in objects:
@@ -127,7 +127,7 @@ def _read(file: Path) -> str:
 
 
 def _examples() -> Sequence[Path]:
-    """Return the folders of the examples with pods, in an installed package or in a checkout."""
+    """Return the folders of the examples that have a `pods.yaml`, from the installed package or from a checkout."""
     for folder in (Path(__file__).parents[1] / "examples", Path(__file__).parents[4] / "examples"):
         if folder.is_dir():
             return sorted(path.parent for path in folder.glob("*/pods.yaml"))
@@ -135,7 +135,7 @@ def _examples() -> Sequence[Path]:
 
 
 async def _settled_pods(kubectl: Kubectl) -> list[Manifest]:
-    """Return all pods as soon as each one runs or is refused. Raises DemoError after SETTLE_SECONDS."""
+    """Wait until each pod runs or is refused, and return all pods. Raises DemoError after SETTLE_SECONDS."""
     waiting: list[str] = []
 
     async def settled() -> list[Manifest] | None:
@@ -143,11 +143,11 @@ async def _settled_pods(kubectl: Kubectl) -> list[Manifest]:
         waiting[:] = [pod["metadata"]["name"] for pod in pods if not _is_settled(pod)]
         return None if waiting else pods
 
-    return await _poll(settled, lambda: f"these pods are neither running nor refused: {', '.join(waiting)}")
+    return await _poll(settled, lambda: f"these pods are still pending without a reason: {', '.join(waiting)}")
 
 
 async def _wait_for_policy_statuses(kubectl: Kubectl, pods: Sequence[Manifest]) -> None:
-    """Wait until the policies' statuses count all bound pods. The operator writes them about once a second."""
+    """Wait until the policies' statuses count all bound pods. The operator writes the statuses about once a second."""
     bound = sum(1 for pod in pods if pod["spec"].get("nodeName"))
 
     async def counted() -> bool | None:
@@ -155,11 +155,14 @@ async def _wait_for_policy_statuses(kubectl: Kubectl, pods: Sequence[Manifest]) 
         pending = sum(count.get("pending", 0) for count in counts)
         return True if not pending and sum(count.get("bound", 0) for count in counts) >= bound else None
 
-    await _poll(counted, lambda: f"the policies' statuses do not count their {bound} bound pods")
+    await _poll(counted, lambda: f"the policies' statuses do not yet count all {bound} bound pods")
 
 
 async def _poll(attempt: Callable[[], Awaitable[_Result | None]], problem: Callable[[], str]) -> _Result:
-    """Return the first result of `attempt` that is not None. Raises DemoError with `problem` after SETTLE_SECONDS."""
+    """Call `attempt` until its result is not None, and return the result.
+
+    Raises DemoError with the text of `problem` after SETTLE_SECONDS.
+    """
     for _ in range(int(SETTLE_SECONDS / POLL_SECONDS)):
         result = await attempt()
         if result is not None:

@@ -1,1 +1,1 @@
-"""HTTP: parsing of requests, and encoding of the results of `operations`."""
+"""Parses HTTP requests, and encodes the results of the package `operations`."""

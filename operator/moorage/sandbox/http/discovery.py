@@ -1,4 +1,4 @@
-"""Discovery documents: the served groups, versions and resources, aggregated or unaggregated."""
+"""Discovery documents, aggregated or unaggregated. They list the served groups, versions and resources."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ def wants_aggregated(accept: str) -> bool:
 
 
 def aggregated(resources: ServedResources, *, core: bool) -> Object:
-    """Return the aggregated body of /api (`core`) or /apis."""
+    """Return the aggregated body of /api if `core` is true, else of /apis."""
     groups = _by_group(resources)
     items = [
         {
@@ -59,13 +59,13 @@ def group_list(resources: ServedResources) -> Object:
 
 
 def group(resources: ServedResources, name: str) -> Object | None:
-    """Return the body of /apis/GROUP, None for an unknown group."""
+    """Return the body of /apis/GROUP, or None for an unknown group."""
     versions = _by_group(resources).get(name)
     return None if not versions else {"kind": "APIGroup", "apiVersion": "v1", **_group(name, list(versions))}
 
 
 def resource_list(resources: ServedResources, group_name: str, version_: str) -> Object | None:
-    """Return the body of /api/v1 or /apis/GROUP/VERSION, None for an unknown version."""
+    """Return the body of /api/v1 or /apis/GROUP/VERSION, or None for an unknown version."""
     found = _by_group(resources).get(group_name, {}).get(version_)
     if not found:
         return None
@@ -116,7 +116,7 @@ def _singular(resource: ResourceType) -> str:
 
 
 def _optional_fields(resource: ResourceType) -> Object:
-    """Return the short names and categories, without empty lists."""
+    """Return the short names and the categories. Omits empty lists."""
     names = {"shortNames": list(resource.short_names), "categories": list(resource.categories)}
     return {name: values for name, values in names.items() if values}
 

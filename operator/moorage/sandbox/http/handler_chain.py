@@ -1,4 +1,4 @@
-"""The path of every request: authentication, injected faults, then the handler of its kind."""
+"""The steps of every request: authentication, injected faults, and the call of the handler."""
 
 import asyncio
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from moorage.sandbox.operations.object_registry import ObjectRegistry
 
 
 class HandlerChain:
-    """The handler of all requests. It calls `record` with each one and its status, 0 for a dropped connection."""
+    """The handler of all requests. It calls `record` with each request and its status; 0 means a dropped connection."""
 
     def __init__(
         self, registry: ObjectRegistry, faults: InjectedFaults, token: str, record: Callable[[web.Request, int], None]
@@ -64,7 +64,7 @@ class HandlerChain:
         return response
 
     def _authenticate(self, request: web.Request) -> None:
-        """Raise a 401 for a wrong token. Accepts an absent one: kubectl sends no credentials over plain HTTP."""
+        """Raise a 401 for a wrong token. Accepts a missing token, because kubectl sends none over plain HTTP."""
         given = request.headers.get("Authorization")
         if given is not None and given != f"Bearer {self._token}":
             raise unauthorized()
@@ -72,7 +72,7 @@ class HandlerChain:
     async def _apply_faults(
         self, actions: list[FaultAction], info: RequestInfo, request: web.Request
     ) -> web.StreamResponse | None:
-        """Apply the faults that act before the request. Return a response if one replaces the request's own."""
+        """Apply the faults that act before the request is handled. Return the response of a fault, or None."""
         for action in actions:
             match action:
                 case Delay(seconds):
@@ -106,7 +106,7 @@ class HandlerChain:
             async with asyncio.timeout(seconds), aclosing(watch.lines()) as lines:
                 async for batch in lines:
                     await response.write(batch)
-        except TimeoutError:  # an injected End; without `midline` it looks like the client's own timeout
+        except TimeoutError:  # an injected End; without `midline`, the client sees the normal end of a watch
             if any(end.midline for end in ends):
                 await response.write(b'{"type":"MODIFIED","obj')
                 return self._drop(request)

@@ -12,7 +12,7 @@ _STEP = re.compile(
 
 
 def evaluate(value: Any, path: str) -> list[Any]:
-    """Return all values at a path, an empty list if there is none."""
+    """Return all values at a path. The list is empty if there are none."""
     found = [value]
     for step in _STEP.finditer(path):
         found = [result for item in found for result in _follow(item, step)]

@@ -21,14 +21,14 @@ class NonResourceHandlers:
         self._openapi = OpenApi(registry.resources, registry.schemas)
 
     def handle(self, request: web.Request) -> web.Response | None:
-        """Return the response, None for a request of a resource. Raises a 404."""
+        """Return the response, or None if the path names a resource. Raises a 404 for an unknown path."""
         match request.path.strip("/").split("/"):
             case ["healthz" | "livez" | "readyz", *_]:
                 return web.Response(text="ok")
             case ["version"]:
                 return json_response(encode(discovery.version()))
             case ["openapi", "v2"]:
-                # kubectl asks for it before it creates the items of a v1 List; an empty protobuf document is enough.
+                # kubectl reads this before it creates the items of a v1 List. An empty protobuf document is enough.
                 return web.Response(body=b"", content_type=_OPENAPI_V2)
             case ["openapi", "v3"]:
                 return json_response(encode(self._openapi.index()))

@@ -1,4 +1,4 @@
-"""OpenAPI v3 documents, with the parts that kubectl explain, apply and diff read: schemas, and the verbs of kinds."""
+"""OpenAPI v3 documents, with only the parts that kubectl explain, apply and diff read: schemas, and verbs of kinds."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,23 +18,23 @@ _QUERY = [
 
 
 class OpenApi:
-    """One OpenAPI document for each group version, cached until the served resources change."""
+    """The OpenAPI documents, one for each group and version. They are cached until the served resources change."""
 
     def __init__(self, resources: ServedResources, schemas: Schemas) -> None:
-        """Describe `resources` with the built-in kinds' `schemas`."""
+        """Describe `resources`. `schemas` has the schemas of the built-in kinds."""
         self._resources = resources
         self._schemas = schemas
         self._generation = -1
         self._documents: dict[str, bytes] = {}
 
     def index(self) -> Object:
-        """Return the body of /openapi/v3. The hash in each URL changes with the served resources."""
+        """Return the body of /openapi/v3. The hash in each URL changes when the served resources change."""
         paths = dict.fromkeys(_path(resource) for resource in self._resources)
         generation = self._resources.generation
         return {"paths": {path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={generation}"} for path in paths}}
 
     def document(self, path: str) -> bytes | None:
-        """Return the body of /openapi/v3/PATH, None for an unknown path such as `apis/none/v1`."""
+        """Return the body of /openapi/v3/PATH, or None for an unknown path such as `apis/none/v1`."""
         if self._generation != self._resources.generation:
             self._documents.clear()
             self._generation = self._resources.generation
@@ -92,7 +92,7 @@ def _custom_schema(resource: ResourceType) -> Object:
 
 
 def _published(node: Any) -> Any:
-    """Convert a node of kubernetes-validate's JSON Schema to OpenAPI: one type, and references to components."""
+    """Convert a node of kubernetes-validate's JSON Schema to OpenAPI, with one type, and references to components."""
     if isinstance(node, list):
         return [_published(item) for item in node]
     if not isinstance(node, dict):

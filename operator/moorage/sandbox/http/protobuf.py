@@ -1,8 +1,8 @@
-"""A decoder for the few small kinds that kubectl sends in Kubernetes' protobuf.
+"""A decoder for the few small kinds that kubectl sends as Kubernetes protobuf.
 
 `kubectl create namespace`, `drain`, `auth can-i` and a few others use typed clients, which always encode requests in
-protobuf. They accept JSON responses. MessageField numbers are those of the `generated.proto` files in k8s.io/api and
-k8s.io/apimachinery.
+protobuf. These commands accept JSON responses. The field numbers are those of the `generated.proto` files in k8s.io/api
+and k8s.io/apimachinery.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ MAGIC = b"k8s\x00"
 
 @dataclass(frozen=True, slots=True)
 class MessageField:
-    """The JSON name and type of one field of a message. `message` describes a nested one."""
+    """The JSON name and type of one field of a message. `message` describes the fields of a nested message."""
 
     name: str
     kind: str = "string"
@@ -83,11 +83,11 @@ _UNKNOWN: Message = {1: MessageField("typeMeta", "message", _TYPE_META), 2: Mess
 
 
 class UnknownMessageError(Exception):
-    """The decoder does not know the message's kind. The exception's text is the kind."""
+    """An error for a message of an unknown kind. Its text is the kind."""
 
 
 def decode(body: bytes) -> Object:
-    """Return the object of an enveloped message. Raises UnknownMessageError, and ValueError for a damaged message."""
+    """Return the object in a protobuf envelope. Raises UnknownMessageError, and ValueError for a damaged message."""
     if not body.startswith(MAGIC):
         raise ValueError("the body is not in Kubernetes' protobuf envelope")
     envelope = _decode(body[len(MAGIC) :], _UNKNOWN)

@@ -12,7 +12,7 @@ from moorage.sandbox.patching.media_types import APPLY_PATCH
 
 
 async def read_body(request: web.Request) -> Any:
-    """Return the decoded body, None if it is empty. Raises 400 and 415."""
+    """Return the decoded body, or None if it is empty. Raises a 400 or a 415."""
     data = await request.read()
     if not data:
         return None
@@ -24,9 +24,9 @@ async def read_body(request: web.Request) -> Any:
         return decode(data)
     except protobuf.UnknownMessageError as error:
         message = (
-            f"the sandbox cannot read a {error} in protobuf, which `kubectl create` sends; run "
+            f"the sandbox cannot decode the kind {error} from protobuf, which `kubectl create` sends; run "
             "`kubectl create ... --dry-run=client -o yaml | kubectl apply -f -` instead"
         )
         raise unsupported_media_type(["application/json", "application/yaml"], message) from error
     except (ValueError, yaml.YAMLError) as error:
-        raise bad_request(f"the body is neither JSON nor YAML: {error}") from error
+        raise bad_request(f"the body cannot be decoded: {error}") from error

@@ -70,12 +70,12 @@ def parse_list_options(query: Mapping[str, str]) -> ListOptions:
 
 
 def parse_selection(query: Mapping[str, str]) -> ListOptions:
-    """Return only the selectors, for watches and deletions of a collection."""
+    """Return the selectors of a watch, or of the deletion of a collection."""
     return ListOptions(query.get("labelSelector") or "", query.get("fieldSelector") or "")
 
 
 def parse_integer(query: Mapping[str, str], name: str) -> int:
-    """Return a number of the query, 0 if absent. Raises a 400."""
+    """Return an integer parameter of the query, or 0 if it is absent. Raises a 400."""
     text = query.get(name) or "0"
     try:
         return int(text)
@@ -84,7 +84,7 @@ def parse_integer(query: Mapping[str, str], name: str) -> int:
 
 
 def is_true(value: str | None) -> bool:
-    """Return whether a boolean of the query is set."""
+    """Return whether a boolean parameter of the query is true."""
     return value in _TRUE
 
 

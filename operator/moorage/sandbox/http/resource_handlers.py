@@ -1,4 +1,4 @@
-"""Handlers of resource requests other than watches: they decode, run the operation and encode the result."""
+"""Handlers of resource requests except watches. They decode the request, run the operation and encode the result."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ class ResourceHandlers:
         return self._written(placed, self.registry.create(placed, body, options), HTTPStatus.CREATED, options)
 
     def _create_virtual(self, target: Target, body: Object, options: WriteOptions) -> Object | None:
-        """Handle a create that stores no object of its kind: bindings, evictions and reviews. None: any other."""
+        """Answer the creation of a binding, eviction or review, which are not stored. Return None for other kinds."""
         resource = target.resource
         if target.subresource == "eviction":
             return evict(self.registry, target, body)
@@ -96,7 +96,7 @@ class ResourceHandlers:
 
 
 def _in_namespace(target: Target, body: Object) -> Target:
-    """Return the target with the body's namespace if the path has none. Only events may be created that way."""
+    """Return the target. If its path has no namespace, use the body's. Only events may be created with such a path."""
     if target.namespace or not target.resource.namespaced:
         return target
     return Target(target.resource, metadata(body).get("namespace") or "default")

@@ -1,6 +1,6 @@
-"""Content negotiation of answers: plain objects, Tables for kubectl, or metadata only.
+"""Content negotiation. A client gets plain objects, Tables for kubectl, or metadata only.
 
-Plain JSON of a stored version is encoded once, for all lists and watches.
+The plain JSON of each stored version is encoded only once, for all lists and watches.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,14 +18,14 @@ from moorage.sandbox.storage.store import Record
 
 @dataclass(frozen=True, slots=True)
 class ResponseFormat:
-    """The format that a client asks for. `include` says how much of the object a Table's row holds."""
+    """The format that a client requests. `include` says which part of an object its row in a Table holds."""
 
     kind: Literal["json", "table", "partial"] = "json"
     include: str = "Metadata"
 
     @classmethod
     def of(cls, accept: str, query: Mapping[str, str]) -> "ResponseFormat":
-        """Read the Accept header and `includeObject`. The first known media type wins."""
+        """Return the format for an Accept header and a query. Uses the first known media type of the header."""
         for part in accept.split(","):
             if "as=Table" in part and "v=v1;" in part + ";":
                 return cls("table", query.get("includeObject") or "Metadata")
@@ -67,7 +67,7 @@ class ResponseEncoder:
 
 
 def _served_json(resource: ResourceType, record: Record) -> bytes:
-    """Return the JSON of the version that `resource` serves, encoded once."""
+    """Return the JSON of an object in the version that `resource` serves. Encodes it only once."""
     if record.obj.get("apiVersion") == resource.api_version:
         return record.json()
     found = record.encodings.get(resource.api_version)

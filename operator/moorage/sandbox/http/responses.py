@@ -9,7 +9,7 @@ from moorage.sandbox.objects import encode
 
 
 def json_response(body: bytes, code: int = HTTPStatus.OK) -> web.Response:
-    """Return a response with encoded JSON."""
+    """Return a response whose body is the given JSON."""
     return web.Response(body=body, status=code, content_type="application/json")
 
 

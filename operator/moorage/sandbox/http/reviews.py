@@ -1,4 +1,4 @@
-"""Access and token reviews, which the server answers and does not store. The sandbox allows everything."""
+"""Access and token reviews, which the server answers but does not store. The sandbox allows everything."""
 
 from moorage.sandbox.objects import Object, dig
 
@@ -6,7 +6,7 @@ USER = "sandbox-admin"
 
 
 def answer(kind: str, review: Object, token: str) -> Object:
-    """Return a review with its status. A TokenReview authenticates only `token`, the server's own."""
+    """Return the review with its status. A TokenReview authenticates only `token`, which is the server's token."""
     if kind != "TokenReview":
         return review | {"status": {"allowed": True, "reason": "the sandbox allows everything"}}
     if dig(review, "spec", "token") != token:

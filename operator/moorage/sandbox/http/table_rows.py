@@ -1,6 +1,6 @@
-"""The cells of `kubectl get` for each kind with its own columns.
+"""The cells that `kubectl get` prints for kinds with columns of their own.
 
-Upstream: pkg/printers/internalversion/printers.go. A function is named for its kind.
+Upstream: pkg/printers/internalversion/printers.go. The function for a kind has the name of the kind.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ def age(stamp: Any, now: datetime) -> str:
 def duration(seconds: int) -> str:
     """Return a duration as kubectl prints it: 45s, 3m20s, 5h, 2d4h."""
     if seconds < 0:
-        return "0s" if seconds > -2 else "<invalid>"  # noqa: PLR2004 - upstream allows for two seconds of clock skew
+        return "0s" if seconds > -2 else "<invalid>"  # noqa: PLR2004 - upstream tolerates almost two seconds of clock skew
     if seconds < 2 * _MINUTE:
         return f"{seconds}s"
     steps = (
@@ -84,7 +84,7 @@ def node(obj: Object, now: datetime) -> list[Any]:
 
 
 def event(obj: Object, now: datetime) -> list[Any]:
-    """Return the cells of an event of the stored version: last seen, type, reason, object and message first."""
+    """Return the cells of an event in the stored version, core/v1."""
     involved = obj.get("involvedObject") or {}
     series = obj.get("series") or {}
     count = series.get("count") or obj.get("count") or 1
@@ -160,7 +160,7 @@ def claim(obj: Object, now: datetime) -> list[Any]:
 
 
 def storage_class(obj: Object, now: datetime) -> list[Any]:
-    """Return the provisioner and its policies."""
+    """Return the provisioner, the reclaim policy, the binding mode, and whether volumes can grow."""
     name = _name(obj)
     if dig(obj, "metadata", "annotations", "storageclass.kubernetes.io/is-default-class") == "true":
         name += " (default)"

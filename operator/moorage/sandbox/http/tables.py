@@ -26,9 +26,9 @@ class TableColumns:
 
 
 def _columns(names: str, row: Row) -> TableColumns:
-    """Return the columns of a text like `Name #Count +Wide`.
+    """Return the columns that a text such as `Name #Count +Wide` describes.
 
-    An underscore is a space in a name. `+` marks a column of `-o wide`, `#` an integer.
+    An underscore means a space in a name. `+` marks a column that only `-o wide` prints, and `#` an integer column.
     """
     definitions = []
     for word in names.split():
@@ -70,7 +70,7 @@ class Tables:
         self._now = now
 
     def table(self, resource: ResourceType, records: Iterable[Record], meta: Object, include: str) -> Object:
-        """Return a Table. `include` says how much of the object a row holds: Metadata, Object or None."""
+        """Return a Table. `include` says which part of an object its row holds: Metadata, Object or None."""
         columns = _columns_of(resource)
         now = self._now()
         rows = [
@@ -91,7 +91,7 @@ class Tables:
 
 
 def partial_metadata(obj: Object) -> Object:
-    """Return only an object's metadata."""
+    """Return a PartialObjectMetadata, which has only the object's metadata."""
     return {"kind": "PartialObjectMetadata", "apiVersion": META_API_VERSION, "metadata": metadata(obj)}
 
 

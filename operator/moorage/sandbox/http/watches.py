@@ -1,6 +1,7 @@
-"""Watch requests: a stream with one JSON event per line.
+"""Watch requests. The response is a stream with one JSON event on each line.
 
-The stream starts with the current objects (without a resourceVersion) or with the changes after it, then follows.
+Without a resourceVersion, the stream starts with the current objects. With a resourceVersion, the stream starts with
+the changes after that version. All later changes follow.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ from moorage.sandbox.storage.change_feed import ChangeFeed
 from moorage.sandbox.storage.store import ADDED, DELETED, MODIFIED, Change, Compacted, Record, Store
 
 BOOKMARK_SECONDS = 60.0
-"""The interval of bookmarks on a quiet watch, about that of kube-apiserver."""
+"""The time between bookmarks on a watch without changes. It is about the same in kube-apiserver."""
 
 _LONGEST_SECONDS = 3600.0
 _INITIAL_EVENTS_END = {"k8s.io/initial-events-end": "true"}
@@ -26,7 +27,7 @@ _INITIAL_EVENTS_END = {"k8s.io/initial-events-end": "true"}
 
 @dataclass(frozen=True, slots=True)
 class WatchOptions:
-    """The options of a watch. `since` 0 starts with the current objects."""
+    """The options of a watch. With `since` 0, the watch starts with the current objects."""
 
     form: ResponseFormat
     predicate: Predicate | None
@@ -38,7 +39,7 @@ class WatchOptions:
 
     @classmethod
     def of(cls, target: Target, accept: str, query: Mapping[str, str]) -> "WatchOptions":
-        """Read the options. Raises a 400."""
+        """Return the options of a request. Raises a 400."""
         return cls(
             ResponseFormat.of(accept, query),
             predicate_of(target, parse_selection(query)),
@@ -60,7 +61,7 @@ class Watch:
     stall: Callable[[], Awaitable[None]]
 
     async def lines(self) -> AsyncGenerator[bytes, None]:
-        """Yield batches of encoded events until the client's timeout."""
+        """Yield batches of encoded events until the timeout that the client requested."""
         store, options = self.store, self.options
         collection = self.target.resource.collection
         deadline = _now() + options.seconds
@@ -104,7 +105,7 @@ class Watch:
                 yield self._shared_line(kind, change)
 
     def _shared_line(self, kind: str, change: Change) -> bytes:
-        """Return an event's line, encoded once for all watchers of the same format."""
+        """Return the line of an event. It is encoded only once for all watches with the same format."""
         form = self.options.form
         cache_key = f"{kind} {self.target.resource.api_version} {form.kind} {form.include}"
         line = change.lines.get(cache_key)
@@ -134,7 +135,7 @@ def error_line(status: Object) -> bytes:
 
 
 def _event_type(change: Change, predicate: Predicate | None) -> str:
-    """Return the event type of a change for a watch that sees only matching objects. Empty: no event."""
+    """Return the type of the event that a watch with a predicate sends for a change. Empty means no event."""
     if predicate is None:
         return change.kind
     matched_before = change.previous is not None and predicate(change.previous.obj)
@@ -145,7 +146,7 @@ def _event_type(change: Change, predicate: Predicate | None) -> str:
 
 
 def _last_selected(previous: Record, now: Record) -> Record:
-    """Return the last version that matched a selector, with the revision of the change after it."""
+    """Return the last version that matched the selector, with the revision of the change that ended the match."""
     meta = {**previous.obj["metadata"], "resourceVersion": str(now.revision)}
     return Record(previous.obj | {"metadata": meta}, now.revision)
 

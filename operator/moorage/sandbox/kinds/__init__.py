@@ -1,1 +1,1 @@
-"""Rules of the kinds: which resources exist, their schemas, defaults, versions and validation. Holds no objects."""
+"""The rules of each kind: its resource, schema, defaults, versions and validation. Stores no objects."""

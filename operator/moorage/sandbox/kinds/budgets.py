@@ -1,4 +1,4 @@
-"""The rules of PodDisruptionBudgets: validation, and how many pods must stay healthy."""
+"""The rules of PodDisruptionBudgets: validation, and the number of pods that must stay healthy."""
 
 import math
 import re
@@ -28,7 +28,7 @@ def budget_errors(budget: Object) -> Iterator[FieldError]:
 
 
 def desired_healthy(spec: Object, expected: int) -> int:
-    """Return how many of the `expected` pods must stay healthy. Percentages round up."""
+    """Return how many of the `expected` pods must stay healthy. Percentages are rounded up."""
     if "maxUnavailable" in spec:
         return max(expected - _scaled(spec["maxUnavailable"], expected), 0)
     return _scaled(spec.get("minAvailable", 1), expected)

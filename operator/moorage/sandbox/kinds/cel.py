@@ -1,8 +1,8 @@
-"""The CEL rules of custom kinds (x-kubernetes-validations), with transition rules.
+"""The CEL rules of custom kinds (x-kubernetes-validations), including transition rules.
 
-The library returns evaluation errors as values: a result of type ERROR is a failed rule.
-Kubernetes' own CEL functions (quantity, isSorted, ...) do not exist here. The server refuses a
-CustomResourceDefinition with a rule that uses one, so that no rule is skipped silently.
+The CEL library returns evaluation errors as values: if a result has the type ERROR, the rule failed.
+Kubernetes' own CEL functions (quantity, isSorted, ...) are not available here. If a rule uses such a function, the
+server refuses the CustomResourceDefinition, so that it skips no rule silently.
 """
 
 import re
@@ -22,7 +22,7 @@ _REASONS = {"FieldValueRequired", "FieldValueForbidden", "FieldValueDuplicate"}
 
 
 class CelRules:
-    """The compiler and evaluator of CEL rules. It compiles each text once."""
+    """The compiler and evaluator of CEL rules. It compiles each rule once."""
 
     def __init__(self) -> None:
         """Start with no compiled rules."""
@@ -30,7 +30,7 @@ class CelRules:
         self._environments: dict[str, Any] = {}
 
     def compilation_errors(self, schema: Schema, path: str = "") -> Iterator[FieldError]:
-        """Yield an error for each rule that does not compile, with its path in the CustomResourceDefinition."""
+        """Yield an error for each rule that does not compile. The error names the rule's path in the definition."""
         for index, rule in enumerate(_rules(schema)):
             try:
                 _check_fields(rule["rule"], schema)
@@ -58,7 +58,7 @@ class CelRules:
 
     def _check(self, value: Any, old: Any, schema: Schema, path: str) -> Iterator[FieldError]:
         if value is None or value is old or value == old:
-            return  # ratcheting, as in kube-apiserver: an unchanged value may break a newer rule
+            return  # ratcheting, as in kube-apiserver: an unchanged value may violate a newer rule
         for rule in _rules(schema):
             yield from self._check_rule(rule, _RuleInput(value, old, schema, path))
         if isinstance(value, dict):
@@ -110,7 +110,7 @@ class CelRules:
         return cel
 
     def _environment(self, kind: str) -> Any:
-        """Declare `self` and `oldSelf` with the schema's type, so that a rule with a type error does not compile."""
+        """Return an environment that gives `self` and `oldSelf` the type `kind`, so that type errors do not compile."""
         cel = self._cel
         from cel_expr_python.ext import ext_bindings, ext_math, ext_optional, ext_strings
 
@@ -124,7 +124,7 @@ class CelRules:
 
 @dataclass(frozen=True, slots=True)
 class _RuleInput:
-    """A value, its old version and its schema: the input of one rule."""
+    """The input of one rule: a value, its old version, its schema and its path."""
 
     value: Any
     old: Any
@@ -138,13 +138,13 @@ class _RuleInput:
 
 
 def _declared(schema: Schema) -> str:
-    """Return the CEL type of a value: DYN for an object or for several types."""
+    """Return the CEL type for a schema. It is DYN for an object, and for a schema with several types."""
     kinds = {"string": "STRING", "integer": "INT", "number": "DOUBLE", "boolean": "BOOL", "array": "LIST"}
     return kinds.get(next(iter(schema.types)), "DYN") if len(schema.types) == 1 else "DYN"
 
 
 def _check_fields(rule: str, schema: Schema) -> None:
-    """Raise LookupError for an unknown field. CEL does not check fields, because it sees an object as a map."""
+    """Raise LookupError for an unknown field. CEL does not check fields, because objects are maps in CEL."""
     if not schema.properties or schema.keeps_unknown:
         return
     for name in _FIELD.findall(_TEXT.sub("", rule)):
@@ -157,7 +157,7 @@ def _rules(schema: Schema) -> list[Mapping[str, Any]]:
 
 
 def _correlated(item: Any, old: Any, schema: Schema) -> Any:
-    """Return the old version of a list item, or _ABSENT. Only lists of type map identify their items."""
+    """Return the old version of a list item, or _ABSENT. Only lists of type map have keys that identify an item."""
     if not isinstance(old, list) or not isinstance(item, dict) or schema.list_type != "map":
         return _ABSENT
     identity = [item.get(key) for key in schema.list_keys]
@@ -168,5 +168,5 @@ def _correlated(item: Any, old: Any, schema: Schema) -> Any:
 
 
 def _printed_value(case: _RuleInput) -> Any:
-    """Return the value for an error message, which omits objects and lists."""
+    """Return the value for an error message, or OMITTED for an object or a list."""
     return OMITTED if isinstance(case.value, dict | list) else case.value

@@ -1,4 +1,4 @@
-"""Conversion of objects between the version that the store holds and the versions that are served."""
+"""Conversion of objects between the stored version and the served versions."""
 
 from moorage.sandbox.kinds import event_versions
 from moorage.sandbox.kinds.resource_types import ResourceType

@@ -19,7 +19,7 @@ _FORBIDDEN = ("$ref", "definitions", "dependencies", "patternProperties", "addit
 
 
 def definition_errors(crd: Object, schemas: Schemas, rules: CelRules) -> Iterator[FieldError]:
-    """Yield the errors of a CustomResourceDefinition. Missing fields hide all other errors."""
+    """Yield the errors of a CustomResourceDefinition. If required fields are missing, yield only those errors."""
     kind = schemas.builtin("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
     missing = [] if kind is None else list(missing_fields(crd, kind))
     if missing:

@@ -1,6 +1,6 @@
 """The schema, CEL rules and printer columns of one served version of a custom kind.
 
-`custom_resources.py` builds them from a CustomResourceDefinition. Built-in kinds have none of these.
+`custom_resources.py` takes them from a CustomResourceDefinition. Built-in kinds have no CustomKind.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ _BLOCKING = frozenset(
         "FieldValueTypeInvalid",
     }
 )
-"""Reasons of schema errors that keep the CEL rules from running."""
+"""If a schema error has one of these reasons, the CEL rules do not run."""
 
 _UNCHECKED = (
     "some validation rules were not checked because the object was invalid; "
@@ -48,7 +48,7 @@ class CustomKind:
         apply_defaults(obj, self.schema)
 
     def errors(self, obj: Object, old: Object | None) -> Iterator[FieldError]:
-        """Yield all errors. CEL rules run only if the schema finds no error of a blocking reason."""
+        """Yield all errors. The CEL rules run only if no schema error has a reason in _BLOCKING."""
         found = list(self._schema_errors(obj))
         yield from found
         if not any(error.reason in _BLOCKING for error in found):

@@ -1,4 +1,4 @@
-"""The resources that a CustomResourceDefinition serves, and its defaults and status."""
+"""The resources that a CustomResourceDefinition defines, and the defaults and status of the definition."""
 
 from collections.abc import Iterator
 
@@ -41,7 +41,7 @@ def default_definition(crd: Object) -> None:
 
 
 def established_status(crd: Object, now: str) -> Object:
-    """Return the status of a definition with accepted names and served versions. Conditions keep their times."""
+    """Return the status for a definition: its names are accepted and its kind is served. Keeps existing conditions."""
     conditions = [
         {
             "type": "NamesAccepted", "status": "True", "lastTransitionTime": now,

@@ -15,7 +15,7 @@ _CONTAINER_DEFAULTS = {"terminationMessagePath": "/dev/termination-log", "termin
 
 
 def default_pod(pod: Object) -> None:
-    """Set the defaults of absent fields of the spec, in place."""
+    """Set absent fields of the spec to their defaults, in place."""
     spec = pod.setdefault("spec", {})
     for name, value in _POD_DEFAULTS.items():
         spec.setdefault(name, value)
@@ -33,7 +33,8 @@ def all_containers(pod: Object) -> list[Object]:
 def admit_pod(pod: Object, priority_classes: Iterable[Object]) -> None:
     """Set the priority and the default tolerations of a new pod, in place.
 
-    Does the work of the admission plugins Priority and DefaultTolerationSeconds. Raises a 403 for an unknown class.
+    Does the work of the admission plugins Priority and DefaultTolerationSeconds. Raises a 403 for an unknown
+    PriorityClass, and for a priority that differs from the value of the class.
     """
     _admit_priority(pod, list(priority_classes))
     tolerations = list(pod["spec"].get("tolerations") or ())

@@ -31,7 +31,7 @@ def remove_gated_condition(new: Object, old: Object) -> None:
 
 
 def qos_class(pod: Object) -> str:
-    """Return Guaranteed, Burstable or BestEffort, from cpu and memory of all containers."""
+    """Return Guaranteed, Burstable or BestEffort, from the cpu and memory of all containers."""
     guaranteed, has_amounts = True, False
     for container in all_containers(pod):
         resources = container.get("resources") or {}
@@ -46,7 +46,7 @@ def qos_class(pod: Object) -> str:
 
 
 def with_condition(status: Object, condition: Object) -> Object:
-    """Return the status with `condition` appended. It replaces an older condition of its type."""
+    """Return the status with `condition` added, and without an older condition of the same type."""
     others = [item for item in status.get("conditions") or () if item.get("type") != condition["type"]]
     return status | {"conditions": [*others, condition]}
 

@@ -45,7 +45,7 @@ def pod_errors(pod: Object) -> Iterator[FieldError]:
 
 
 def pod_update_errors(new: Object, old: Object) -> Iterator[FieldError]:
-    """Yield an error for each change that a pod's spec does not allow."""
+    """Yield an error for each change of a pod's spec that is not allowed."""
     before, after = _immutable_part(old["spec"]), _immutable_part(new["spec"])
     if old["spec"].get("schedulingGates"):
         for spec in (before, after):

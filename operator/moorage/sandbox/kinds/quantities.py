@@ -1,4 +1,4 @@
-"""The canonical form of quantities, in which the API server stores and returns them."""
+"""The canonical form of quantities. The API server stores and returns quantities in this form."""
 
 import re
 from functools import lru_cache
@@ -14,9 +14,9 @@ _CACHE_SIZE = 4096
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def canonical(quantity: str | float) -> str:
-    """Return a quantity with the largest suffix of its kind that needs no fraction. Raises ValueError.
+    """Return a quantity as a whole number with the largest possible suffix. Raises ValueError.
 
-    `0.5` -> `500m`, `1000m` -> `1`, `1024Mi` -> `1Gi`. A quantity with an exponent stays as it is.
+    `0.5` -> `500m`, `1000m` -> `1`, `1024Mi` -> `1Gi`. A quantity with an exponent does not change.
     """
     text = str(quantity)
     try:

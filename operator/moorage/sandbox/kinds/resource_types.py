@@ -1,4 +1,4 @@
-"""The description of one resource: what discovery publishes, and where the store keeps its objects."""
+"""The description of one resource: the values for discovery, and the collection of its objects in the store."""
 
 from dataclasses import dataclass, field
 
@@ -32,25 +32,25 @@ class ResourceType:
     singular: str = ""
     verbs: tuple[str, ...] = ALL_VERBS
     stored_as: str = ""
-    """The store's collection, if not the resource's own name. The two event resources share one collection."""
+    """The name of the store's collection. Empty means PLURAL.GROUP. The two event resources share one collection."""
     custom: CustomKind | None = field(default=None, compare=False)
 
     @property
     def api_version(self) -> str:
-        """The apiVersion of its objects, such as `v1` or `apps/v1`."""
+        """The apiVersion of objects of the resource, such as `v1` or `apps/v1`."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def collection(self) -> str:
-        """The name of the store's collection that holds its objects."""
+        """The name of the store's collection for the resource."""
         return self.stored_as or f"{self.plural}.{self.group}"
 
     @property
     def list_kind(self) -> str:
-        """The kind of its lists, such as `PodList`."""
+        """The kind of lists of the resource, such as `PodList`."""
         return (self.custom and self.custom.list_kind) or f"{self.kind}List"
 
     @property
     def all_subresources(self) -> tuple[str, ...]:
-        """The names of all its subresources, the status last."""
+        """The names of all subresources. The status is the last one."""
         return (*self.subresources, "status") if self.has_status else self.subresources

@@ -21,11 +21,11 @@ _ANY_JSON = frozenset(
         "io.k8s.apimachinery.pkg.runtime.RawExtension",
     }
 )
-"""Definitions without named fields, because they hold any JSON value."""
+"""Definitions of values that can be any JSON. They have no named fields."""
 
 
 class MissingSandboxExtraError(MoorageError):
-    """A library of the `sandbox` extra is not installed."""
+    """An error for a missing library of the `sandbox` extra."""
 
     def __init__(self, library: str) -> None:
         """Name the library and the command that installs it."""
@@ -69,7 +69,7 @@ class Schema:
         return bool(self.node.get("x-moorage-any"))
 
     def field(self, name: str) -> "Schema | None":
-        """Return the schema of a named field or of a map's values, or None."""
+        """Return the schema of a named field or of a map's values, or None for an unknown field."""
         if name not in self._children:
             node = self.properties.get(name)
             if node is None and isinstance(self.node.get("additionalProperties"), dict):
@@ -85,7 +85,7 @@ class Schema:
 
     @property
     def list_type(self) -> str:
-        """Merge strategy of a list in server-side apply: atomic, set or map."""
+        """The merge strategy of a list in server-side apply: atomic, set or map."""
         return str(self.node.get("x-kubernetes-list-type") or "atomic")
 
     @property
@@ -100,7 +100,10 @@ class Schema:
 
     @property
     def merge_key(self) -> str:
-        """The field that pairs list items in strategic merge patches. Empty: a patch replaces or unites the lists."""
+        """The field that identifies list items in strategic merge patches.
+
+        If it is empty, a patch replaces or extends the whole list.
+        """
         return str(self.node.get("x-kubernetes-patch-merge-key") or "")
 
     @property
@@ -110,7 +113,7 @@ class Schema:
 
 
 class Schemas:
-    """The schemas of the built-in kinds, from the data of kubernetes-validate, read on first use."""
+    """The schemas of the built-in kinds. They come from the package kubernetes-validate and are read on first use."""
 
     @cached_property
     def definitions(self) -> dict[str, Any]:
@@ -128,7 +131,7 @@ class Schemas:
         found[f"{_EXTENSIONS}JSONSchemaPropsOrBool"] |= {
             "type": ["object", "boolean"],
             "properties": nested["properties"],
-        }  # the data has no types here; the server refuses arrays of schemas, which are not structural
+        }  # the package gives no types here; arrays of schemas are not structural, so the server refuses them
         return found
 
     def name_of(self, group: str, version: str, kind: str) -> str | None:

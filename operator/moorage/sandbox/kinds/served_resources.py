@@ -7,7 +7,7 @@ from moorage.sandbox.kinds.resource_types import ResourceType
 
 
 class ServedResources:
-    """All served resources. `generation` counts changes, so that readers can drop what they derived."""
+    """All served resources. `generation` grows with each change, so that readers can drop outdated results."""
 
     def __init__(self) -> None:
         """Start with the built-in kinds."""
@@ -17,7 +17,7 @@ class ServedResources:
             self.add(resource)
 
     def add(self, resource: ResourceType) -> None:
-        """Serve a resource. It replaces one with the same group, version and plural."""
+        """Serve a resource. Replaces a resource with the same group, version and plural."""
         self._types[resource.group, resource.version, resource.plural] = resource
         self.generation += 1
 
@@ -41,5 +41,5 @@ class ServedResources:
         return next((found for found in self if found.api_version == api_version and found.kind == kind), None)
 
     def __iter__(self) -> Iterator[ResourceType]:
-        """Iterate over all resources in the order of their addition."""
+        """Iterate over all resources, in the order in which they were added."""
         return iter(self._types.values())

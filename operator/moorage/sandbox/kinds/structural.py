@@ -6,11 +6,11 @@ from moorage.sandbox.kinds.schemas import Schema
 from moorage.sandbox.objects import Object, copy
 
 _Path: TypeAlias = "tuple[_Path, str] | None"
-"""A path as a linked list, innermost step last. It becomes text only for an unknown field."""
+"""A path as a linked list: the path of the parent, and the last step. It becomes text only for an unknown field."""
 
 
 def apply_defaults(value: Any, schema: Schema) -> None:
-    """Set the schema's defaults of absent fields at every level, in place."""
+    """Set absent fields to the schema's defaults at every level, in place."""
     if isinstance(value, dict):
         _default_fields(value, schema)
     elif isinstance(value, list) and schema.items is not None:

@@ -20,11 +20,11 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
 }
 _NAMES = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer"}
-"""Type names of most values, for speed; `_CHECKS` finds the others."""
+"""The type names of most values. This lookup is fast; `_CHECKS` finds all other types."""
 
 
 def validate(value: Any, schema: Schema, path: str = "") -> Iterator[FieldError]:
-    """Yield every error of a value. A value of a wrong type yields only that error."""
+    """Yield every error of a value. If the value has a wrong type, yield only that error."""
     if value is None and (schema.node.get("nullable") or not schema.types):
         return
     if schema.types and not _fits(value, schema):
@@ -58,7 +58,7 @@ def missing_fields(value: Any, schema: Schema, path: str = "") -> Iterator[Field
 
 
 def type_error(value: Any, schema: Schema, path: str = "") -> FieldError | None:
-    """Return the first value of a wrong type, or None. Go cannot decode such an object; null counts as absent."""
+    """Return an error for the first value of a wrong type, which Go cannot decode, or None. Null counts as absent."""
     found = _find_wrong_value(value, schema)
     if found is None:
         return None

@@ -1,4 +1,4 @@
 """Operations on objects, as kube-apiserver's registries do them: create, update, patch, delete, list, bind, evict.
 
-Synchronous, so that each request sees and leaves a consistent store. Knows no HTTP.
+All functions are synchronous, so that no other request changes the store during an operation. They do not use HTTP.
 """

@@ -16,7 +16,7 @@ from moorage.sandbox.storage.store import Record, Store
 
 @dataclass(frozen=True, slots=True)
 class EstablishingController:
-    """The controller that serves custom kinds. It acts in the write of a definition, upstream's a moment later."""
+    """The controller that serves custom kinds. Unlike upstream's, it acts during the write of a definition."""
 
     store: Store
     resources: ServedResources
@@ -36,7 +36,7 @@ class EstablishingController:
         return self.store.update(CUSTOM_RESOURCE_DEFINITIONS, new, record)
 
     def remove(self, record: Record) -> None:
-        """Delete the objects of a deleted definition's kind, and stop serving it."""
+        """Delete all objects of the kind of a deleted definition, and stop serving the kind."""
         spec = record.obj["spec"]
         collection = f"{spec['names']['plural']}.{spec['group']}"
         for instance in self.store.records(collection):

@@ -1,4 +1,4 @@
-"""Decoding of request bodies to objects of the stored version, with field validation."""
+"""Decoding of request bodies to objects in the stored version, with field validation."""
 
 from typing import Any
 
@@ -17,10 +17,10 @@ _ZERO_VALUES = {"object": {}, "array": [], "string": "", "integer": 0, "number":
 
 
 def decode_body(schemas: Schemas, target: Target, body: Any, options: WriteOptions) -> Object:
-    """Return the object of a body in the stored version. Raises a 400.
+    """Return the object of a request body, in the stored version. Raises a 400.
 
-    Prunes unknown fields; `options` says whether it also refuses them or warns. The result shares nothing with the
-    body.
+    Prunes unknown fields. `options.field_validation` says whether they also cause an error or a warning. The result
+    shares no data with the body.
     """
     resource = target.resource
     obj = _with_type(resource, check_is_object(body))
@@ -40,14 +40,14 @@ def check_is_object(body: Any) -> Object:
 
 
 def check_types(body: Any, schema: Schema | None, failure: str) -> None:
-    """Raise a 400 that starts with `failure` if the body has a value of a wrong type."""
+    """Raise a 400 if the body has a value of a wrong type. The message starts with `failure`."""
     wrong = None if schema is None else type_error(body, schema)
     if wrong is not None:
         raise bad_request(f"{failure}: {wrong.field}: {wrong.detail}")
 
 
 def _with_type(resource: ResourceType, body: Object) -> Object:
-    """Add apiVersion and kind. Clients may omit them for built-in kinds."""
+    """Return the body with apiVersion and kind. Clients may omit both for built-in kinds."""
     if resource.custom is not None and not (body.get("apiVersion") and body.get("kind")):
         missing = "apiVersion" if body.get("kind") else "Kind"
         raise bad_request(
@@ -83,9 +83,9 @@ def _decode(schemas: Schemas, resource: ResourceType, body: Object, options: Wri
 
 
 def _as_go_decodes(value: Any, schema: Schema | None) -> Any:
-    """Return a copy with canonical quantities and without nulls, as Go's decoder leaves a built-in kind.
+    """Return a copy with canonical quantities and without nulls, as Go decodes a built-in kind.
 
-    A null field becomes absent. A null item of a list or map becomes the zero value of its type.
+    A field with the value null becomes absent. A null in a list or map becomes the zero value of the item type.
     """
     if isinstance(value, dict):
         return {

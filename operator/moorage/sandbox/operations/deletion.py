@@ -2,7 +2,7 @@
 
 pod on a node          -> gets a deletionTimestamp; the kubelet deletes it later with grace period 0
 object with finalizers -> gets a deletionTimestamp; the update that removes the last finalizer deletes it
-any other object       -> deleted at once
+any other object       -> is deleted at once
 """
 
 from datetime import timedelta
@@ -21,7 +21,7 @@ _RETURNS_OBJECT = frozenset({"Pod", "Service", "ServiceAccount", "PersistentVolu
 
 
 def delete(registry: ObjectRegistry, target: Target, options: DeleteOptions) -> Object:
-    """Delete one object. Returns the object if it still exists or is of a kind in _RETURNS_OBJECT, else a Status."""
+    """Delete one object. Returns a Status, or the object if it still exists or if its kind is in _RETURNS_OBJECT."""
     record = registry.get(target)
     check_preconditions(target, record, options)
     resource = target.resource
@@ -40,7 +40,7 @@ def delete(registry: ObjectRegistry, target: Target, options: DeleteOptions) -> 
 
 
 def check_preconditions(target: Target, record: Record, options: DeleteOptions) -> None:
-    """Raise a 409 if the object has another uid or resourceVersion than the options name."""
+    """Raise a 409 if a uid or resourceVersion in the options differs from the object's."""
     uid = record.obj["metadata"]["uid"]
     if options.uid and options.uid != uid:
         why = f"the UID in the precondition ({options.uid}) does not match the UID in record ({uid}). "
@@ -65,12 +65,12 @@ def finish_pod_deletion(registry: ObjectRegistry, target: Target) -> None:
 
 
 def _failed_precondition(target: Target, why: str) -> StatusError:
-    """Return a 409 with the kind and without the group. Everywhere else, upstream names the plural."""
+    """Return a 409 that names the kind, as upstream does here. Other errors name the plural and the group."""
     return conflict(target.resource.kind, "", target.name, why)
 
 
 def _grace_period_seconds(obj: Object, options: DeleteOptions) -> int:
-    """Return the grace period of a pod that runs on a node, else 0. A second deletion can only shorten it."""
+    """Return the grace period of a pod on a node, or 0 for any other object. A second deletion can only shorten it."""
     if obj["kind"] != "Pod" or not dig(obj, "spec", "nodeName") or is_terminal(obj):
         return 0
     wanted = options.grace_period_seconds

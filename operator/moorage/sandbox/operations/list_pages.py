@@ -1,4 +1,4 @@
-"""Selection and paging of lists, of the current or a past revision."""
+"""Selection and paging of lists, at the current revision or a past one."""
 
 import base64
 import binascii
@@ -23,7 +23,7 @@ _VERSION_TOO_OLD = "The resourceVersion for the provided list is too old: {}"
 
 @dataclass(frozen=True, slots=True)
 class RecordPage:
-    """The records of one page. `token` continues the list; `remaining` counts the records after the page."""
+    """The records of one page. `token` is the continue token. `remaining` is the number of records after the page."""
 
     records: Sequence[Record]
     revision: int
@@ -39,7 +39,7 @@ class RecordPage:
 
 
 def predicate_of(target: Target, options: ListOptions) -> Predicate | None:
-    """Return a predicate for the selectors and the target's name. None matches every object. Raises a 400."""
+    """Return a predicate for the selectors and the target's name, or None if every object matches. Raises a 400."""
     resource = target.resource
     selectable = resource.custom.selectable_fields if resource.custom else frozenset()
     fields = field_predicate(options.field_selector, resource.collection, selectable)

@@ -33,7 +33,7 @@ def prepare_new_metadata(target: Target, obj: Object) -> None:
 
 
 def keep_system_metadata(new: Object, old: Object) -> None:
-    """Copy the fields that an update cannot change from the old version, in place."""
+    """Set the fields that an update cannot change to their old values, in place."""
     meta, before = new["metadata"], old["metadata"]
     for name in _KEPT_ON_UPDATE:
         if name in before:
@@ -46,7 +46,7 @@ def keep_system_metadata(new: Object, old: Object) -> None:
 
 
 def check_update_preconditions(target: Target, new: Object, old: Record) -> None:
-    """Raise a 409 if the new version names another uid or resourceVersion than the stored one."""
+    """Raise a 409 if a uid or resourceVersion in the new version differs from the stored version's."""
     if why := uid_mismatch(new["metadata"], old):
         raise conflict(*target.qualified, why)
     version = new["metadata"].get("resourceVersion")
@@ -55,7 +55,7 @@ def check_update_preconditions(target: Target, new: Object, old: Record) -> None
 
 
 def uid_mismatch(meta: Object, record: Record) -> str:
-    """Return kube-apiserver's message if `meta` names another uid than the stored object has, else an empty string."""
+    """Return kube-apiserver's message if a uid in `meta` differs from the stored object's, or else an empty string."""
     wanted, uid = meta.get("uid"), record.obj["metadata"]["uid"]
     if not wanted or wanted == uid:
         return ""
@@ -63,7 +63,7 @@ def uid_mismatch(meta: Object, record: Record) -> str:
 
 
 def is_unchanged(new: Object, old: Object) -> bool:
-    """Return whether two versions differ at most in resourceVersion and the times of managedFields."""
+    """Return whether two versions are equal. Ignores resourceVersion and the times in managedFields."""
     return _without_times(new) == _without_times(old)
 
 

@@ -2,7 +2,7 @@
 
     body -> decoded and pruned -> stored version -> prepared -> validated -> field owners recorded -> store
 
-`strategies.py` holds what differs between kinds. Deletion, lists, bindings and evictions have their own modules.
+`strategies.py` has the rules that differ between kinds. Deletion, lists, bindings and evictions are in other modules.
 Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go.
 """
 
@@ -43,14 +43,14 @@ from moorage.sandbox.patching.server_side_apply import server_side_apply
 from moorage.sandbox.storage.store import Record, Store
 
 _UNTRACKED = frozenset({PODS, NODES, EVENTS, "leases.coordination.k8s.io"})
-"""Collections with frequent writes. Field owners are recorded only for clients that send a fieldManager (kubectl)."""
+"""Collections with frequent writes. Their objects get field owners only if the creator sends a fieldManager."""
 
 
 class ObjectRegistry:
     """All objects of all served resources, with the rules for writing them."""
 
     def __init__(self, store: Store, now: Callable[[], datetime]) -> None:
-        """Write to `store`. `now` returns the time of every timestamp."""
+        """Write to `store`. `now` is the clock of all timestamps."""
         self.store = store
         self.now = now
         self.schemas = Schemas()
@@ -79,7 +79,7 @@ class ObjectRegistry:
         return self._create_named(target, obj, options)
 
     def update(self, target: Target, body: Any, options: WriteOptions) -> Record:
-        """Replace an object or its status by a request's body."""
+        """Replace an object, or only its status, with a request's body."""
         old = self.get(target)
         new = decode_body(self.schemas, target, body, options)
         new["metadata"].setdefault("name", target.name)
@@ -90,7 +90,7 @@ class ObjectRegistry:
         return self.replace(target, new, old, options)
 
     def patch(self, target: Target, media_type: str, body: Any, options: WriteOptions) -> tuple[Record, bool]:
-        """Patch an object or its status. Also returns whether an apply created it."""
+        """Patch an object, or only its status. Returns the new version, and whether an apply created the object."""
         check_media_type(target.resource, media_type)
         if media_type == APPLY_PATCH:
             return self._apply(target, body, options)
@@ -100,7 +100,10 @@ class ObjectRegistry:
         return self.replace(target, decode_body(self.schemas, target, new, options), old, options), False
 
     def replace(self, target: Target, new: Object, old: Record, options: WriteOptions, *, track: bool = True) -> Record:
-        """Validate a new version of an object and store it if it differs. `track` False keeps its managedFields."""
+        """Validate a new version of an object, and store it if it differs from the old version.
+
+        With `track` False, the managedFields of `new` do not change.
+        """
         resource = target.resource
         check_update_preconditions(target, new, old)
         keep_system_metadata(new, old.obj)
@@ -174,7 +177,7 @@ class ObjectRegistry:
             raise invalid(resource.kind, resource.group, obj["metadata"]["name"], errors)
 
     def _store_version(self, resource: ResourceType, new: Object, old: Record, *, dry_run: bool) -> Record:
-        """Store a changed version. Deletes an object in deletion that lost its last finalizer."""
+        """Store a changed version. If the object is being deleted and has no finalizers left, delete it."""
         if is_unchanged(new, old.obj):
             return old
         if dry_run:

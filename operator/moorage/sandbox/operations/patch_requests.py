@@ -1,4 +1,4 @@
-"""Patch requests: the media types that a resource accepts, and the patched object before validation."""
+"""Checks the media types of patch requests, and computes the patched object. Does not validate the object."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def check_media_type(resource: ResourceType, media_type: str) -> None:
 
 
 def apply_patch(schemas: Schemas, resource: ResourceType, media_type: str, served: Object, patch: Any) -> Object:
-    """Return the result of a patch, other than an apply, on an object of the served version. Raises 400 and 422."""
+    """Return the patched copy of an object in the served version. Handles all patches but apply. Raises 400 and 422."""
     if media_type == JSON_PATCH:
         return json_patch(served, patch)
     if not isinstance(patch, dict):

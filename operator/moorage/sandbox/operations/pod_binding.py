@@ -20,9 +20,9 @@ _TOPOLOGY_LABELS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/regio
 
 
 def bind(registry: ObjectRegistry, target: Target, body: Any, *, dry_run: bool = False) -> Object:
-    """Assign a pod to the node of a Binding. Raises a 404 for an absent pod, a 409 for one that cannot be assigned."""
+    """Assign a pod to the node of a Binding. Raises a 404 if the pod is absent, and a 409 if it cannot be assigned."""
     binding = check_is_object(body)
-    check_types(binding, registry.schemas.builtin("", "v1", "Binding"), "it cannot be handled as a Binding")
+    check_types(binding, registry.schemas.builtin("", "v1", "Binding"), "the body cannot be handled as a Binding")
     node_name = _target_node(target, binding)
     record = registry.get(target)
     if why := _refusal(record, metadata(binding)):

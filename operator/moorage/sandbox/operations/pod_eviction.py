@@ -20,13 +20,15 @@ from moorage.sandbox.operations.targets import Target
 from moorage.sandbox.storage.store import Record
 
 _VIOLATION = "Cannot evict pod as it would violate the pod's disruption budget."
-_RETRY_SECONDS = 10  # upstream's Retry-After while the controller has not counted the budget
+_RETRY_SECONDS = 10  # upstream's Retry-After if the disruption controller has not yet counted the pods
 
 
 def evict(registry: ObjectRegistry, target: Target, body: Any) -> Object:
-    """Delete a pod as an Eviction asks. Raises a 429 if its disruption budget does not allow that."""
+    """Delete a pod with the options of an Eviction. Raises a 429 if the pod's disruption budget does not allow that."""
     eviction = check_is_object(body)
-    check_types(eviction, registry.schemas.builtin("policy", "v1", "Eviction"), "it cannot be handled as a Eviction")
+    check_types(
+        eviction, registry.schemas.builtin("policy", "v1", "Eviction"), "the body cannot be handled as an Eviction"
+    )
     if metadata(eviction).get("name") != target.name:
         raise bad_request("name in URL does not match name in Eviction object")
     options = DeleteOptions.of(eviction.get("deleteOptions"), {})
@@ -58,7 +60,7 @@ def _budgets_of(registry: ObjectRegistry, pod: Object) -> list[Record]:
 
 
 def _can_evict_unhealthy(budget: Object, pod: Object) -> bool:
-    """Return whether the pod is not ready and the budget allows its eviction without counting it."""
+    """Return whether the pod is not ready and may be evicted without a decrement of the allowed disruptions."""
     if is_ready(pod):
         return False
     if budget["spec"].get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
@@ -68,7 +70,7 @@ def _can_evict_unhealthy(budget: Object, pod: Object) -> bool:
 
 
 def _decrement_allowed(registry: ObjectRegistry, record: Record, pod_name: str, *, dry_run: bool) -> None:
-    """Take one disruption off the budget. Raises a 429 if none is left, or if the status is out of date."""
+    """Decrement the allowed disruptions. Raises a 429 if none is left, or if the budget's status is out of date."""
     budget = record.obj
     status = budget.get("status") or {}
     name = budget["metadata"]["name"]

@@ -16,7 +16,7 @@ class WriteOptions:
     dry_run: bool = False
     field_validation: str = "Ignore"
     named: bool = False
-    """Whether the client sent `manager` as fieldManager. Otherwise `manager` comes from its user agent."""
+    """Whether the client sent `manager` as fieldManager. If not, `manager` comes from the user agent."""
     warnings: list[str] = field(default_factory=list)
 
 
@@ -34,7 +34,7 @@ class ListOptions:
 
 @dataclass(frozen=True, slots=True)
 class DeleteOptions:
-    """The options of a deletion that have an effect here."""
+    """The options of a deletion, without those that the sandbox ignores."""
 
     grace_period_seconds: int | None = None
     uid: str = ""
@@ -44,7 +44,7 @@ class DeleteOptions:
 
     @classmethod
     def of(cls, body: Any, query: Mapping[str, str]) -> "DeleteOptions":
-        """Read the options from a request's body and query. The query wins. Raises a 400."""
+        """Return the options in a request's body and query. The query overrides the body. Raises a 400."""
         body = body if isinstance(body, dict) else {}
         grace = query.get("gracePeriodSeconds", body.get("gracePeriodSeconds"))
         preconditions = body.get("preconditions") or {}

@@ -1,4 +1,4 @@
-"""Label and field selectors: those of list and watch requests, parsed to predicates, and metav1.LabelSelector.
+"""Label and field selectors. Parses those of list and watch requests to predicates, and matches metav1.LabelSelectors.
 
 Upstream: staging/src/k8s.io/apimachinery/pkg/{labels,fields}/selector.go.
 """
@@ -43,7 +43,7 @@ _FIELDS_BY_COLLECTION = {
 
 
 def label_predicate(text: str) -> Predicate | None:
-    """Return the predicate of a labelSelector. None matches every object. Raises a 400."""
+    """Return the predicate of a labelSelector, or None if every object matches. Raises a 400."""
     tests = [_label_test(part.strip()) for part in _OUTSIDE_PARENTHESES.split(text) if part.strip()]
     if not tests:
         return None
@@ -56,9 +56,9 @@ def label_predicate(text: str) -> Predicate | None:
 
 
 def field_predicate(text: str, collection: str, selectable: frozenset[str] = frozenset()) -> Predicate | None:
-    """Return the predicate of a fieldSelector on stored objects. None matches every object.
+    """Return the predicate of a fieldSelector for stored objects, or None if every object matches.
 
-    `selectable` are the selectable fields of a custom kind. Raises a 400 for any other field.
+    `selectable` has the selectable fields of a custom kind. Raises a 400 if a field is not selectable.
     """
     known = {"metadata.name", "metadata.namespace"} | _FIELDS_BY_COLLECTION.get(collection, frozenset()) | selectable
     tests = [_field_test(part.strip(), known) for part in text.split(",") if part.strip()]
@@ -66,14 +66,14 @@ def field_predicate(text: str, collection: str, selectable: frozenset[str] = fro
 
 
 def both_match(first: Predicate | None, second: Predicate | None) -> Predicate | None:
-    """Return a predicate that matches what both match."""
+    """Return a predicate for the objects that match both predicates. None matches every object."""
     if first is None or second is None:
         return first or second
     return lambda obj: first(obj) and second(obj)
 
 
 def matches_selector(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """Return whether a metav1.LabelSelector matches labels. An empty one matches all."""
+    """Return whether a metav1.LabelSelector matches labels. An empty selector matches all labels."""
     for key, value in (selector.get("matchLabels") or {}).items():
         if labels.get(key) != value:
             return False

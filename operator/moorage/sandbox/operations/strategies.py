@@ -1,4 +1,4 @@
-"""The differences between kinds in creations and updates. `object_registry.py` holds the common part.
+"""The rules of creations and updates that differ between kinds. `object_registry.py` holds the common rules.
 
 Upstream: the Strategy types in pkg/registry/*/*/strategy.go.
 """
@@ -48,12 +48,12 @@ _INITIAL_STATUS: dict[str, Object | None] = {
     "PersistentVolume": {"phase": "Pending"},
 }
 _KEEPS_STATUS = frozenset({"Node"})
-"""Kinds whose creation may set the status."""
+"""Kinds whose status a client may set when it creates an object."""
 
 
 @dataclass(frozen=True, slots=True)
 class Strategies:
-    """The rules of every kind. Objects are of the stored version; the methods change them in place."""
+    """The rules of every kind. Objects are in the stored version, and the methods change them in place."""
 
     store: Store
     schemas: Schemas
@@ -61,13 +61,13 @@ class Strategies:
     now: Callable[[], datetime]
 
     def default(self, resource: ResourceType, obj: Object) -> None:
-        """Set the defaults of a kind. The writer of the object becomes the owner of these fields."""
+        """Set the defaults of a kind. The writer of the object becomes the owner of the defaulted fields."""
         if resource.custom is not None:
             resource.custom.default(obj)
             return
         schema = self.schemas.builtin(resource.group, resource.version, resource.kind)
         if schema is not None and "spec" in schema.properties:
-            obj.setdefault("spec", {})  # in Go a struct, never absent
+            obj.setdefault("spec", {})  # in Go, the spec is a struct and never absent
         match resource.kind:
             case "Pod":
                 default_pod(obj)
@@ -89,7 +89,7 @@ class Strategies:
         return resource.has_status and resource.kind not in _KEEPS_STATUS
 
     def prepare_create(self, resource: ResourceType, obj: Object) -> None:
-        """Admit a new object with defaults, and reset the fields that a client cannot set."""
+        """Run admission on a new object with its defaults, and reset the fields that a client cannot set."""
         if resource.custom is not None:
             if resource.has_status:
                 obj.pop("status", None)
@@ -106,7 +106,10 @@ class Strategies:
             obj["metadata"]["generation"] = 1
 
     def prepare_update(self, resource: ResourceType, new: Object, old: Object) -> None:
-        """Keep the status, which only the subresource changes, and increment the generation if the spec changes."""
+        """Keep the old status, set defaults, and increment the generation if the spec changes.
+
+        Only the status subresource changes the status.
+        """
         if resource.has_status:
             _copy_field(new, old, "status")
         self.default(resource, new)
@@ -117,7 +120,7 @@ class Strategies:
             new["metadata"]["generation"] = old["metadata"]["generation"] + int(changed)
 
     def prepare_status_update(self, resource: ResourceType, new: Object, old: Object) -> None:
-        """Keep the old object except for the status, and for labels and annotations of a built-in kind."""
+        """Keep the old object except for its status. A built-in kind also gets the new labels and annotations."""
         status = new.get("status")
         meta = new["metadata"]
         new.clear()

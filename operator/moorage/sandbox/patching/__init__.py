@@ -1,1 +1,1 @@
-"""Patches: merge, JSON, strategic merge, and server-side apply with field owners. Computes new objects, stores none."""
+"""Merge, JSON and strategic merge patches, and server-side apply. Computes new objects, but does not store them."""

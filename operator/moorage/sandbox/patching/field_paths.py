@@ -1,7 +1,7 @@
-"""Sets of field paths, which name the parts of an object that a manager owns, and their form as metav1.FieldsV1.
+"""Sets of field paths, and their conversion to metav1.FieldsV1. A path names a part that a manager can own.
 
-A path is a tuple of FieldsV1 keys: `f:name` is a field, `k:{"name":"a"}` the list item with that key, `v:"x"` the item
-of a set. Upstream: structured-merge-diff, fieldpath/.
+A path is a tuple of FieldsV1 keys: `f:name` is a field, `k:{"name":"a"}` is the list item with that key, and `v:"x"` is
+an item of a set. Upstream: structured-merge-diff, fieldpath/.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ _SYSTEM_METADATA = frozenset(
 def owned_fields(obj: Object, schema: Schema | None, *, status: bool | None) -> frozenset[Path]:
     """Return the paths of all fields of an object that a manager can own.
 
-    `status` True: only the status; False: all but the status; None: all.
+    `status` True means only the fields of the status, False all other fields, and None all fields.
     """
     paths: set[Path] = set()
     for name, value in obj.items():
@@ -41,7 +41,7 @@ def owned_fields(obj: Object, schema: Schema | None, *, status: bool | None) -> 
 
 
 def item_key(item: Any, schema: Schema) -> str:
-    """Return the path element of an item of a set, or of a list of type map. Absent keys get their defaults."""
+    """Return the path element for an item of a list of type set or map. Absent keys get their defaults."""
     if schema.list_type == "set" or not isinstance(item, dict):
         return f"v:{encode(item).decode()}"
     identity = {}
@@ -73,7 +73,7 @@ def lookup(value: Any, path: Path, schema: Schema | None) -> Any:
 
 
 def leaves(paths: Iterable[Path]) -> frozenset[Path]:
-    """Return the paths that are not a prefix of another one."""
+    """Return the paths that are not a prefix of another path."""
     found = frozenset(paths)
     return found - _parents(found)
 
@@ -125,7 +125,7 @@ def _parents(paths: frozenset[Path]) -> set[Path]:
 
 
 def _canonical(element: str) -> str:
-    """Return an item's key with sorted fields, as `item_key` writes it. Clients may use another order."""
+    """Return a path element with sorted keys, as `item_key` writes them. Clients may use another order."""
     if element[:2] not in {"k:", "v:"}:
         return element
     value = decode(element[2:].encode())

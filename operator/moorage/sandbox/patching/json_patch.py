@@ -1,4 +1,4 @@
-"""JSON patches (RFC 6902). The library jsonpatch applies them; the errors are kube-apiserver's."""
+"""JSON patches (RFC 6902). The library jsonpatch applies them. The errors are those of kube-apiserver."""
 
 from http import HTTPStatus
 from typing import Any
@@ -13,9 +13,9 @@ _OPERATIONS = frozenset({"add", "remove", "replace", "move", "copy", "test"})
 
 
 def json_patch(target: Object, operations: Any) -> Object:
-    """Return the result of a list of operations. Changes neither argument.
+    """Return a copy of `target` after a list of operations.
 
-    Raises a 400 for a malformed list, a 422 for an operation that fails, such as a test.
+    Raises a 400 for a malformed list, and a 422 for an operation that fails, such as a `test`.
     """
     _check_operations(operations)
     try:
@@ -23,7 +23,7 @@ def json_patch(target: Object, operations: Any) -> Object:
     except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as error:
         raise StatusError(HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid", _REJECTED) from error
     if not isinstance(result, dict):
-        raise bad_request("the JSON patch replaces the object by a value that is not an object")
+        raise bad_request("the JSON patch replaces the object with a value that is not an object")
     return result
 
 

@@ -1,4 +1,4 @@
-"""metadata.managedFields: which manager owns which fields, and how updates change that."""
+"""metadata.managedFields: the fields that each manager owns, and the effect of updates on the owners."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ APPLY, UPDATE = "Apply", "Update"
 
 @dataclass(frozen=True, slots=True)
 class FieldManager:
-    """The identity of one entry. One name can have several entries: for apply, for update, and for the status."""
+    """The identity of one entry. A name can have one entry for apply, one for update, and one for the status."""
 
     name: str
     operation: str
@@ -32,16 +32,16 @@ Owners = dict[FieldManager, frozenset[Path]]
 
 
 def owners_of(obj: Object) -> Owners:
-    """Return the owners that managedFields names."""
+    """Return the managers in managedFields, each with its fields."""
     entries = metadata(obj).get("managedFields") or []
     return {_manager(entry): frozenset(from_fields_v1(entry.get("fieldsV1") or {})) for entry in entries}
 
 
 def record_update(new: Object, old: Object | None, schema: Schema | None, writer: FieldWriter) -> None:
-    """Make the writer of an update the only owner of the fields that it changed, in place.
+    """Make the writer the only owner of the fields that an update changed, in place.
 
-    Starts from the managedFields of `new`, because clients may rewrite them: kubectl does when it moves an object to
-    server-side apply.
+    Starts from the managedFields of `new`, because clients may change them, as kubectl does when it migrates an object
+    to server-side apply.
     """
     owners = owners_of(new)
     after = owned_fields(new, schema, status=None)

@@ -6,7 +6,7 @@ from moorage.sandbox.objects import copy
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
-    """Return the result of a merge patch. Changes neither argument."""
+    """Return a copy of `target` after a merge patch."""
     if not isinstance(patch, dict):
         return copy(patch)
     result = dict(target) if isinstance(target, dict) else {}

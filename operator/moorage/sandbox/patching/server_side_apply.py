@@ -1,8 +1,9 @@
 """Server-side apply: merges an applied configuration into the live object, with field owners and conflicts.
 
-live -> merged with the applied configuration -> without the fields that this manager applied before, but not now
+1. Merge the applied configuration into the live object.
+2. Remove the fields that this manager applied before but does not apply now, if no other manager owns them.
 
-A conflict: the apply would change the value of a field that another manager owns, without `force`.
+An apply conflicts if it would change a field that another manager owns. `force` takes the field from that manager.
 Upstream: structured-merge-diff, merge/update.go.
 """
 
@@ -24,7 +25,7 @@ def server_side_apply(
 ) -> Object:
     """Return the object after an apply, with its managedFields. Raises a 409 that lists all conflicts.
 
-    An apply to the status subresource uses only the applied status. Any other apply ignores it.
+    An apply to the status subresource uses only the applied status. Any other apply ignores the status.
     """
     status = writer.manager.subresource == "status"
     owners = owners_of(live)
@@ -121,7 +122,7 @@ def _item_name(element: str) -> str:
 
 
 def _unowned(candidates: frozenset[Path], owners: Owners) -> set[Path]:
-    """Return the candidates that no manager owns, neither themselves nor a field below them."""
+    """Return the candidates without an owner. An owner of a field below a candidate also owns the candidate."""
     kept: set[Path] = set()
     for paths in owners.values():
         for path in paths:

@@ -1,4 +1,4 @@
-"""Strategic merge patches of built-in kinds, which merge lists with a merge key item by item.
+"""Strategic merge patches of built-in kinds. They merge a list item by item if the list has a merge key.
 
 Directives: `$patch: delete|replace|merge`, `$deleteFromPrimitiveList/x`, `$setElementOrder/x`, `$retainKeys`.
 The merge keys come from the schemas (x-kubernetes-patch-merge-key).
@@ -17,7 +17,7 @@ _PATCH = "$patch"
 
 
 def strategic_merge(target: Object, patch: Object, schema: Schema | None) -> Object:
-    """Return the result of a strategic merge patch. Changes neither argument."""
+    """Return a copy of `target` after a strategic merge patch."""
     if patch.get(_PATCH) == "replace":
         return {name: copy(value) for name, value in patch.items() if name != _PATCH}
     if patch.get(_PATCH) == "delete":
@@ -92,7 +92,7 @@ def _order_lists(result: Object, patch: Object, schema: Schema | None) -> None:
 
 
 def _ordered(items: list[Any], order: list[Any], merge_key: str) -> list[Any]:
-    """Return the items with those in `order` sorted by it. The others keep their positions."""
+    """Return the items. Those that `order` names are in that order, and all others keep their positions."""
 
     def identity(item: Any) -> Any:
         return item.get(merge_key) if merge_key and isinstance(item, dict) else item

@@ -1,1 +1,1 @@
-"""The simulated rest of a cluster: nodes, a kubelet, and the controllers that deletions and budgets need."""
+"""Simulates the rest of a cluster: nodes, a kubelet, and the controllers for deletions and disruption budgets."""

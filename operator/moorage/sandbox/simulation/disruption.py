@@ -19,7 +19,7 @@ _SETTLE_SECONDS = 0.02  # combines a burst of changes into one count
 class DisruptionController:
     """The controller that counts healthy pods.
 
-    It expects as many pods as match the selector. Upstream expects the replicas of the pods' controllers.
+    The expected pods are the pods that match the selector. Upstream uses the replicas of the pods' controllers.
     """
 
     def __init__(self, store: Store) -> None:
@@ -27,7 +27,7 @@ class DisruptionController:
         self._store = store
 
     async def run(self) -> None:
-        """Count after every change, until cancelled."""
+        """Count the pods after every change, until the task is cancelled."""
         store, since = self._store, self._store.revision
         with ChangeFeed(store, DISRUPTION_BUDGETS, since) as budgets, ChangeFeed(store, PODS, since) as pods:
             while True:

@@ -30,7 +30,7 @@ class GarbageCollector:
         self._registry = registry
 
     async def run(self) -> None:
-        """Delete until cancelled."""
+        """Run until the task is cancelled."""
         store = self._registry.store
         with ChangeFeed(store, NAMESPACES, store.revision) as namespaces, _OwnerDeletions(self._registry) as owners:
             while True:
@@ -77,7 +77,7 @@ class GarbageCollector:
 
 
 class _OwnerDeletions:
-    """The deletions of objects of the owning kinds."""
+    """The deletions of objects whose kinds own other objects."""
 
     def __init__(self, registry: ObjectRegistry) -> None:
         self._registry = registry

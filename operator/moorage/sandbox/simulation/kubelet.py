@@ -1,4 +1,4 @@
-"""One simulated kubelet for all nodes: starts bound pods, rejects those that do not fit, and finishes deletions."""
+"""One simulated kubelet for all nodes: starts bound pods, rejects pods that do not fit, and finishes deletions."""
 
 import ipaddress
 from collections import defaultdict
@@ -25,10 +25,10 @@ class Kubelet:
         self._registry = registry
         self._addresses: Iterator[object] = _POD_NETWORK.hosts()
         self._running: dict[str, dict[str, dict[str, int]]] = defaultdict(dict)
-        """Requests by node and pod uid."""
+        """The requests of running pods, by node name and pod uid."""
 
     async def run(self) -> None:
-        """Sync pods until cancelled."""
+        """Sync pods until the task is cancelled."""
         store = self._registry.store
         known = store.records(PODS)
         with ChangeFeed(store, PODS, store.revision) as feed:
@@ -48,7 +48,7 @@ class Kubelet:
             self._sync(current)
 
     def _sync(self, record: Record) -> None:
-        """Start, finish or forget a pod, as its state requires. Ignores unbound and running pods."""
+        """Start a bound pod, finish its deletion, or forget it if it has ended. Ignores unbound and running pods."""
         pod = record.obj
         node_name = pod["spec"].get("nodeName")
         if not node_name:
@@ -77,7 +77,7 @@ class Kubelet:
             self._write_status(record, self._running_status(pod, node.obj))
 
     def _find_lacking_resource(self, node: Record, requests: dict[str, int]) -> str:
-        """Return the first resource that the node lacks for these requests, or an empty string."""
+        """Return the first resource of which the node has too little for the requests, or an empty string."""
         capacity = allocatable(node.obj)
         # The kubelet ignores an extended resource that no device plugin reports. A scheduler extender may manage it.
         own = (name for name in requests if "/" not in name or name in capacity)

@@ -1,4 +1,4 @@
-"""Node groups: the YAML file that describes the simulated nodes, and the Node objects that it makes."""
+"""Node groups, which describe simulated nodes: their YAML file, and their Node objects."""
 
 import ipaddress
 import zlib
@@ -34,13 +34,13 @@ LIFECYCLE_LABEL = "eks.amazonaws.com/capacityType"
 _MIB = 1024**2
 _NODE_NETWORK_MASK = 2**23 - 1  # 10.0.0.0/9
 _CAPACITY_TYPES = {"on-demand": "ON_DEMAND", "spot": "SPOT", "capacity-block": "CAPACITY_BLOCK"}
-_CORE_RESERVES = (60, 10, 5, 5)  # milli of each of the first four cores that EKS reserves for the system
-_FURTHER_CORE_RESERVE = 2.5
+_CORE_RESERVES = (60, 10, 5, 5)  # milli-CPU that EKS reserves on each of the first four cores
+_FURTHER_CORE_RESERVE = 2.5  # milli-CPU on each further core
 _BASE_RESERVE_MIB, _POD_RESERVE_MIB, _EVICTION_RESERVE_MIB = 255, 11, 100
 
 
 class NodeGroupsError(MoorageError):
-    """A file of node groups is invalid. The message names the file and the field."""
+    """An error in a file of node groups. The message names the file and the field."""
 
 
 class _Model(BaseModel):
@@ -71,7 +71,7 @@ class GroupTaint(_Model):
 
 
 class NodeGroup(_Model):
-    """Nodes that differ only in name and zone. Quantities are the capacity; the system reserves a part of it."""
+    """Nodes that differ only in name and zone. `cpu` and `memory` include the part that the system reserves."""
 
     name: str
     count: int = Field(ge=0)
@@ -87,7 +87,7 @@ class NodeGroup(_Model):
     images: tuple[GroupImage, ...] = ()
 
     def nodes(self) -> Iterator[Object]:
-        """Yield the group's Node objects, each in the next zone."""
+        """Yield the group's Node objects. Each node is in the next zone."""
         for index in range(self.count):
             yield self._node(f"{self.name}-{index}", self.zones[index % len(self.zones)] if self.zones else "")
 
@@ -147,7 +147,7 @@ class _NodeGroupsFile(_Model):
 
 
 def load_node_groups(path_or_text: str | Path | None = None) -> list[NodeGroup]:
-    """Return the node groups of a file, or of a YAML text with more than one line. None: the default cluster.
+    """Return the node groups of a file, or of a YAML text with more than one line. None means the default cluster.
 
     Raises NodeGroupsError for invalid content, OSError for an unreadable file.
     """
@@ -184,6 +184,6 @@ def _parse(text: str, source: str) -> list[NodeGroup]:
 
 
 def _address(name: str) -> str:
-    """Return an address outside the pods' network that depends only on the name."""
+    """Return an IP address that depends only on the name. It is outside the pods' network."""
     number = zlib.crc32(name.encode()) & _NODE_NETWORK_MASK
     return str(ipaddress.ip_address("10.0.0.0") + number)

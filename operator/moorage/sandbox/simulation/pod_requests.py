@@ -8,7 +8,7 @@ from moorage.sandbox.objects import Object, dig
 
 
 def pod_requests(pod: Object) -> dict[str, int]:
-    """Return the requests of a pod: cpu in milli, other resources in whole units, and one of `pods`."""
+    """Return the requests of a pod: cpu in milli-CPU, other resources in their base units, and 1 for `pods`."""
     spec = pod["spec"]
     total = total_requests(_requests(container) for container in spec.get("containers") or ())
     sidecars: dict[str, int] = {}

@@ -1,1 +1,1 @@
-"""Versions of objects in memory, as etcd keeps them. Knows nothing of kinds or requests."""
+"""Keeps versions of objects in memory, as etcd does. Does not know kinds or requests."""

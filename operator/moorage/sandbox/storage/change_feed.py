@@ -1,4 +1,4 @@
-"""Asynchronous waiting for changes of the store, for watch requests and simulated controllers."""
+"""Lets watch requests and simulated controllers wait for changes of the store."""
 
 import asyncio
 from types import TracebackType
@@ -8,7 +8,7 @@ from moorage.sandbox.storage.store import Change, Store, Watcher
 
 
 class ChangeFeed:
-    """The changes of one collection after a revision. As a context manager it raises Compacted on entry."""
+    """The changes of one collection after a revision, as a context manager. `__enter__` may raise Compacted."""
 
     def __init__(self, store: Store, collection: str, since: int) -> None:
         """Follow `collection` after the revision `since`."""
@@ -34,7 +34,7 @@ class ChangeFeed:
         await self._gathered.wait()
 
     async def changes(self, timeout_seconds: float | None = None) -> list[Change]:
-        """Wait for changes and return them; return an empty list after the timeout."""
+        """Wait for changes and return them. After the timeout, return an empty list."""
         try:
             async with asyncio.timeout(timeout_seconds):
                 await self._gathered.wait()

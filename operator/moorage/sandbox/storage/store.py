@@ -1,8 +1,8 @@
 """Objects, their versions, and the history that watches replay.
 
-One counter numbers every write, as etcd's revision does. The store never changes a stored object: a write replaces
-its `Record`, so lists, watchers and past lists can share records. The store does not wait and knows no HTTP: it calls
-a watcher on each change, and the watcher's reader takes the gathered changes.
+One counter numbers all writes, like etcd's revision. The store never changes a stored object. A write replaces the
+`Record` of the object, so lists, watchers and past lists can share records. The store never waits: it adds each change
+to the watchers of the collection, and the reader of a watcher takes the gathered changes later.
 
     watch from 7:   [.. 5 6 | 7 8 9]  -> replays 8 and 9, then follows
     watch from 3:   [compacted to 4]  -> raises Compacted: the reader must list again
@@ -17,8 +17,8 @@ from moorage.sandbox.objects import Key, Object, encode, key_of
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
 
 
-class Compacted(Exception):  # noqa: N818 - a state of the history, as etcd names it
-    """The history no longer holds the requested revision."""
+class Compacted(Exception):  # noqa: N818 - etcd's name for this state of the history
+    """An error for a revision that is no longer in the history."""
 
     def __init__(self, revision: int, oldest: int) -> None:
         """Name the requested revision and the oldest available one."""
@@ -26,19 +26,19 @@ class Compacted(Exception):  # noqa: N818 - a state of the history, as etcd name
 
 
 class StaleRevision(Exception):  # noqa: N818 - names the state of the write, like Compacted
-    """Another write has changed the object since the writer read it."""
+    """An error for a write to an object that has changed since the writer read it."""
 
 
 @dataclass(slots=True, eq=False)
 class Record:
-    """One version of one object. `encodings` caches its JSON by apiVersion; the empty key is the stored version."""
+    """One version of one object. `encodings` caches its JSON by apiVersion. The empty key is for the stored version."""
 
     obj: Object
     revision: int
     encodings: dict[str, bytes] = field(default_factory=dict)
 
     def json(self) -> bytes:
-        """Return the JSON of the stored object, encoded once."""
+        """Return the JSON of the stored object. Encodes it only once."""
         found = self.encodings.get("")
         if found is None:
             found = self.encodings[""] = encode(self.obj)
@@ -53,7 +53,7 @@ class Change:
     record: Record
     previous: Record | None
     lines: dict[str, bytes] = field(default_factory=dict)
-    """Encoded watch events by format, shared by all watchers."""
+    """The encoded watch event in each format. All watchers share them."""
 
 
 class Watcher:
@@ -90,7 +90,7 @@ class Store:
         return self._collection(collection).records.get(key)
 
     def records(self, collection: str, namespace: str = "") -> list[Record]:
-        """Return the current versions, ordered by namespace and name."""
+        """Return the current versions, ordered by namespace and name. An empty `namespace` means all namespaces."""
         return _ordered(self._collection(collection).records, namespace)
 
     def records_at(self, collection: str, revision: int, namespace: str = "") -> list[Record]:
@@ -113,7 +113,7 @@ class Store:
         return self._write(collection, Change(ADDED, self._record(obj), None))
 
     def update(self, collection: str, obj: Object, previous: Record) -> Record:
-        """Replace a version and set the resourceVersion. Raises StaleRevision if `previous` is not current."""
+        """Replace an object and set its resourceVersion. Raises StaleRevision if `previous` is not current."""
         if self._collection(collection).records.get(key_of(obj)) is not previous:
             raise StaleRevision
         return self._write(collection, Change(MODIFIED, self._record(obj), previous))
@@ -125,7 +125,7 @@ class Store:
         return self._write(collection, Change(DELETED, self._record(last), previous))
 
     def watch(self, collection: str, since: int, watcher: Watcher) -> None:
-        """Push all changes after `since` to a watcher, past and future ones. Raises Compacted."""
+        """Push the past and future changes after `since` to a watcher. Raises Compacted."""
         found = self._collection(collection)
         for change in found.since(since):
             watcher.push(change)
@@ -138,7 +138,7 @@ class Store:
             watchers.remove(watcher)
 
     def compact(self) -> None:
-        """Drop all history: afterwards, a watch from a past revision raises Compacted."""
+        """Drop the history of all collections. After this, a watch from a past revision raises Compacted."""
         for collection in self._collections.values():
             collection.forget(self.revision)
 
