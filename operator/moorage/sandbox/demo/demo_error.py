@@ -1,7 +1,7 @@
 """The error that ends the demo."""
 
-from moorage.errors import MoorageError
+from moorage.sandbox.multiline_error import MultilineError
 
 
-class DemoError(MoorageError):
+class DemoError(MultilineError):
     """A failure of the demo. The message gives the cause."""

@@ -10,9 +10,9 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from moorage.errors import MoorageError
 from moorage.model.quantity import milli_value, value
 from moorage.sandbox.kinds.schemas import SERVED_VERSION
+from moorage.sandbox.multiline_error import MultilineError
 from moorage.sandbox.objects import Object
 
 DEFAULT_NODES = Path(__file__).with_name("default_nodes.yaml")
@@ -39,7 +39,7 @@ _FURTHER_CORE_RESERVE = 2.5  # milli-CPU on each further core
 _BASE_RESERVE_MIB, _POD_RESERVE_MIB, _EVICTION_RESERVE_MIB = 255, 11, 100
 
 
-class NodeGroupsError(MoorageError):
+class NodeGroupsError(MultilineError):
     """An error in a file of node groups. The message names the file and the field."""
 
 
