@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fakes import FakeClock, StaticTokens
+from fakes import FakeClock, StaticTokens, settle, until
 from moorage.errors import ApiUnreachable, NotLeader
 from moorage.runtime.client.connection_pool import ConnectionPool
 from moorage.runtime.client.credentials import Credentials
@@ -299,3 +299,39 @@ async def test_a_write_is_not_sent_if_the_fence_falls_while_its_token_is_renewed
             await transport.exchange("POST", "/x", b"{}", "application/json", 5)
     assert len(peer.requests) == 1
     await peer.stop()
+
+
+async def test_a_write_in_flight_is_withdrawn_when_the_fence_falls() -> None:
+    """The server, which read nothing, gets a reset: a frozen network would deliver the rest under another leader."""
+    connected, frozen, received = asyncio.Event(), asyncio.Event(), 0
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal received
+        connected.set()
+        await frozen.wait()
+        try:
+            while piece := await reader.read(1 << 20):
+                received += len(piece)
+        except ConnectionError:
+            received = -received
+        finally:
+            writer.close()
+
+    server, may_write = await asyncio.start_server(serve, "127.0.0.1", 0, limit=1 << 10), True
+    pool = ConnectionPool(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", (), may_write=lambda: may_write)
+    body = b"x" * (16 << 20)
+    writing = asyncio.create_task(pool.exchange("POST", "/x", "", body, 30))
+    await connected.wait()
+    await settle()
+    pool.check_writes()
+    assert not writing.done()
+    may_write = False
+    pool.check_writes()
+    with pytest.raises(ConnectionError, match="not the leader any more"):
+        await writing
+    await pool.close()
+    frozen.set()
+    server.close()
+    await server.wait_closed()
+    await until(lambda: received < 0)
+    assert -received < len(body)

@@ -1,7 +1,7 @@
 """The fence: a write is sent only while this replica is sure that it holds the lease.
 
 `KubeClient` asks before it takes a connection. The transport asks again right before the bytes leave, because a new
-connection or a new token may take seconds.
+connection or a new token may take seconds. A write that has no answer when the fence falls is withdrawn.
 """
 
 from __future__ import annotations

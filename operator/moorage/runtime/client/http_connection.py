@@ -7,6 +7,8 @@ It exists for speed: two writes bind a pod, and they cost 290 us of CPU this way
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 from typing import TYPE_CHECKING, cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
     from moorage.runtime.client.transport import AnswerLimits
 
+RESET_AT_CLOSE = struct.pack("ii", 1, 0)
+"""SO_LINGER without time: otherwise the system goes on sending for half a minute after the connection is closed."""
 FIRST_FINAL_STATUS = 200
 FRAMING_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
 """An answer with neither of them ends with the connection."""
@@ -68,11 +72,18 @@ class HttpConnection(asyncio.Protocol):
             self._waiter = None
             self.idle_since = self._loop.time()
 
+    def withdraw(self) -> None:
+        """Fail the pending request. What the server has not received of it will not be sent any more."""
+        self._fail(ConnectionResetError("withdrawn, because this replica is not the leader any more"))
+
     def close(self) -> None:
-        """Close the connection; a pending request fails."""
+        """Close the connection; a pending request fails, and the system sends no more of its bytes."""
         self.is_reusable = False
-        if self._transport is not None:
-            self._transport.abort()
+        if self._transport is None:
+            return
+        if self._waiter is not None and (sock := self._transport.get_extra_info("socket")) is not None:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_AT_CLOSE)
+        self._transport.abort()
 
     # Called by asyncio.
 
