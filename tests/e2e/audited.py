@@ -26,6 +26,7 @@ POLICY: dict[str, Any] = {
             "resources": [
                 {"group": "", "resources": ["pods", "pods/binding", "pods/status", "pods/eviction"]},
                 {"group": "coordination.k8s.io", "resources": ["leases"]},
+                {"group": "scheduling.moorage.dev", "resources": ["schedulingpolicies/status"]},
                 {"group": "events.k8s.io", "resources": ["events"]},
             ],
         },

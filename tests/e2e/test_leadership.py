@@ -165,6 +165,13 @@ def test_a_leader_that_cannot_renew_stops_binding_before_the_standby_begins(repl
             f" the other one took the lease after {takeover - last_renewal:.2f} s"
         )
         assert last < RENEW_SECONDS + NETWORK_SECONDS
+        for resource in ("pods/status", "schedulingpolicies/status", "events"):
+            written = [one for one in replicas.audited.answers(resource) if one.user == FIRST]
+            late = [one for one in written if one.seconds > last_renewal + RENEW_SECONDS + NETWORK_SECONDS]
+            assert [one for one in late if not one.name.startswith("moorage.")] == [], (
+                "only the lease's event may be late"
+            )
+            assert written or resource == "pods/status"
         assert theirs[-1].seconds < takeover < ours[0].seconds
         eventually(lambda: "stopped leading" in log_of(leader))
         assert leader.running
