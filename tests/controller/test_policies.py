@@ -56,6 +56,54 @@ def test_a_policy_is_live_from_its_first_event_until_its_deletion() -> None:
     assert list(store.states()) == []
 
 
+def test_policies_beyond_the_limit_are_refused_until_others_are_deleted() -> None:
+    store = PolicyStore(build, limit=2)
+    manifests = [manifest("young", age=0), manifest("old", age=9), manifest("middle", age=5)]
+    assert {profile.name for profile in store.resync(manifests).profiles} == {"old", "middle"}
+    assert state(store, "young").refusal == PolicyRefusal(
+        "TooManyPolicies",
+        "the operator accepts 2 policies at most; delete others, and this one is accepted within a minute",
+    )
+    assert state(store, "young").observed_generation == 1
+    assert store.resync(manifests) == PolicyChanges()
+
+    assert [profile.name for profile in store.resync(manifests[:2]).profiles] == ["young"]
+    assert state(store, "young").refusal is None
+
+
+def test_an_accepted_policy_can_be_edited_at_the_limit() -> None:
+    store = PolicyStore(build, limit=1)
+    store.replace(manifest("gold"))
+    store.replace(manifest("late"))
+    assert [profile.name for profile in store.replace(manifest("gold", generation=2)).profiles] == ["gold"]
+    assert store.replace(manifest("late", generation=2)).profiles == ()
+    assert state(store, "late").observed_generation == 2
+
+
+def test_a_prepared_policy_is_not_compiled_again() -> None:
+    built: list[str] = []
+
+    def count(policy: SchedulingPolicy) -> Profile:
+        built.append(policy.scheduler_name)
+        return build(policy)
+
+    store = PolicyStore(count)
+    first, second = manifest("gold"), manifest("gold", generation=2)
+    assert store.prepare(first)
+    assert [profile.name for profile in store.resync([first]).profiles] == ["gold"]
+    assert not store.prepare(first)
+    assert store.prepare(second)
+    store.resync([second])
+    assert built == ["gold", "gold"]
+
+
+def test_what_is_prepared_is_forgotten_if_another_generation_is_listed() -> None:
+    store = PolicyStore(build)
+    store.prepare(manifest("gold", preset="Nonsense"))
+    assert [profile.name for profile in store.resync([manifest("gold", generation=2)]).profiles] == ["gold"]
+    assert state(store, "gold").refusal is None
+
+
 def test_seeing_the_same_generation_again_changes_nothing() -> None:
     store = PolicyStore(build)
     store.replace(manifest("gold"))

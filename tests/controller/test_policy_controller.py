@@ -104,6 +104,19 @@ async def test_scheduling_waits_for_the_first_list() -> None:
         assert made.take_posted() == [("changed", "gold")]
 
 
+async def test_other_tasks_work_between_the_policies_of_a_list() -> None:
+    made, turns = Listing(), 0
+    made.answer = [policy(f"p{number}") for number in range(20)]
+    running = asyncio.create_task(made.controller.run(made.read, made.count, RESYNC_SECONDS))
+    while not made.controller.has_synced:
+        await asyncio.sleep(0)
+        turns += 1
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert turns >= 20
+    assert len(made.take_posted()) == 20
+
+
 async def test_without_the_crd_scheduling_starts_and_the_list_is_retried() -> None:
     async with listing(NotFound(404, "NotFound", "no such resource")) as made:
         assert (made.first_listed, made.controller.has_synced) == (0, True)

@@ -6,8 +6,9 @@ and degradations. An error in one policy's status is logged, and does not affect
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -25,6 +26,8 @@ logger = logging.getLogger(__name__)
 
 STATUS_SECONDS = 1.0
 """The interval at which the counts of all policies are read."""
+SLICE_SECONDS = 0.005
+"""Longest time that a report occupies the event loop."""
 CHANGE_SECONDS = 0.1
 """The minimum time between two reports, so that a burst of new policies does not count the pods for each of them."""
 
@@ -70,7 +73,7 @@ class StatusReporter:
             if is_full:
                 next_full_report = self._clock.monotonic() + STATUS_SECONDS
             try:
-                self.report(facts(), only_changed=not is_full)
+                await self._report_in_slices(facts(), only_changed=not is_full)
             except Exception:  # a border: an error in the counts must not end the scheduling
                 logger.exception("The statuses of the SchedulingPolicies cannot be built; trying again in a second")
             await self._clock.sleep(CHANGE_SECONDS)
@@ -81,10 +84,24 @@ class StatusReporter:
 
         A report of all policies also forgets the deleted ones.
         """
+        for _ in self._reports(facts, only_changed=only_changed):
+            pass
+
+    async def _report_in_slices(self, facts: PolicyFacts, *, only_changed: bool) -> None:
+        """Report, and let other tasks work after each slice of time: the first report of a thousand takes a second."""
+        until = self._clock.monotonic() + SLICE_SECONDS
+        for _ in self._reports(facts, only_changed=only_changed):
+            if self._clock.monotonic() >= until:
+                await asyncio.sleep(0)
+                until = self._clock.monotonic() + SLICE_SECONDS
+
+    def _reports(self, facts: PolicyFacts, *, only_changed: bool) -> Iterator[None]:
+        """Do the work of `report`, one policy at each step."""
         now = datetime.fromtimestamp(self._clock.time(), UTC)
-        states = self._store.states()
+        states = tuple(self._store.states())
         changed, self._changed = self._changed, set()
         for state in states:
+            yield
             if only_changed and state.name not in changed:
                 continue
             try:
