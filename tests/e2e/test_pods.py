@@ -183,6 +183,62 @@ class TestBesideKubeScheduler:
         eventually(lambda: outcomes_by_name(case, "ours").keys() == TROUBLES.keys())
         assert outcomes_by_name(case, "ours") == outcomes_by_name(case, "theirs")
 
+    @pytest.mark.parametrize(
+        "nodes_only", [pytest.param("kube-apiserver", marks=pytest.mark.controlplane)], indirect=True, scope="session"
+    )
+    def test_pinned_pods_of_a_policy_with_filters_fare_as_with_added_affinity(self, case: Case) -> None:
+        control_plane = case.cluster.control_plane
+        assert control_plane is not None
+        theirs = f"{case.name}-kube"
+        case.make_live(filters={"zones": {"allow": ["us-east-1a"]}, "serverlessNodes": "Allow"})
+        case.cluster.apply(
+            *(case.pod(f"{name}-ours", **spec) for name, spec in PINNED.items()),
+            *(case.pod(f"{name}-theirs", **spec, schedulerName=theirs) for name, spec in PINNED.items()),
+        )
+        with control_plane.start_scheduler({"profiles": [{"schedulerName": theirs, "pluginConfig": [IN_ZONE_A]}]}):
+            eventually(lambda: pinned_outcomes(case, "theirs").keys() == PINNED.keys())
+        eventually(lambda: pinned_outcomes(case, "ours").keys() == PINNED.keys())
+        assert pinned_outcomes(case, "ours") == pinned_outcomes(case, "theirs")
+        assert "match scheduler-enforced node affinity" in pinned_outcomes(case, "ours")["excluded"]
+        assert pinned_outcomes(case, "ours")["allowed"] == "m5-spot-0"
+
+
+IN_ZONE_A: Manifest = {
+    "name": "NodeAffinity",
+    "args": {
+        "addedAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": [
+                    {
+                        "matchExpressions": [
+                            {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["us-east-1a"]}
+                        ]
+                    }
+                ]
+            }
+        }
+    },
+}
+PINNED: dict[str, dict[str, Any]] = {
+    "allowed": {"affinity": pinned("m5-spot-0")},
+    "excluded": {"affinity": pinned("m5-spot-1")},
+    "full": {"affinity": pinned("m5-spot-0"), "requests": {"cpu": "500"}},
+    "excluded-and-full": {"affinity": pinned("m5-spot-1"), "requests": {"cpu": "500"}},
+    "excluded-and-tainted": {"affinity": pinned("p5-reserved-1")},
+    "gone": {"affinity": pinned("no-such-node")},
+}
+
+
+def pinned_outcomes(case: Case, suffix: str) -> dict[str, str]:
+    """Return the node of each bound pod of `PINNED`, and the message of each refused one."""
+    places = {
+        name: pod["spec"].get("nodeName") or case.conditions(pod).get("PodScheduled", {}).get("message", "")
+        for pod in case.pods()
+        for name in PINNED
+        if pod["metadata"]["name"] == f"{case.name}-{name}-{suffix}"
+    }
+    return {name: place for name, place in places.items() if place}
+
 
 AWAY: Manifest = {
     "podAffinity": {
