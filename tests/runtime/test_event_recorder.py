@@ -5,7 +5,7 @@ import pytest
 
 from builders import pod
 from fakes import FakeApi, FakeClock, Sent, running, settle
-from moorage.errors import ApiUnreachable, Forbidden, NotFound
+from moorage.errors import ApiUnreachable, Conflict, Forbidden, NotFound
 from moorage.runtime.events import event_recorder
 from moorage.runtime.events.event import (
     NOTE_BYTES,
@@ -188,6 +188,20 @@ async def test_an_event_is_dropped_after_a_few_tries_to_reach_the_api_server() -
     await recording.send(policy_event())
     assert len(recording.created) == event_recorder.TRIES
     assert recording.count("dropped") == 1
+
+
+async def test_an_event_whose_answer_was_lost_counts_as_sent_when_the_next_try_finds_it() -> None:
+    errors = [ApiUnreachable("reset"), Conflict(409, "AlreadyExists", "it exists")]
+
+    def answer(sent: Sent) -> Any:
+        if sent.method == "POST" and errors:
+            raise errors.pop(0)
+        return {}
+
+    recording = Recording(answer, auto=True)
+    await recording.send(policy_event())
+    assert recording.count("sent") == 1
+    assert recording.count("refused") == 0
 
 
 async def test_only_the_first_refused_event_is_logged(caplog: pytest.LogCaptureFixture) -> None:

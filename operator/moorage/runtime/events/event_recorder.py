@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from moorage.errors import ApiError, ApiUnreachable, NotFound, NotLeader
+from moorage.errors import ApiError, ApiUnreachable, Conflict, NotFound, NotLeader
 from moorage.runtime.api_resources import EVENT
 from moorage.runtime.client.kube import MERGE_PATCH
 from moorage.runtime.events.event import Event, event_name
@@ -114,7 +114,7 @@ class EventRecorder:
         """Send an item; after TRIES failures, drop and count it."""
         for attempt in range(TRIES):
             try:
-                await (self._create(item) if isinstance(item, _NewEvent) else self._patch(item))
+                await (self._create(item, is_retry=attempt > 0) if isinstance(item, _NewEvent) else self._patch(item))
             except ApiUnreachable:
                 await self._clock.sleep(PAUSE_SECONDS * 2**attempt)
             except (ApiError, NotLeader) as error:
@@ -126,9 +126,13 @@ class EventRecorder:
                 return
         self._drop(item, "dropped")
 
-    async def _create(self, item: _NewEvent) -> None:
+    async def _create(self, item: _NewEvent, *, is_retry: bool) -> None:
         body = item.event.body(item.name, self._hostname, item.seconds)
-        await self._client.create(EVENT.within(item.event.namespace), body)
+        try:
+            await self._client.create(EVENT.within(item.event.namespace), body)
+        except Conflict:
+            if not is_retry:
+                raise  # otherwise the try before has created the event, and its answer was lost
         if item.series:
             item.series.created = True
 
