@@ -6,6 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moorage.errors import (
+    ApiError,
+    ApiUnreachable,
+    ConfigurationError,
+    CredentialsError,
+    ExtenderError,
+    Fault,
+    InvalidPolicy,
+    MoorageError,
+    UnknownPlugin,
+    UnusableTls,
+)
 from moorage.outside_text import one_line
 
 
@@ -53,3 +65,31 @@ def test_long_text_is_cut_as_upstream_cuts_events() -> None:
     assert one_line("x" * 1024) == "x" * 1024
     assert one_line("x" * 1025) == "x" * 1020 + " ..."
     assert one_line("\x1b[0m" * (4 << 20)) == " ..."
+
+
+HOSTILE = "no\n2026-01-01 INFO all is well \x1b[2J\u202e\ud800" + "x" * (1 << 20)
+
+
+@pytest.mark.parametrize(
+    ("error", "limit"),
+    [
+        (ApiError(500, HOSTILE, HOSTILE), 1024),
+        (ApiUnreachable(HOSTILE), 1024),
+        (ExtenderError(HOSTILE, HOSTILE), 1024),
+        (CredentialsError(HOSTILE), 1024),
+        (UnusableTls("certFile", HOSTILE), 1024),
+        (UnknownPlugin(HOSTILE), 1024),
+        (ConfigurationError([Fault((HOSTILE, 0), 1, HOSTILE)] * 100), 32 * 1024),
+        (InvalidPolicy([Fault((HOSTILE, 0), 1, HOSTILE)]), 32 * 1024),
+    ],
+)
+def test_errors_print_as_one_line_of_bounded_length(error: MoorageError, limit: int) -> None:
+    assert str(error).isprintable()
+    assert len(str(error)) <= limit
+    assert f"{error}" == str(error)
+
+
+def test_a_fault_prints_as_one_line_of_bounded_length() -> None:
+    fault = Fault((HOSTILE, 0), 1, HOSTILE)
+    assert str(fault).isprintable()
+    assert len(str(fault)) <= 1024

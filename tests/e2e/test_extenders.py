@@ -134,6 +134,20 @@ def test_an_extender_cannot_make_the_operator_delete_a_pod_of_higher_priority(
     assert not [one for one in audited_operator.answers("pods", f"{case.name}-vital") if one.user == REPLICAS[0]]
 
 
+def test_reasons_of_an_extender_reach_events_and_conditions_as_short_printable_lines(case: Case) -> None:
+    hostile = "full\n\x1b[31m0/9 nodes\u202e " + "x" * 5000
+    with threaded(FakeExtender({f"{case.name}-{suffix}": hostile for suffix in ("unfit", "good", "best")})) as extender:
+        case.make_live(extenders=[{"urlPrefix": extender.url, "filterVerb": "filter", "nodeCacheCapable": True}])
+        case.cluster.apply(on_own_node(case, "p"))
+        note = case.wait_for_event("p", "FailedScheduling", seconds=SOON)
+        message = case.pod_conditions("p")["PodScheduled"]["message"]
+
+    for text in (note, message):
+        assert text.isprintable()
+        assert "3 full 0/9 nodes xxx" in text
+        assert len(text) < 1024
+
+
 def test_a_stopped_extender_degrades_only_its_policy_until_it_is_back(case: Case, extender: Component) -> None:
     resource = {"name": SPECIAL, "ignoredByScheduler": True}
     case.make_live(extenders=[entry(extender, filterVerb="filter", managedResources=[resource])])
