@@ -129,8 +129,10 @@ async def recording_proxy(tls: ssl.SSLContext | None = None) -> AsyncIterator[Re
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with suppress(OSError):
-        while piece := await reader.read(PIECE_BYTES):
-            writer.write(piece)
-            await writer.drain()
-    writer.close()
+    try:
+        with suppress(OSError):
+            while piece := await reader.read(PIECE_BYTES):
+                writer.write(piece)
+                await writer.drain()
+    finally:
+        writer.close()
