@@ -50,7 +50,8 @@ class Listing:
         self.lists = 0
         self.first_listed = 0
         store = PolicyStore(build=partial(build_profile, Registry.discover(), ProfileSettings()))
-        announcer = PolicyAnnouncer(self.recorder.record)
+        self.is_scheduling = True
+        announcer = PolicyAnnouncer(self.recorder.record, lambda: self.is_scheduling)
         self.api = FakeApi(lambda _: {}, self.clock)
         self.statuses = PolicyStatusWriter(self.api.client(), self.clock)
         warnings = PolicyWarnings((), NodeFacts(snapshot_of()), lambda: True)
@@ -210,6 +211,16 @@ async def test_the_event_of_a_paused_policy_does_not_say_that_pods_are_scheduled
         (event,) = made.recorder.events
         assert (event.reason, event.warning) == ("Paused", False)
         assert event.note == "Pods with schedulerName gold wait: spec.paused is true"
+
+
+async def test_a_standby_logs_policies_as_accepted_and_not_as_live(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    async with listing([]) as made:
+        made.is_scheduling = False
+        made.controller.receive("ADDED", policy("gold"))
+    assert caplog.messages == [
+        "SchedulingPolicy gold is accepted, and live once this replica schedules: generation 1, schedulerName gold"
+    ]
 
 
 async def test_the_log_says_which_policies_are_live_refused_and_deleted(caplog: pytest.LogCaptureFixture) -> None:

@@ -24,6 +24,7 @@ class State:
         return EndpointSources(
             livez={"loop": lambda: self.live},
             readyz={"informer-Pod": lambda: self.ready},
+            details={"loop": lambda: "standby, other holds the Lease"},
             metrics=ProcessMetrics("api").render,
             configz=lambda: {"qps": 50},
             debug_cache=lambda: {"nodes": {"n1"}},
@@ -56,7 +57,7 @@ async def test_verbose_names_each_check() -> None:
     async with serving(State()) as url:
         status, text = await get(f"{url}/readyz?verbose")
     assert status == 200
-    assert text == "[+]loop ok\n[+]informer-Pod ok\nreadyz check passed\n"
+    assert text == "[+]loop ok: standby, other holds the Lease\n[+]informer-Pod ok\nreadyz check passed\n"
 
 
 async def test_an_unsynced_process_is_alive_but_not_ready_and_names_the_check() -> None:

@@ -1,10 +1,13 @@
 """Electors over one Lease, with a clock that the test moves."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from itertools import pairwise
 from random import Random
 from typing import Any
+
+import pytest
 
 from fakes import FakeApi, FakeClock, Sent, running, settle
 from moorage.errors import ApiUnreachable, Conflict, NotFound
@@ -235,3 +238,17 @@ async def test_labels_of_others_on_the_lease_stay() -> None:
         server.lease["metadata"]["labels"] = {"team": "sched"}
         await clock.advance(4)
         assert server.lease["metadata"]["labels"] == {"team": "sched"}
+
+
+async def test_a_standby_says_whom_it_waits_for(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    clock, _, (first, second) = cluster("first", "second")
+    assert first.elector.describe() == "standby, no holder of the Lease kube-system/moorage is known"
+    async with running(first.elector):
+        await clock.advance(1)
+        async with running(second.elector):
+            await clock.advance(LEASE)
+            assert first.elector.describe() == "this replica holds the Lease kube-system/moorage as first"
+            assert second.elector.describe() == "standby, first holds the Lease kube-system/moorage"
+    standby = "This replica is a standby, first holds the Lease kube-system/moorage, and waits until it is released"
+    assert [message for message in caplog.messages if "standby" in message] == [f"{standby} or expires"]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+from moorage.app.election import Election
 from moorage.app.process import Process
 from moorage.engine.scheduler import Scheduler
 from moorage.runtime.informers.informer import Informer
@@ -16,18 +17,19 @@ STUCK_SECONDS = 60.0
 """A scheduling loop without a turn for this long is stuck."""
 
 
-def endpoint_sources(process: Process, settings: Settings, election_fault: Callable[[], str]) -> EndpointSources:
-    """Return the sources of all endpoints; `election_fault` returns why leader election is unhealthy, if it is."""
+def endpoint_sources(process: Process, settings: Settings, election: Election | None) -> EndpointSources:
+    """Return the sources of all endpoints; `election` is None if this is the only replica."""
     return EndpointSources(
         livez={
             "ping": lambda: "",
             "scheduling-loop": lambda: _check_loop(process),
-            "leader-election": election_fault,
+            "leader-election": election.fault if election else lambda: "",
         },
         readyz={
             "informers": lambda: _check_informers(process.informers.values()),
             "policies": lambda: "" if process.policy_controller.has_synced else "SchedulingPolicies are not listed yet",
         },
+        details={"leader-election": election.elector.describe} if election else {},
         metrics=process.environment.metrics.render,
         configz=lambda: {"settings": asdict(settings), "profiles": _describe_profiles(process.scheduler)},
         debug_cache=lambda: _describe_cache(process),

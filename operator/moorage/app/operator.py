@@ -68,7 +68,7 @@ class Operator:
         for fault in self._configuration.warnings:
             logger.warning("configuration: %s", fault)
         if names := ", ".join(profile.name for profile in self._configuration.profiles):
-            logger.info("profiles of the configuration file are live: schedulerName %s", names)
+            logger.info("The configuration file has profiles for the schedulerNames %s", names)
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self._stopping.set)
         status = 0
@@ -119,7 +119,7 @@ class Operator:
 
     async def _serve(self, process: Process, election: Election | None, connections: Connections) -> None:
         """Start the HTTP endpoints; `connections.stack` stops them."""
-        sources = endpoint_sources(process, self._settings, election.fault if election else str)
+        sources = endpoint_sources(process, self._settings, election)
         address = self._settings.bind_address
         is_plain = self._settings.serve_plain_http or is_loopback(address)
         serving = process.environment.metrics.serving

@@ -6,7 +6,7 @@ tasks in `Process.background` and the scheduling loop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,7 +20,9 @@ from moorage.app.process_parts import (
     build_extenders,
     build_policies,
     build_reporting,
+    have_synced,
 )
+from moorage.app.scheduling_gate import SchedulingGate
 from moorage.configuration.process_configuration import ProcessConfiguration
 from moorage.controller.policy_controller import PolicyController
 from moorage.controller.policy_facts import PolicyFacts
@@ -75,7 +77,12 @@ def build_process(configuration: ProcessConfiguration, environment: Environment)
     binding = build_binding(settings, engine, reporting, extenders, environment)
     evictor = build_evictor(engine, reporting, environment)
     policies = build_policies(configuration, engine, reporting, environment)
-    may_schedule = partial(_may_schedule, policies.policy_controller, engine.informers.values(), environment.may_write)
+    conditions = (
+        lambda: policies.policy_controller.has_synced,
+        environment.may_write,
+        partial(have_synced, engine.informers.values()),
+    )
+    may_schedule = SchedulingGate(conditions, engine.scheduler.profiles).is_open
     router = OutcomeRouter(
         may_schedule=may_schedule,
         volume_binder=binding.volume_binder,
@@ -122,8 +129,3 @@ def build_process(configuration: ProcessConfiguration, environment: Environment)
             "kubelet-refusals": binding.refusals.run,
         },
     )
-
-
-def _may_schedule(policies: PolicyController, informers: Iterable[Informer], may_write: Callable[[], bool]) -> bool:
-    """Return whether this replica leads, and the policies and all informers have synced."""
-    return policies.has_synced and may_write() and all(informer.has_synced for informer in informers)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from random import SystemRandom
@@ -219,6 +219,11 @@ class PolicyParts:
     status_reporter: StatusReporter
 
 
+def have_synced(informers: Iterable[Informer]) -> bool:
+    """Return whether all objects that decisions need are listed."""
+    return all(informer.has_synced for informer in informers)
+
+
 def build_policies(
     configuration: ProcessConfiguration, engine: EngineParts, reporting: ReportingParts, environment: Environment
 ) -> PolicyParts:
@@ -229,7 +234,8 @@ def build_policies(
         reserved={profile.name for profile in configuration.profiles},
         name_refusal=permissions.name_refusal,
     )
-    announcer = PolicyAnnouncer(reporting.recorder.record)
+    informers, may_write = engine.informers.values(), environment.may_write
+    announcer = PolicyAnnouncer(reporting.recorder.record, lambda: may_write() and have_synced(informers))
     statuses = PolicyStatusWriter(environment.client, environment.clock)
     nodes, listed = NodeFacts(engine.scheduler.snapshot), engine.informers["Node"]
     warnings = PolicyWarnings(configuration.registry.policy_plugins(), nodes, lambda: listed.has_synced)

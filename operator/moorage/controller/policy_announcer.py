@@ -15,9 +15,10 @@ logger = logging.getLogger(__name__)
 class PolicyAnnouncer:
     """The source of events and log lines about policies that become live, paused, refused or deleted."""
 
-    def __init__(self, record: Callable[[Event], None]) -> None:
-        """Send the events to `record`."""
+    def __init__(self, record: Callable[[Event], None], is_scheduling: Callable[[], bool]) -> None:
+        """Send the events to `record`. A policy is live only if `is_scheduling`, which a standby is not."""
         self._record = record
+        self._is_scheduling = is_scheduling
         self._announced: dict[str, tuple[str, PolicyRefusal | None, int | None]] = {}
 
     def announce(self, changes: PolicyChanges) -> None:
@@ -27,16 +28,17 @@ class PolicyAnnouncer:
             if self._announced.get(state.name) != announced:
                 self._announced[state.name] = announced
                 self._record(_event(state))
-                _log(state)
+                _log(state, is_scheduling=self._is_scheduling())
         for name in changes.deleted:
             self._announced.pop(name, None)
             logger.info("SchedulingPolicy %s is deleted", name)
 
 
-def _log(state: PolicyState) -> None:
+def _log(state: PolicyState, *, is_scheduling: bool) -> None:
     refusal, generation, name = state.refusal, state.observed_generation, state.scheduler_name
     if refusal is None:
-        status = "is paused" if state.is_paused else "is live"
+        active = "is live" if is_scheduling else "is accepted, and live once this replica schedules"
+        status = "is paused" if state.is_paused else active
         logger.info("SchedulingPolicy %s %s: generation %d, schedulerName %s", state.name, status, generation, name)
         return
     kept = ", its last accepted generation stays live" if state.profile else ""

@@ -67,6 +67,7 @@ class LeaderElector:
         self._renewed_at = NEVER
         self._leads = False
         self._logged: type[Exception] | None = None
+        self._logged_holder = ""
 
     @property
     def leads(self) -> bool:
@@ -82,6 +83,13 @@ class LeaderElector:
     def seconds_since_renewal(self) -> float:
         """The time since this replica last renewed the lease."""
         return self._clock.monotonic() - self._renewed_at
+
+    def describe(self) -> str:
+        """Return who holds the lease, in words."""
+        lease = f"the Lease {self._settings.lease_namespace}/{self._settings.lease_name}"
+        if self._leads:
+            return f"this replica holds {lease} as {self.identity}"
+        return f"standby, {self.holder} holds {lease}" if self.holder else f"standby, no holder of {lease} is known"
 
     def may_write(self) -> bool:
         """Return whether this replica leads and no other replica can lead."""
@@ -112,6 +120,13 @@ class LeaderElector:
             self._renewed_at = started
         if held != self._leads and (held or not self.may_write() or self._has_other_holder()):
             self._set_leads(leads=held)
+        self._log_holder()
+
+    def _log_holder(self) -> None:
+        """Log each other replica that this one waits for, once."""
+        if self._has_other_holder() and self.holder != self._logged_holder:
+            logger.info("This replica is a %s, and waits until it is released or expires", self.describe())
+        self._logged_holder = self.holder
 
     def _log_failure(self, error: ApiError | ApiUnreachable) -> None:
         """Log a failure; at DEBUG if the one before had the same type."""

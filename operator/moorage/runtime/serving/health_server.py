@@ -38,6 +38,8 @@ class EndpointSources:
 
     livez: Mapping[str, Callable[[], str]] = field(default_factory=dict)
     readyz: Mapping[str, Callable[[], str]] = field(default_factory=dict)
+    details: Mapping[str, Callable[[], str]] = field(default_factory=dict)
+    """What to add to the line of a check that has no failure, by the check's name."""
     metrics: Callable[[], bytes]
     configz: Callable[[], Any]
     debug_cache: Callable[[], Any]
@@ -109,10 +111,10 @@ class HealthServer:
 
     def _application(self) -> web.Application:
         application = web.Application(middlewares=[self._security.middleware] if self._security else [])
-        live, ready = self._endpoints.livez, self._endpoints.readyz
-        application.router.add_get("/healthz", _probe("healthz", live))
-        application.router.add_get("/livez", _probe("livez", live))
-        application.router.add_get("/readyz", _probe("readyz", {**live, **ready}))
+        live, ready, details = self._endpoints.livez, self._endpoints.readyz, self._endpoints.details
+        application.router.add_get("/healthz", _probe("healthz", live, details))
+        application.router.add_get("/livez", _probe("livez", live, details))
+        application.router.add_get("/readyz", _probe("readyz", {**live, **ready}, details))
         application.router.add_get("/metrics", self._metrics)
         application.router.add_get("/configz", _json(self._endpoints.configz))
         application.router.add_get("/debug/cache", _json(self._endpoints.debug_cache))
@@ -132,14 +134,19 @@ class ServerLog(logging.LoggerAdapter[logging.Logger]):
         super().log(logging.DEBUG if is_malformed else level, msg, *args, **kwargs)
 
 
-def _probe(name: str, checks: Mapping[str, Callable[[], str]]) -> Callable[[web.Request], Any]:
+def _probe(
+    name: str, checks: Mapping[str, Callable[[], str]], details: Mapping[str, Callable[[], str]]
+) -> Callable[[web.Request], Any]:
     """Return a handler that answers as in Kubernetes' components: `ok`, or one line for each check."""
+
+    def passed(check: str) -> str:
+        return f"[+]{check} ok: {details[check]()}" if check in details else f"[+]{check} ok"
 
     async def answer(request: web.Request) -> web.Response:
         faults = {check: fault for check, test in checks.items() if (fault := test())}
         if not faults and "verbose" not in request.query:
             return web.Response(text="ok")
-        lines = [f"[-]{check} failed: {faults[check]}" if check in faults else f"[+]{check} ok" for check in checks]
+        lines = [f"[-]{check} failed: {faults[check]}" if check in faults else passed(check) for check in checks]
         lines.append(f"{name} check {'failed' if faults else 'passed'}")
         return web.Response(text="\n".join(lines) + "\n", status=UNHEALTHY if faults else web.HTTPOk.status_code)
 
