@@ -15,7 +15,7 @@ $(INSTALLED): requirements-dev.lock pyproject.toml
 	  { echo "moorage needs Python 3.11 to 3.13 with venv and pip; set PYTHON=..., or install python3-venv" >&2; exit 1; }
 	@echo "1/3 creating $(VENV) (the three steps take 2 to 3 minutes, once)"
 	@$(PYTHON) -m venv $(VENV)
-	@echo "2/3 installing $$(grep -c == requirements-dev.lock) packages from PyPI at most"
+	@echo "2/3 installing up to $$(grep -c == requirements-dev.lock) packages from PyPI"
 	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	@echo "3/3 installing moorage"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
