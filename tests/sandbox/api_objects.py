@@ -1,4 +1,4 @@
-"""Builders of API objects as a user would write them."""
+"""Builders of API objects, in the form in which users write them."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ WIDGETS = f"/apis/{GROUP}/v1/widgets"
 
 @pytest.fixture(params=["sandbox", pytest.param("kube-apiserver", marks=pytest.mark.controlplane)])
 async def api(request: pytest.FixtureRequest) -> AsyncIterator[KubeApi]:
-    """A client of each API server, the sandbox and kube-apiserver, with an empty namespace."""
+    """A client of the sandbox or of kube-apiserver, with an empty namespace. Each test runs with both."""
     namespace = f"test-{uuid.uuid4().hex[:8]}"
     if request.param == "sandbox":
         async with SandboxServer(kubelet=False) as server, connect(server.url, server.token, namespace) as found:
@@ -32,7 +32,7 @@ async def api(request: pytest.FixtureRequest) -> AsyncIterator[KubeApi]:
 
 @pytest.fixture
 async def widgets(api: KubeApi) -> AsyncIterator[str]:
-    """The path of an empty collection of a custom kind. kube-apiserver keeps the kind between tests."""
+    """The path of an empty collection of a custom kind. In kube-apiserver, the kind may exist from an earlier test."""
     created = await api.create(DEFINITIONS, widget_definition(GROUP))
     assert created.code in {201, 409}, created.message
 

@@ -1,4 +1,4 @@
-"""A minimal client of an API server for tests. It returns each response as it is."""
+"""A minimal client of an API server for tests. It returns error responses and raises no exception for them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Answer:
 
 
 class KubeApi:
-    """A client of one server. `namespace` is the test's own."""
+    """A client of one server. Only one test uses `namespace`."""
 
     def __init__(self, session: aiohttp.ClientSession, namespace: str) -> None:
         self._session = session
@@ -100,7 +100,7 @@ class KubeApi:
         return [item["metadata"]["name"] for item in answer.body["items"]]
 
     async def watch(self, path: str, count: int, **query: str) -> list[tuple[str, Object]]:
-        """Return the first events of a watch, fewer if no more arrive within a second."""
+        """Return at most `count` events of a watch. By default, the watch ends after one second."""
         found: list[tuple[str, Object]] = []
         async with aclosing(self.events(path, **query)) as events:
             async for event in events:
@@ -110,7 +110,7 @@ class KubeApi:
         return found
 
     async def events(self, path: str, **query: str) -> AsyncGenerator[tuple[str, Object], None]:
-        """Yield the events of a watch, by default for one second."""
+        """Yield the events of a watch. By default, the watch ends after one second."""
         query = {"timeoutSeconds": "1", "watch": "true", **query}
         async with self._session.get(path, params=query) as response:
             assert response.status == 200, await response.text()
@@ -123,7 +123,7 @@ class KubeApi:
 
 
 def _abort(response: aiohttp.ClientResponse) -> None:
-    """Drop a connection at once. A clean TLS shutdown could outlive the test's event loop."""
+    """Drop a connection at once. A clean TLS shutdown could end later than the test's event loop."""
     if response.connection is not None and response.connection.transport is not None:
         response.connection.transport.abort()
 
@@ -142,7 +142,7 @@ async def connect(server: str, token: str, namespace: str, ca_file: str | None =
 
 
 async def until(condition: Callable[[], Awaitable[bool]], timeout_seconds: float = 10) -> None:
-    """Wait until a condition that another task or process fulfils is true."""
+    """Wait until `condition` returns true. Another task or process must make it true."""
     async with asyncio.timeout(timeout_seconds):
         while not await condition():  # noqa: ASYNC110 - no event to wait for
             await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""kubectl as a subprocess, and the manifests that its tests apply."""
+"""Runs kubectl as a subprocess, and has the manifests that the tests of kubectl apply."""
 
 from __future__ import annotations
 

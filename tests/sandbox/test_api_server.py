@@ -38,7 +38,7 @@ async def test_kubeconfig_names_server_and_token(sandbox: SandboxServer) -> None
     assert sandbox.url.startswith("http://127.0.0.1:")
 
 
-async def test_paused_server_is_unreachable_and_keeps_its_objects(sandbox: SandboxServer, client: KubeApi) -> None:
+async def test_paused_server_refuses_connections_and_keeps_its_objects(sandbox: SandboxServer, client: KubeApi) -> None:
     await client.create(client.pods, pod("p"))
     url = sandbox.url
     await sandbox.pause()
@@ -69,12 +69,12 @@ async def test_stop_ends_open_watches(client: KubeApi, sandbox: SandboxServer) -
     assert watching.exception() is not None or watching.result() == []
 
 
-async def test_requests_are_recorded_with_their_status(sandbox: SandboxServer, client: KubeApi) -> None:
+async def test_server_records_requests_with_their_status(sandbox: SandboxServer, client: KubeApi) -> None:
     await client.get(f"{client.pods}/none")
     assert sandbox.requests[-1] == ("GET", f"{client.pods}/none", 404)
 
 
-async def test_watchers_share_one_encoding(sandbox: SandboxServer, client: KubeApi) -> None:
+async def test_watches_share_one_encoding_of_an_object(sandbox: SandboxServer, client: KubeApi) -> None:
     since = (await client.get(client.pods)).revision
     created = await client.create(client.pods, pod("p"))
     first, second = await asyncio.gather(
@@ -86,7 +86,7 @@ async def test_watchers_share_one_encoding(sandbox: SandboxServer, client: KubeA
     assert record.encodings.keys() == {""}
 
 
-async def test_quiet_watch_gets_bookmarks(sandbox: SandboxServer) -> None:
+async def test_watch_without_changes_sends_bookmarks(sandbox: SandboxServer) -> None:
     async def never_stall() -> None:
         pass
 

@@ -1,4 +1,4 @@
-"""Damaged bodies: every write ends with an object or with a Status below 500."""
+"""Writes with damaged bodies. Each write returns an object, or a Status with a code below 500 (500 for bindings)."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def damaged(draw: st.DrawFn, obj: Object) -> Object:
 
 
 def error_code(action: Callable[[], object]) -> int:
-    """Return the code of the StatusError that an action raises, 0 if it raises none."""
+    """Return the code of the StatusError that an action raises, or 0 if it raises none."""
     try:
         action()
     except StatusError as error:
@@ -132,7 +132,7 @@ def error_code(action: Callable[[], object]) -> int:
 @pytest.mark.parametrize("obj", OBJECTS, ids=lambda obj: obj["kind"])
 @given(data=st.data())
 @FEW
-def test_damaged_object_is_created_or_refused(obj: Object, data: st.DataObject) -> None:
+def test_create_accepts_or_refuses_a_damaged_object(obj: Object, data: st.DataObject) -> None:
     body = data.draw(damaged(obj))
     with cleaned(cluster(), obj) as registry:
         created: list[Record] = []
@@ -150,7 +150,7 @@ def test_damaged_object_is_created_or_refused(obj: Object, data: st.DataObject) 
 @pytest.mark.parametrize("obj", [FULL_POD, WIDGET, NODE], ids=lambda obj: obj["kind"])
 @given(data=st.data())
 @FEW
-def test_damaged_patch_is_applied_or_refused(obj: Object, content_type: str, data: st.DataObject) -> None:
+def test_patch_accepts_or_refuses_a_damaged_object(obj: Object, content_type: str, data: st.DataObject) -> None:
     body = data.draw(damaged(obj))
     subresource = data.draw(st.sampled_from(["", "status"]))
     with cleaned(cluster(), obj) as registry:
@@ -172,7 +172,7 @@ OPERATION = st.fixed_dictionaries(
 
 @given(operations=st.lists(st.one_of(JUNK, OPERATION), max_size=3))
 @FEW
-def test_damaged_json_patch_is_applied_or_refused(operations: list[Any]) -> None:
+def test_patch_accepts_or_refuses_damaged_json_patch_operations(operations: list[Any]) -> None:
     with cleaned(cluster(), WIDGET) as registry:
         registry.create(target_of(registry, WIDGET), WIDGET, WriteOptions())
         target = target_of(registry, WIDGET, name="w")
@@ -183,7 +183,7 @@ def test_damaged_json_patch_is_applied_or_refused(operations: list[Any]) -> None
 @pytest.mark.parametrize("verb", [bind, evict])
 @given(data=st.data())
 @FEW
-def test_damaged_binding_or_eviction_succeeds_or_is_refused(
+def test_bind_and_evict_accept_or_refuse_a_damaged_object(
     verb: Callable[[ObjectRegistry, Target, Any], Object], data: st.DataObject
 ) -> None:
     body = data.draw(st.one_of(JUNK, damaged(binding("p", "n", annotations={"a": "b"}))))

@@ -1,4 +1,4 @@
-"""Objects of custom kinds, in the sandbox and in kube-apiserver alike."""
+"""Objects of custom kinds. Each test runs on the sandbox and on kube-apiserver."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sandbox.api_objects import applied_widget, widget
 from sandbox.kube_api import KubeApi
 
 
-async def test_defaults_are_set_at_every_level(api: KubeApi, widgets: str) -> None:
+async def test_create_sets_defaults_at_every_level(api: KubeApi, widgets: str) -> None:
     empty = await api.create(widgets, applied_widget(widgets, "empty"))
     assert empty.body["spec"] == {"mode": "Fast"}
     ports = await api.create(widgets, widget(widgets, "ports", ports=[{"number": 1}]))
@@ -20,7 +20,7 @@ async def test_custom_object_without_a_kind_is_a_bad_request(api: KubeApi, widge
     assert (answer.code, "Object 'Kind' is missing" in answer.message) == (400, True)
 
 
-async def test_unknown_fields_are_refused_or_pruned_with_a_warning(api: KubeApi, widgets: str) -> None:
+async def test_create_refuses_unknown_fields_or_prunes_them_with_a_warning(api: KubeApi, widgets: str) -> None:
     body = widget(widgets, "w", weight=1, wieght=2)
     refused = await api.create(widgets, body, fieldValidation="Strict")
     assert refused.code == 400
@@ -74,7 +74,7 @@ async def test_invalid_object_is_refused_with_kube_apiservers_message(
         ({"ports": [{"protocol": "TCP"}]}, "spec.ports[0].number: Required value"),
     ],
 )
-async def test_blocking_schema_error_skips_the_rules(
+async def test_rules_do_not_run_after_a_blocking_schema_error(
     api: KubeApi, widgets: str, spec: dict[str, object], message: str
 ) -> None:
     answer = await api.create(widgets, widget(widgets, "w", **spec))
@@ -117,7 +117,7 @@ async def test_generation_counts_changes_of_the_spec_only(api: KubeApi, widgets:
     assert (await api.patch(f"{widgets}/w", {"spec": {"weight": 2}})).body["metadata"]["generation"] == 2
 
 
-async def test_field_selector_uses_the_selectable_fields_of_a_custom_kind(api: KubeApi, widgets: str) -> None:
+async def test_field_selector_accepts_the_selectable_fields_of_a_custom_kind(api: KubeApi, widgets: str) -> None:
     await api.create(widgets, widget(widgets, "fast"))
     await api.create(widgets, widget(widgets, "slow", mode="Slow"))
     assert await api.names(widgets, fieldSelector="spec.mode=Slow") == ["slow"]

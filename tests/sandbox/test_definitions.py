@@ -1,4 +1,4 @@
-"""Validation of CustomResourceDefinitions, in the sandbox and in kube-apiserver alike."""
+"""Validation of CustomResourceDefinitions. Each test runs on the sandbox and on kube-apiserver."""
 
 from __future__ import annotations
 

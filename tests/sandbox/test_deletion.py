@@ -1,4 +1,4 @@
-"""Deletion of objects, in the sandbox and in kube-apiserver alike."""
+"""Deletion of objects. Each test runs on the sandbox and on kube-apiserver."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ async def test_delete_returns_a_status_with_the_uid(api: KubeApi) -> None:
     assert (await api.get(f"{api.configmaps}/a")).code == 404
 
 
-async def test_delete_with_another_uid_conflicts(api: KubeApi) -> None:
+async def test_delete_conflicts_if_the_uid_differs(api: KubeApi) -> None:
     await api.create(api.configmaps, config_map("a"))
     answer = await api.delete(f"{api.configmaps}/a", {"preconditions": {"uid": "other"}})
     assert answer.code == 409
@@ -24,7 +24,7 @@ async def test_delete_with_another_uid_conflicts(api: KubeApi) -> None:
     )
 
 
-async def test_finalizers_keep_an_object_until_they_are_removed(api: KubeApi) -> None:
+async def test_object_exists_until_its_finalizers_are_removed(api: KubeApi) -> None:
     body = config_map("a")
     body["metadata"] = {"name": "a", "finalizers": ["example.dev/hold"]}
     await api.create(api.configmaps, body)
@@ -42,7 +42,7 @@ async def test_unbound_pod_is_deleted_at_once(api: KubeApi) -> None:
     assert (await api.get(f"{api.pods}/p")).code == 404
 
 
-async def test_bound_pod_stays_until_a_deletion_without_grace_period(api: KubeApi) -> None:
+async def test_bound_pod_exists_until_a_deletion_with_grace_period_0(api: KubeApi) -> None:
     await api.create(api.pods, pod("p"))
     await api.create(f"{api.pods}/p/binding", binding("p", "some-node"))
 
@@ -50,7 +50,7 @@ async def test_bound_pod_stays_until_a_deletion_without_grace_period(api: KubeAp
         [found] = (await api.get(api.pods, resourceVersion="0")).body["items"]
         return "nodeName" in found["spec"]
 
-    # kube-apiserver takes the pod from its watch cache when it decides on the grace period, and the cache may be late.
+    # kube-apiserver reads the pod from its watch cache to decide on the grace period. The cache may be out of date.
     await until(is_bound_in_the_watch_cache)
     assert (await api.delete(f"{api.pods}/p", gracePeriodSeconds="7")).code == 200
     meta = (await api.get(f"{api.pods}/p")).body["metadata"]
@@ -59,7 +59,7 @@ async def test_bound_pod_stays_until_a_deletion_without_grace_period(api: KubeAp
     assert (await api.get(f"{api.pods}/p")).code == 404
 
 
-async def test_collection_is_deleted_by_selector(api: KubeApi) -> None:
+async def test_deletion_of_a_collection_deletes_only_objects_that_match_the_selector(api: KubeApi) -> None:
     for name, color in (("a", "red"), ("b", "blue")):
         body = config_map(name)
         body["metadata"] = {"name": name, "labels": {"color": color}}

@@ -1,4 +1,4 @@
-"""The demo: it checks the examples' placements, and removes its processes and files."""
+"""The demo checks the placements of the examples, and removes its processes and files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def node(name: str, zone: str, lifecycle: str = "SPOT", instance_type: str = "c5
 
 NODES = [
     node("spot", "a"),
-    node("dear", "b", "ON_DEMAND"),
+    node("costly", "b", "ON_DEMAND"),
     node("other", "c", instance_type="m5.large"),
     node("gpus", "a", "ON_DEMAND", "g6.large", gpus=4),
 ]
@@ -39,11 +39,11 @@ POLICIES = {
     "api": "low-latency",
     "com": "by-instance-type",
 }
-"""The policies by the first letters of their pods."""
+"""The policy for the first three letters of a pod's name."""
 EXPECTED = {
     "batch-1": "spot",
     "batch-2": "other",
-    "ledger-1": "dear",
+    "ledger-1": "costly",
     "web-1": "spot",
     "web-2": "other",
     "train-1": "gpus",
@@ -52,7 +52,7 @@ EXPECTED = {
     "packed-1": "spot",
     "packed-2": "spot",
     "api-1": "spot",
-    "api-2": "dear",
+    "api-2": "costly",
     "compute-1": "spot",
     "colossus-1": "",
 }
@@ -78,7 +78,7 @@ def test_expected_placements_give_no_failure() -> None:
 @pytest.mark.parametrize(
     ("changed", "failure"),
     [
-        ({"batch-2": "dear"}, "batch-* run on spot nodes; batch-1 is on spot, batch-2 is on dear"),
+        ({"batch-2": "costly"}, "batch-* run on spot nodes; batch-1 is on spot, batch-2 is on costly"),
         ({"ledger-1": "spot"}, "ledger-* run on-demand; ledger-1 is on spot"),
         ({"web-2": "spot"}, "web-* are spread evenly over the zones"),
         ({"train-2": "spot"}, "train-* share a node"),
@@ -90,22 +90,22 @@ def test_expected_placements_give_no_failure() -> None:
         ({"api-2": ""}, "each pod api-* has its own node; api-1 is on spot, api-2 has no node"),
     ],
 )
-def test_wrong_placement_gives_one_failure_that_names_it(changed: dict[str, str], failure: str) -> None:
+def test_wrong_placement_gives_one_failure_that_names_the_expectation(changed: dict[str, str], failure: str) -> None:
     [failed] = failed_expectations(pods(EXPECTED | changed))
     assert failure in failed
 
 
-def test_an_expectation_without_pods_fails() -> None:
+def test_expectation_without_pods_fails() -> None:
     without = {name: home for name, home in EXPECTED.items() if not name.startswith("web")}
     assert failed_expectations(pods(without)) == [
         "02-zone-spread: this is not true: web-* are spread evenly over the zones; there is no such pod"
     ]
 
 
-RESULT = DemoResult("NAME   READY   AGE\nweb    True    1s\n", pods(EXPECTED), pods(EXPECTED | {"batch-1": "dear"}))
+RESULT = DemoResult("NAME   READY   AGE\nweb    True    1s\n", pods(EXPECTED), pods(EXPECTED | {"batch-1": "costly"}))
 
 
-def test_the_table_has_nodes_and_marks_of_policy_and_default_profile_in_80_columns(
+def test_table_of_80_columns_compares_the_policies_with_the_default_profile(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     RESULT.show()
@@ -113,7 +113,7 @@ def test_the_table_has_nodes_and_marks_of_policy_and_default_profile_in_80_colum
     assert max(map(len, lines)) <= 80
     assert lines[2:4] == ["NAME  READY  AGE", "web   True   1s"]
     assert [line.split() for line in lines if "batch-*" in line] == [
-        ["✓", "batch-*", "run", "on", "spot", "nodes", "other", "c", "✗", "dear"]
+        ["✓", "batch-*", "run", "on", "spot", "nodes", "other", "c", "✗", "costly"]
     ]
     assert [line.split() for line in lines if "train-*" in line] == [
         ["✓", "train-*", "share", "a", "node", "gpus", "x2", "a", "✓", "gpus", "x2"]
@@ -133,13 +133,13 @@ def test_json_has_the_expectations_and_both_placements_of_each_pod(capsys: pytes
     }
     batch, *_ = printed["pods"]
     place = {"zone": "a", "instanceType": "c5.large", "lifecycle": "SPOT", "refusal": None}
-    default = {**place, "node": "dear", "zone": "b", "lifecycle": "ON_DEMAND"}
+    default = {**place, "node": "costly", "zone": "b", "lifecycle": "ON_DEMAND"}
     assert batch == {"name": "batch-1", "policy": "spot-first", "node": "spot", **place, "byDefault": default}
     assert printed["pods"][-1]["refusal"] == "no room"
 
 
 @pytest.mark.slow
-def test_every_expectation_holds_and_the_last_line_says_how_to_keep_the_cluster() -> None:
+def test_demo_meets_every_expectation_and_its_last_line_shows_the_keep_flag() -> None:
     done = subprocess.run([sys.executable, "-m", "moorage", "demo"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()

@@ -1,4 +1,4 @@
-"""Discovery and OpenAPI, in the sandbox and in kube-apiserver alike."""
+"""Discovery and OpenAPI. Each test runs on the sandbox and on kube-apiserver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events of both versions, in the sandbox and in kube-apiserver alike."""
+"""Events of both versions. Each test runs on the sandbox and on kube-apiserver."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sandbox.api_objects import event
 from sandbox.kube_api import STRATEGIC, KubeApi
 
 
-async def test_events_k8s_io_event_is_readable_as_a_core_event(api: KubeApi) -> None:
+async def test_event_of_the_events_group_is_readable_as_a_core_event(api: KubeApi) -> None:
     created = await api.create(f"/apis/events.k8s.io/v1/namespaces/{api.namespace}/events", event(api.namespace))
     assert created.code == 201
     core = f"/api/v1/namespaces/{api.namespace}/events"
@@ -34,7 +34,7 @@ async def test_event_with_an_invalid_field_is_refused(api: KubeApi, fields: dict
     assert (await api.create(path, event(api.namespace, **fields))).code == 422
 
 
-async def test_series_of_an_event_is_patched(api: KubeApi) -> None:
+async def test_patch_sets_the_series_of_an_event(api: KubeApi) -> None:
     path = f"/apis/events.k8s.io/v1/namespaces/{api.namespace}/events"
     await api.create(path, event(api.namespace))
     series = {"count": 2, "lastObservedTime": "2026-11-30T07:01:00.000000Z"}

@@ -32,7 +32,7 @@ async def test_fault_affects_only_its_verb_and_path(sandbox: SandboxServer, clie
     assert (await client.create(f"{client.pods}/p/binding", binding("p", "n"))).code == 201
 
 
-async def test_reset_before_handling_has_no_effect_on_objects(sandbox: SandboxServer, client: KubeApi) -> None:
+async def test_reset_before_handling_changes_no_objects(sandbox: SandboxServer, client: KubeApi) -> None:
     sandbox.faults.add(Reset(), verb="create")
     with pytest.raises(aiohttp.ClientConnectionError):
         await client.create(client.pods, pod("p"))
@@ -54,18 +54,18 @@ async def test_delay_postpones_the_response(sandbox: SandboxServer, client: Kube
     assert time.monotonic() - start >= SHORT_SECONDS
 
 
-async def test_expired_watch_sends_410_in_its_stream(sandbox: SandboxServer, client: KubeApi) -> None:
+async def test_expire_sends_410_in_the_stream_of_a_watch(sandbox: SandboxServer, client: KubeApi) -> None:
     sandbox.faults.add(Expire(), verb="watch")
     [(kind, status)] = await client.watch(client.pods, 1)
     assert (kind, status["code"], status["reason"]) == ("ERROR", 410, "Expired")
 
 
-async def test_expired_list_is_gone(sandbox: SandboxServer, client: KubeApi) -> None:
+async def test_expire_answers_a_list_with_410(sandbox: SandboxServer, client: KubeApi) -> None:
     sandbox.faults.add(Expire(), verb="list")
     assert (await client.get(client.pods)).code == 410
 
 
-async def test_watch_from_a_compacted_revision_is_expired(sandbox: SandboxServer, client: KubeApi) -> None:
+async def test_watch_from_a_compacted_revision_gets_410(sandbox: SandboxServer, client: KubeApi) -> None:
     await client.create(client.pods, pod("p"))
     sandbox.store.compact()
     [(kind, status)] = await client.watch(client.pods, 1, resourceVersion="2")
@@ -73,7 +73,7 @@ async def test_watch_from_a_compacted_revision_is_expired(sandbox: SandboxServer
     assert status["message"].startswith("too old resource version: 2 ")
 
 
-async def test_stalled_watch_is_silent_until_the_fault_is_removed(sandbox: SandboxServer, client: KubeApi) -> None:
+async def test_stalled_watch_sends_nothing_until_the_fault_is_removed(sandbox: SandboxServer, client: KubeApi) -> None:
     since = (await client.get(client.pods)).revision
     watching = asyncio.create_task(client.watch(client.pods, 1, resourceVersion=since, timeoutSeconds="10"))
     fault = sandbox.faults.add(Stall(), path="/pods")
@@ -85,7 +85,7 @@ async def test_stalled_watch_is_silent_until_the_fault_is_removed(sandbox: Sandb
     assert kind == "ADDED"
 
 
-async def test_watch_can_continue_after_an_injected_end(sandbox: SandboxServer, client: KubeApi) -> None:
+async def test_client_can_watch_again_after_an_injected_end(sandbox: SandboxServer, client: KubeApi) -> None:
     sandbox.faults.add(End(), verb="watch")
     since = (await client.get(client.pods)).revision
     assert await client.watch(client.pods, 1, resourceVersion=since, timeoutSeconds="10") == []
@@ -93,13 +93,13 @@ async def test_watch_can_continue_after_an_injected_end(sandbox: SandboxServer, 
     assert len(await client.watch(client.pods, 1, resourceVersion=since)) == 1
 
 
-async def test_watch_can_break_in_the_middle_of_an_event(sandbox: SandboxServer, client: KubeApi) -> None:
+async def test_midline_end_breaks_a_watch_in_the_middle_of_an_event(sandbox: SandboxServer, client: KubeApi) -> None:
     sandbox.faults.add(End(midline=True), verb="watch")
     with pytest.raises((aiohttp.ClientPayloadError, aiohttp.ClientConnectionError, ValueError)):
         await client.watch(client.pods, 1, timeoutSeconds="10")
 
 
-async def test_garbage_is_not_json(sandbox: SandboxServer, client: KubeApi) -> None:
+async def test_garbage_answers_with_200_and_a_body_that_is_not_json(sandbox: SandboxServer, client: KubeApi) -> None:
     sandbox.faults.add(Garbage(), verb="list")
     answer = await client.get(client.pods)
     assert (answer.code, answer.body) == (200, "<html>502 Bad Gateway</html>")

@@ -9,7 +9,8 @@ from sandbox.api_objects import widget_definition
 from sandbox.kube_api import until
 from sandbox.kubectl_client import POD, WIDGET, Kubectl
 
-LIST_AND_WATCH = 3  # and the creation before them
+CREATE_LIST_AND_WATCH = 3
+"""The number of requests for the collection of pods before the watch runs."""
 
 
 async def test_get_prints_the_columns_of_pods_and_nodes(kubectl: Kubectl) -> None:
@@ -24,13 +25,13 @@ async def test_get_prints_the_columns_of_pods_and_nodes(kubectl: Kubectl) -> Non
     assert [line.split()[:2] for line in nodes[1:]] == [["m5-0", "Ready"], ["m5-1", "Ready"]]
 
 
-async def test_get_prints_a_custom_kinds_columns(kubectl: Kubectl) -> None:
+async def test_get_prints_the_printer_columns_of_a_custom_kind(kubectl: Kubectl) -> None:
     await kubectl.apply(WIDGET % 7)
     lines = [line.split() for line in (await kubectl("get", "widgets", "-o", "wide")).splitlines()]
     assert lines == [["NAME", "MODE", "READY", "WEIGHT"], ["w", "Fast", "7"]]
 
 
-async def test_describe_shows_a_pods_events(kubectl: Kubectl) -> None:
+async def test_describe_shows_the_events_of_a_pod(kubectl: Kubectl) -> None:
     await kubectl.apply(POD)
     uid = await kubectl("get", "pod", "web", "-o", "jsonpath={.metadata.uid}")
     event = {
@@ -55,7 +56,7 @@ async def test_describe_shows_a_pods_events(kubectl: Kubectl) -> None:
     assert events[1].split()[1:4] == ["Normal", "Scheduled", "pod/web"]
 
 
-async def test_describe_sums_the_requests_of_a_nodes_pods(kubectl: Kubectl) -> None:
+async def test_describe_sums_the_requests_of_the_pods_on_a_node(kubectl: Kubectl) -> None:
     await kubectl.apply(POD)
     await kubectl.bind("web", "m5-1")
     described = await kubectl("describe", "node", "m5-1")
@@ -71,7 +72,7 @@ async def test_explain_shows_fields_and_their_descriptions(kubectl: Kubectl) -> 
     assert "KIND:       CustomResourceDefinition" in await kubectl("explain", "crd.spec.versions.schema")
 
 
-async def test_label_annotate_cordon_and_taint(kubectl: Kubectl) -> None:
+async def test_label_annotate_cordon_and_taint_change_a_node(kubectl: Kubectl) -> None:
     await kubectl("label", "node", "m5-0", "team=ml")
     await kubectl("annotate", "node", "m5-0", "note=x")
     await kubectl("taint", "node", "m5-0", "only=ml:NoSchedule")
@@ -90,7 +91,7 @@ async def test_delete_waits_until_the_pod_is_gone(kubectl: Kubectl) -> None:
     assert "NotFound" in await kubectl("get", "pod", "web", fails=True)
 
 
-async def test_wait_follows_a_custom_kinds_condition(kubectl: Kubectl) -> None:
+async def test_wait_ends_if_a_custom_object_gets_the_condition(kubectl: Kubectl) -> None:
     await kubectl.apply(WIDGET % 1)
     waiting = asyncio.create_task(kubectl("wait", "--for=condition=Ready", "widget/w", "--timeout=10s"))
     patch = '{"status":{"conditions":[{"type":"Ready","status":"True"}]}}'
@@ -104,7 +105,7 @@ async def test_watch_prints_changes(kubectl: Kubectl) -> None:
 
     async def watched() -> bool:
         paths = [request.path for request in kubectl.server.requests]
-        return paths.count("/api/v1/namespaces/default/pods") == LIST_AND_WATCH
+        return paths.count("/api/v1/namespaces/default/pods") == CREATE_LIST_AND_WATCH
 
     await until(watched)
     await kubectl.bind("web", "m5-0")
@@ -120,7 +121,7 @@ async def test_deletion_of_a_namespace_deletes_its_objects(kubectl: Kubectl) -> 
     assert await kubectl("get", "pods", "--all-namespaces", "-o", "name") == ""
 
 
-async def test_deletion_of_a_definition_deletes_its_objects(kubectl: Kubectl) -> None:
+async def test_deletion_of_a_definition_deletes_the_objects_of_its_kind(kubectl: Kubectl) -> None:
     definition = json.dumps(widget_definition("other.dev"))
     await kubectl.apply(definition)
     await kubectl("wait", "--for=condition=Established", "crd/widgets.other.dev", "--timeout=10s")
@@ -129,7 +130,7 @@ async def test_deletion_of_a_definition_deletes_its_objects(kubectl: Kubectl) ->
     assert "could not find the requested resource" in await kubectl("get", "widgets.v1.other.dev", fails=True)
 
 
-async def test_resources_are_listed_with_their_short_names(kubectl: Kubectl) -> None:
+async def test_api_resources_lists_short_names(kubectl: Kubectl) -> None:
     lines = [line.split() for line in (await kubectl("api-resources", "--no-headers")).splitlines()]
     assert ["widgets", "wd", "example.dev/v1", "false", "Widget"] in lines
     assert ["pods", "po", "v1", "true", "Pod"] in lines
@@ -166,7 +167,7 @@ async def test_create_accepts_a_list(kubectl: Kubectl) -> None:
     assert await kubectl("create", "-f", "-", stdin=listed) == "configmap/a created\nconfigmap/b created\n"
 
 
-async def test_unknown_protobuf_kind_is_refused_with_an_alternative_command(kubectl: Kubectl) -> None:
+async def test_error_for_an_unknown_protobuf_kind_names_a_command_that_works(kubectl: Kubectl) -> None:
     create = ("create", "deployment", "shop", "--image=nginx")
     assert "--dry-run=client -o yaml | kubectl apply -f -" in await kubectl(*create, fails=True)
     manifest = await kubectl(*create, "--dry-run=client", "-o", "yaml")

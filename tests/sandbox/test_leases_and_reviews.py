@@ -1,4 +1,4 @@
-"""Leases, access reviews and token reviews, in the sandbox and in kube-apiserver alike."""
+"""Leases, access reviews and token reviews. Each test runs on the sandbox and on kube-apiserver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists: selectors and pages, in the sandbox and in kube-apiserver alike."""
+"""Lists: selectors and pages. Each test runs on the sandbox and on kube-apiserver."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_bad_selector_is_a_bad_request(api: KubeApi, query: dict[str, str]
     assert (await api.get(api.pods, **query, watch="true")).code == 400
 
 
-async def test_pages_of_a_list_show_one_revision(api: KubeApi) -> None:
+async def test_pages_of_a_list_have_one_revision(api: KubeApi) -> None:
     for name in "abcde":
         await api.create(api.pods, pod(name))
     first = await api.get(api.pods, limit="2")
@@ -68,7 +68,7 @@ async def test_bad_continue_token_is_a_bad_request(api: KubeApi) -> None:
     assert (await api.get(api.pods, limit="2", **{"continue": "nonsense"})).code == 400
 
 
-async def test_list_shows_an_exact_past_revision(api: KubeApi) -> None:
+async def test_list_returns_the_objects_of_an_exact_past_revision(api: KubeApi) -> None:
     await api.create(api.pods, pod("a"))
     then = (await api.get(api.pods)).revision
     await api.create(api.pods, pod("b"))

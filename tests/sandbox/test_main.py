@@ -1,6 +1,6 @@
-"""The command `moorage sandbox`: its kubeconfig file, and its end."""
+"""The command `moorage sandbox`: its kubeconfig, its errors and its end."""
 
-# ruff: noqa: ASYNC240 - small files, and no other task waits
+# ruff: noqa: ASYNC240 - the files are small, so blocking reads delay no other task
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def serving(kubeconfig: Path, **options: Any) -> AsyncIterator[Callable[[]
     await asyncio.wait([task])
 
 
-async def test_kubeconfig_reaches_the_nodes_and_is_private_and_printed(
+async def test_serve_writes_a_private_kubeconfig_and_prints_its_path(
     kubeconfig: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with serving(kubeconfig) as read:
@@ -61,33 +61,33 @@ async def test_kubeconfig_reaches_the_nodes_and_is_private_and_printed(
     assert capsys.readouterr().out.splitlines()[1] == f"export KUBECONFIG={kubeconfig}"
 
 
-async def test_kubeconfig_is_removed_at_the_end(kubeconfig: Path) -> None:
+async def test_serve_removes_the_kubeconfig_at_the_end(kubeconfig: Path) -> None:
     async with serving(kubeconfig):
         assert kubeconfig.exists()
     assert not kubeconfig.exists()
 
 
-async def test_kubeconfig_with_another_cluster_is_not_removed(kubeconfig: Path) -> None:
+async def test_serve_does_not_remove_the_kubeconfig_of_another_cluster(kubeconfig: Path) -> None:
     async with serving(kubeconfig):
         kubeconfig.write_text(OTHER_CLUSTER)
     assert kubeconfig.read_text() == OTHER_CLUSTER
 
 
 @pytest.mark.parametrize("text", [OTHER_CLUSTER, "no: kubeconfig\n", "{", "[]", "clusters: 1"])
-async def test_other_file_is_not_overwritten(kubeconfig: Path, text: str) -> None:
+async def test_serve_does_not_overwrite_any_other_file(kubeconfig: Path, text: str) -> None:
     kubeconfig.write_text(text)
     with pytest.raises(SandboxError, match=r"is not a sandbox's kubeconfig; name another file with --kubeconfig"):
         await serve(kubeconfig=kubeconfig)
     assert kubeconfig.read_text() == text
 
 
-async def test_kubeconfig_of_a_killed_sandbox_is_overwritten(kubeconfig: Path) -> None:
+async def test_serve_overwrites_the_kubeconfig_of_a_killed_sandbox(kubeconfig: Path) -> None:
     kubeconfig.write_text(SandboxServer(port=1).kubeconfig())
     async with serving(kubeconfig) as read:
         assert "http://127.0.0.1:1\n" not in read()
 
 
-async def test_second_sandbox_does_not_overwrite_the_kubeconfig_of_the_first(kubeconfig: Path) -> None:
+async def test_second_sandbox_does_not_overwrite_the_kubeconfig_of_a_running_sandbox(kubeconfig: Path) -> None:
     async with serving(kubeconfig) as read:
         first = read()
         with pytest.raises(SandboxError, match=r"of a sandbox that runs at http://127\.0\.0\.1:\d+; name another file"):
@@ -97,14 +97,14 @@ async def test_second_sandbox_does_not_overwrite_the_kubeconfig_of_the_first(kub
             assert read_second() != first
 
 
-async def test_kubeconfig_is_overwritten_if_another_sandbox_has_the_port(kubeconfig: Path) -> None:
+async def test_serve_overwrites_the_kubeconfig_if_another_sandbox_has_its_port(kubeconfig: Path) -> None:
     async with SandboxServer() as other:
         kubeconfig.write_text(other.kubeconfig().replace(other.token, "x" * 32))
         async with serving(kubeconfig) as read:
             assert other.url not in read()
 
 
-async def test_port_in_use_is_an_error_with_the_next_step(kubeconfig: Path) -> None:
+async def test_error_for_a_port_in_use_names_the_next_step(kubeconfig: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

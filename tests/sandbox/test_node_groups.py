@@ -51,7 +51,7 @@ def test_system_reserves_a_part_of_a_node() -> None:
     assert status["allocatable"] == {"cpu": "3920m", "memory": "15391Mi", "pods": "58", "ephemeral-storage": "80Gi"}
 
 
-def test_default_cluster_is_mixed() -> None:
+def test_default_cluster_has_all_zones_and_capacity_types() -> None:
     nodes = [node for group in load_node_groups() for node in group.nodes()]
     labels = [node["metadata"]["labels"] for node in nodes]
     assert len(nodes) == 40
@@ -86,7 +86,7 @@ def test_error_names_the_file_and_shows_an_example(tmp_path: Path) -> None:
     assert [group.count for group in load_node_groups(EXAMPLE)] == [6]
 
 
-def test_groups_are_read_from_a_file(tmp_path: Path) -> None:
+def test_load_accepts_a_path_or_a_text(tmp_path: Path) -> None:
     file = tmp_path / "nodes.yaml"
     file.write_text(GPU_GROUP)
     assert load_node_groups(str(file)) == load_node_groups(file) == load_node_groups(GPU_GROUP)

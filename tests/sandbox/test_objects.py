@@ -1,4 +1,4 @@
-"""Create, read and update of objects, in the sandbox and in kube-apiserver alike."""
+"""Create, read and update of objects. Each test runs on the sandbox and on kube-apiserver."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from sandbox.api_objects import config_map, pod
 from sandbox.kube_api import KubeApi
 
 
-async def test_created_object_gets_system_metadata_and_reads_back(api: KubeApi) -> None:
+async def test_created_object_has_system_metadata_and_is_readable(api: KubeApi) -> None:
     created = await api.create(api.configmaps, config_map("a", x="1"))
     assert created.code == 201
     meta = created.body["metadata"]
@@ -16,7 +16,7 @@ async def test_created_object_gets_system_metadata_and_reads_back(api: KubeApi) 
     assert (await api.get(f"{api.configmaps}/a")).body == created.body
 
 
-async def test_second_create_of_a_name_is_a_conflict(api: KubeApi) -> None:
+async def test_second_create_with_the_same_name_conflicts(api: KubeApi) -> None:
     await api.create(api.configmaps, config_map("a"))
     again = await api.create(api.configmaps, config_map("a"))
     assert (again.code, again.body["reason"]) == (409, "AlreadyExists")
@@ -80,13 +80,13 @@ async def test_update_with_an_old_resource_version_conflicts(api: KubeApi) -> No
     )
 
 
-async def test_update_that_changes_nothing_keeps_the_resource_version(api: KubeApi) -> None:
+async def test_update_without_a_change_keeps_the_resource_version(api: KubeApi) -> None:
     first = await api.create(api.configmaps, config_map("a", x="1"))
     again = await api.update(f"{api.configmaps}/a", first.body)
     assert again.revision == first.revision
 
 
-async def test_update_with_another_uid_conflicts(api: KubeApi) -> None:
+async def test_update_conflicts_if_the_uid_differs(api: KubeApi) -> None:
     first = await api.create(api.configmaps, config_map("a"))
     body = config_map("a", x="1")
     body["metadata"] = {"name": "a", "uid": "00000000-0000-0000-0000-000000000000"}

@@ -1,4 +1,4 @@
-"""Merge patches, JSON patches and strategic merge patches, in the sandbox and in kube-apiserver alike."""
+"""Merge patches, JSON patches and strategic merge patches. Each test runs on the sandbox and on kube-apiserver."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ async def test_merge_patch_sets_and_removes_fields(api: KubeApi) -> None:
     assert answer.body["data"] == {"y": "2", "z": "3"}
 
 
-async def test_json_patch_applies_in_order(api: KubeApi) -> None:
+async def test_json_patch_applies_its_operations_in_order(api: KubeApi) -> None:
     await api.create(api.configmaps, config_map("a", x="1"))
     operations = [
         {"op": "test", "path": "/data/x", "value": "1"},

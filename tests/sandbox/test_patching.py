@@ -71,7 +71,7 @@ def apply(live: Object, spec: Object, manager: str, *, force: bool = False) -> O
 
 
 @given(spec=specs)
-def test_field_paths_survive_a_round_trip_through_fields_v1(spec: Object) -> None:
+def test_conversion_to_fields_v1_and_back_keeps_all_paths(spec: Object) -> None:
     paths = owned_fields(obj(spec), SCHEMA, status=None)
     assert frozenset(from_fields_v1(to_fields_v1(paths))) == paths
 
@@ -82,7 +82,7 @@ def test_apply_to_an_empty_object_gives_the_applied_spec(spec: Object) -> None:
 
 
 @given(first=specs, second=specs)
-def test_second_apply_of_the_only_manager_replaces_the_first(first: Object, second: Object) -> None:
+def test_second_apply_by_the_same_manager_replaces_the_first(first: Object, second: Object) -> None:
     live = apply(obj({}, uid="u"), first, "one")
     result = apply(live, second, "one").get("spec", {})
     assert owned_fields(obj(result), SCHEMA, status=None) == owned_fields(obj(second), SCHEMA, status=None)
@@ -119,7 +119,7 @@ def conflicts(live: Object, spec: Object) -> bool:
     return False
 
 
-def test_update_becomes_the_owner_of_the_fields_that_it_changed() -> None:
+def test_writer_of_an_update_becomes_the_owner_of_the_changed_fields() -> None:
     live = apply(obj({}, uid="u"), {"a": 1, "b": 1}, "one")
     changed = {**live, "metadata": dict(live["metadata"]), "spec": {**live["spec"], "a": 2}}
     record_update(changed, live, SCHEMA, writer("editor", "Update"))
@@ -140,7 +140,7 @@ def test_update_becomes_the_owner_of_the_fields_that_it_changed() -> None:
         ),
     ],
 )
-def test_strategic_patch_of_a_keyed_list(patch: Object, expected: Object) -> None:
+def test_strategic_patch_changes_a_keyed_list(patch: Object, expected: Object) -> None:
     live = obj({"items": [{"name": "p", "value": 1}, {"name": "q"}]})
     assert strategic_merge(live, {"spec": patch}, SCHEMA)["spec"] == expected
 
@@ -156,6 +156,6 @@ def test_strategic_patch_of_a_keyed_list(patch: Object, expected: Object) -> Non
         ({"$patch": "replace", "b": 5}, {"b": 5}),
     ],
 )
-def test_strategic_patch_of_other_fields(patch: Object, expected: Object) -> None:
+def test_strategic_patch_changes_other_fields(patch: Object, expected: Object) -> None:
     live = obj({"set": ["u", "v"], "whole": ["u"], "a": 1})
     assert strategic_merge(live, {"spec": patch}, SCHEMA)["spec"] == expected

@@ -1,4 +1,4 @@
-"""Binding of pods to nodes, in the sandbox and in kube-apiserver alike."""
+"""Binding of pods to nodes. Each test runs on the sandbox and on kube-apiserver."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def test_second_binding_conflicts(api: KubeApi) -> None:
     )
 
 
-async def test_binding_with_another_uid_conflicts(api: KubeApi) -> None:
+async def test_binding_conflicts_if_the_uid_differs(api: KubeApi) -> None:
     created = await api.create(api.pods, pod("p"))
     answer = await api.create(f"{api.pods}/p/binding", binding("p", "n1", uid="other"))
     assert answer.code == 409
@@ -76,7 +76,7 @@ async def test_binding_without_a_node_is_refused(api: KubeApi) -> None:
     assert (answer.code, answer.message) == (500, "target.name: Required value")
 
 
-async def test_create_in_the_bindings_resource_assigns_the_pod(api: KubeApi) -> None:
+async def test_post_to_the_bindings_collection_assigns_the_pod(api: KubeApi) -> None:
     await api.create(api.pods, pod("p"))
     answer = await api.create(f"/api/v1/namespaces/{api.namespace}/bindings", binding("p", "n1"))
     assert answer.code == 201

@@ -1,4 +1,4 @@
-"""Eviction of pods, in the sandbox and in kube-apiserver alike."""
+"""Eviction of pods. Each test runs on the sandbox and on kube-apiserver."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def test_eviction_respects_the_disruption_budget(api: KubeApi) -> None:
     assert "deletionTimestamp" not in (await api.get(f"{api.pods}/q")).body["metadata"]
 
 
-async def test_eviction_of_a_pod_without_a_budget_deletes_it(api: KubeApi) -> None:
+async def test_eviction_deletes_a_pod_without_a_budget(api: KubeApi) -> None:
     await api.create(api.pods, pod("p"))
     answer = await api.create(f"{api.pods}/p/eviction", eviction("p"))
     assert answer.code == 201

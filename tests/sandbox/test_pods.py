@@ -1,4 +1,4 @@
-"""Defaults, admission and validation of pods, in the sandbox and in kube-apiserver alike."""
+"""Defaults, admission and validation of pods. Each test runs on the sandbox and on kube-apiserver."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_pod_gets_its_quality_of_service_class(api: KubeApi, resources: di
     assert created.body["status"]["qosClass"] == expected
 
 
-async def test_quantities_are_returned_in_canonical_form(api: KubeApi) -> None:
+async def test_server_returns_quantities_in_canonical_form(api: KubeApi) -> None:
     requests = {"cpu": 0.5, "memory": "1024Mi", "ephemeral-storage": "1e3", "hugepages-2Mi": "0"}
     limits = {"hugepages-2Mi": "0", "cpu": "1000m", "memory": "1536Mi"}
     created = await api.create(api.pods, pod("p", resources={"requests": requests, "limits": limits}))
@@ -58,7 +58,7 @@ async def test_quantities_are_returned_in_canonical_form(api: KubeApi) -> None:
     assert found["limits"] == {"cpu": "1", "memory": "1536Mi", "hugepages-2Mi": "0"}
 
 
-async def test_gated_pod_has_the_condition_scheduling_gated(api: KubeApi) -> None:
+async def test_gated_pod_has_a_condition_with_the_reason_scheduling_gated(api: KubeApi) -> None:
     created = await api.create(api.pods, pod("p", schedulingGates=[{"name": "example.dev/wait"}]))
     [condition] = created.body["status"]["conditions"]
     assert (condition["type"], condition["status"], condition["reason"]) == ("PodScheduled", "False", "SchedulingGated")

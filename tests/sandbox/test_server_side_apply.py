@@ -1,4 +1,4 @@
-"""Server-side apply, in the sandbox and in kube-apiserver alike."""
+"""Server-side apply. Each test runs on the sandbox and on kube-apiserver."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ async def test_repeated_apply_keeps_the_resource_version(api: KubeApi, widgets: 
     assert (await api.apply(f"{widgets}/w", body, "one")).revision == first.revision
 
 
-async def test_apply_of_another_managers_field_conflicts_without_force(api: KubeApi, widgets: str) -> None:
+async def test_apply_without_force_conflicts_if_it_changes_a_field_of_another_manager(
+    api: KubeApi, widgets: str
+) -> None:
     path = f"{widgets}/w"
     await api.apply(path, applied_widget(widgets, "w", spec={"weight": 1}), "one")
     other = applied_widget(widgets, "w", spec={"weight": 2})

@@ -1,4 +1,4 @@
-"""The simulated rest of the cluster: kubelet, disruption controller and garbage collector."""
+"""The simulated kubelet, disruption controller and garbage collector."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def test_bound_pod_runs_with_an_address(api: KubeApi) -> None:
     assert status["containerStatuses"][0]["state"].keys() == {"running"}
 
 
-async def test_pod_that_does_not_fit_fails_with_the_lacking_resource(api: KubeApi) -> None:
+async def test_pod_that_does_not_fit_fails_and_names_the_scarce_resource(api: KubeApi) -> None:
     await run(api, "p", resources={"requests": {"cpu": "1500m"}})
     status = (await run(api, "q", resources={"requests": {"cpu": "500m"}}))["status"]
     assert (status["phase"], status["reason"]) == ("Failed", "OutOfcpu")
@@ -97,7 +97,7 @@ async def test_status_of_a_budget_counts_its_pods(api: KubeApi) -> None:
     assert (status["disruptionsAllowed"], status["desiredHealthy"], status["expectedPods"]) == (1, 1, 2)
 
 
-async def test_dependents_of_a_deleted_owner_are_deleted(api: KubeApi) -> None:
+async def test_deletion_of_an_owner_deletes_its_dependents(api: KubeApi) -> None:
     sets = f"/apis/apps/v1/namespaces/{api.namespace}/replicasets"
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     body = {"metadata": {"name": "rs"}, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template}}
@@ -113,7 +113,7 @@ async def test_dependents_of_a_deleted_owner_are_deleted(api: KubeApi) -> None:
     await until(collected)
 
 
-def test_requests_count_the_larger_of_init_and_main_containers() -> None:
+def test_pod_requests_are_the_maximum_of_init_and_main_containers() -> None:
     def container(cpu: str, **fields: object) -> Object:
         return {"name": "c", "resources": {"requests": {"cpu": cpu}}, **fields}
 

@@ -13,7 +13,7 @@ def obj(name: str, namespace: str = "default", **fields: object) -> Object:
 
 
 class Follower:
-    """A watcher that counts its wake-ups."""
+    """A reader that counts how often its watcher wakes it."""
 
     def __init__(self) -> None:
         self.wakes = 0
@@ -62,7 +62,7 @@ def test_deletion_does_not_change_the_previous_version() -> None:
     assert before.obj["metadata"]["resourceVersion"] == "2"
 
 
-def test_list_is_ordered_and_can_select_a_namespace() -> None:
+def test_list_is_sorted_and_can_select_a_namespace() -> None:
     store = Store()
     for name, namespace in (("b", "y"), ("a", "y"), ("c", "x")):
         store.create(COLLECTION, obj(name, namespace))
@@ -94,7 +94,7 @@ def test_watch_replays_past_changes_and_follows_new_ones() -> None:
     assert follower.wakes == 2
 
 
-def test_watch_gets_only_its_collection_until_it_ends() -> None:
+def test_watcher_gets_only_changes_of_its_collection_until_unwatch() -> None:
     store = Store()
     follower = Follower()
     store.watch(COLLECTION, store.revision, follower.watcher)
@@ -104,7 +104,7 @@ def test_watch_gets_only_its_collection_until_it_ends() -> None:
     assert follower.seen() == []
 
 
-def test_history_is_bounded_and_older_watches_raise_compacted() -> None:
+def test_watch_from_before_the_limited_history_raises_compacted() -> None:
     store = Store(history=2)
     moments = []
     for name in "abc":
@@ -128,7 +128,7 @@ def test_compaction_drops_all_past_revisions() -> None:
     store.watch(COLLECTION, store.revision, Follower().watcher)
 
 
-def test_version_is_encoded_once() -> None:
+def test_record_encodes_its_object_once() -> None:
     record = Store().create(COLLECTION, obj("a"))
     assert record.json() is record.json()
     assert isinstance(Change("ADDED", record, None).lines, dict)

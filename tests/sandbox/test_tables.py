@@ -1,4 +1,4 @@
-"""Tables for kubectl get, in the sandbox and in kube-apiserver alike."""
+"""Tables for kubectl get. Each test runs on the sandbox and on kube-apiserver."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from sandbox.api_objects import pod, widget
 from sandbox.kube_api import TABLE, KubeApi
 
 
-async def test_table_of_pods_has_kubectls_columns(api: KubeApi) -> None:
+async def test_table_of_pods_has_the_columns_of_kubectl(api: KubeApi) -> None:
     await api.create(api.pods, pod("p", nodeName="n1"))
     table = (await api.call("GET", api.pods, accept=TABLE)).body
     names = [column["name"] for column in table["columnDefinitions"]]

@@ -1,4 +1,4 @@
-"""Small values of many responses: quantities, ages, JSON paths, events and protobuf messages."""
+"""Values in requests and responses: quantities, ages, JSON paths, events and protobuf messages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from moorage.sandbox.kinds.served_resources import ServedResources
         ("100n", "100n"),
     ],
 )
-def test_quantity_has_its_canonical_form(given_as: Any, expected: str) -> None:
+def test_canonical_returns_the_canonical_form(given_as: Any, expected: str) -> None:
     assert canonical(given_as) == expected
 
 
@@ -46,7 +46,7 @@ def test_canonical_form_keeps_the_value_and_is_stable(number: int, suffix: str) 
 
 
 @pytest.mark.parametrize("text", ["", "1 Gi", "x", "--1", "1Kib", "1e", "NaN"])
-def test_malformed_quantity_is_a_value_error(text: str) -> None:
+def test_canonical_raises_value_error_for_a_malformed_quantity(text: str) -> None:
     with pytest.raises(ValueError, match="quantities must match the regular expression"):
         canonical(text)
 
@@ -69,7 +69,7 @@ def test_malformed_quantity_is_a_value_error(text: str) -> None:
         (10 * 365 * 86400, "10y"),
     ],
 )
-def test_ages_are_printed_as_kubectl_does(seconds: int, expected: str) -> None:
+def test_duration_has_the_format_of_kubectl(seconds: int, expected: str) -> None:
     assert duration(seconds) == expected
 
 
@@ -93,7 +93,7 @@ def test_json_path_finds_values(path: str, expected: list[Any]) -> None:
     assert jsonpath.evaluate({"spec": {"a": 1}, "items": items, "labels": {"a.b/c": "x"}}, path) == expected
 
 
-def test_event_survives_both_conversions() -> None:
+def test_event_is_equal_after_both_conversions() -> None:
     modern = {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
@@ -108,7 +108,7 @@ def test_event_survives_both_conversions() -> None:
 
 
 @given(data=st.binary(max_size=40))
-def test_damaged_protobuf_is_a_value_error(data: bytes) -> None:
+def test_decode_raises_an_error_for_damaged_protobuf(data: bytes) -> None:
     try:
         protobuf.decode(protobuf.MAGIC + data)
     except (ValueError, protobuf.UnknownMessageError):

@@ -1,4 +1,4 @@
-"""Watches, in the sandbox and in kube-apiserver alike."""
+"""Watches. Each test runs on the sandbox and on kube-apiserver."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def test_watch_replays_the_changes_after_a_revision(api: KubeApi) -> None:
     assert revisions == sorted(set(revisions))
 
 
-async def test_watch_shows_a_deleted_pod_as_terminating_first(api: KubeApi) -> None:
+async def test_watch_sends_modified_before_deleted_for_a_pod(api: KubeApi) -> None:
     await api.create(api.pods, pod("p"))
     since = (await api.get(api.pods)).revision
     await api.delete(f"{api.pods}/p")
@@ -48,7 +48,7 @@ async def test_watch_sends_deleted_for_an_object_that_no_longer_matches(api: Kub
     assert [kind for kind, _ in events] == ["ADDED", "DELETED", "ADDED"]
 
 
-async def test_watch_of_a_node_sends_added_for_a_newly_bound_pod(api: KubeApi) -> None:
+async def test_watch_of_the_pods_on_a_node_sends_added_for_a_newly_bound_pod(api: KubeApi) -> None:
     since = (await api.get(api.pods)).revision
     await api.create(api.pods, pod("p"))
     await api.create(f"{api.pods}/p/binding", binding("p", "n1"))
