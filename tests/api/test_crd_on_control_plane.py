@@ -82,10 +82,14 @@ def test_lists_are_stored_as_applied(empty: ControlPlane) -> None:
     assert empty.kubectl("diff", "--server-side", "-f", "-", input=listed(manifests)).stdout == ""
 
 
+@pytest.mark.parametrize("flags", [(), ("--server-side",)], ids=["client-side", "server-side"])
 @pytest.mark.parametrize("without", [{}, {"spec": None}], ids=["absent", "null"])
-def test_a_policy_without_a_spec_is_stored_with_the_defaults(empty: ControlPlane, without: dict[str, Any]) -> None:
+def test_a_policy_without_a_spec_is_stored_with_the_defaults(
+    empty: ControlPlane, without: dict[str, Any], flags: tuple[str, ...]
+) -> None:
     manifest = {key: value for key, value in policy({}).items() if key != "spec"} | without
-    stored = json.loads(empty.kubectl("apply", "-o", "json", "-f", "-", input=json.dumps(manifest)).stdout)
+    answer = empty.kubectl("apply", *flags, "-o", "json", "-f", "-", input=json.dumps(manifest)).stdout
+    stored = json.loads(answer)
     assert parse_policy(stored).spec == parse_policy(policy({})).spec
     assert stored["spec"]["preset"] == "Default"
 

@@ -181,7 +181,7 @@ REFUSED = {
         THREE + "# \a\n", "line 4: this is not valid YAML: it has the control character U+0007"
     ),
     "zero-character": Refusal(THREE + "\0\n", "line 4: this is not valid YAML: it has the control character U+0000"),
-    "half-character": Refusal(HEADER + 'profiles: ["\\ud800"]\n', "found an escape of half a character"),
+    "lone-surrogate": Refusal(HEADER + 'profiles: ["\\ud800"]\n', "found an escape that is not a Unicode"),
     "unrendered": Refusal(
         HEADER + "profiles:\n- schedulerName: {{ .Values.schedulerName }}\n",
         "line 4: profiles[0].schedulerName: {{ .Values.schedulerName }} is a template that was not rendered",

@@ -84,7 +84,7 @@ class _TextWalk:
     def _scalar(self) -> Any:
         value, self._position = self._decoder.raw_decode(self._text, self._position)
         self._skip_space()
-        # An escape may write half of a surrogate pair, which no output can encode. Go reads it as U+FFFD too.
+        # An escape may be a lone surrogate, which UTF-8 cannot encode. Go also reads it as U+FFFD.
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if isinstance(value, str) else value
 
     def _take(self, symbol: str) -> bool:

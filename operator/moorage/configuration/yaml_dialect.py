@@ -31,8 +31,7 @@ _BASES = (2, 16, 8, 10)
 """The bases of the pattern's groups."""
 _DECIMAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _SPECIAL = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
-HALF_CHARACTERS = ("\ud800", "\udfff")
-"""The first and the last code point of surrogate pairs."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _WHOLE_FLOATS_BELOW = 1e21
 """Go writes whole floats below this limit to JSON without an exponent, so that they count as whole numbers."""
 
@@ -62,10 +61,11 @@ class YamlDialect(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
     def compose_scalar_node(self, anchor: Any) -> Any:
-        """Return the next scalar. Raise MarkedYAMLError for an escape of half a character: no output can encode it."""
+        """Return the next scalar. Raise MarkedYAMLError for an escaped surrogate, which UTF-8 cannot encode."""
         node = super().compose_scalar_node(anchor)
-        if any(HALF_CHARACTERS[0] <= character <= HALF_CHARACTERS[1] for character in node.value):
-            raise yaml.MarkedYAMLError(problem="found an escape of half a character", problem_mark=node.start_mark)
+        if _SURROGATE.search(node.value):
+            problem = "found an escape that is not a Unicode character"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
         return node
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
