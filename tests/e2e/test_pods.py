@@ -305,13 +305,16 @@ def test_a_pod_that_requests_devices_by_an_extended_resource_gets_that_reason(ca
         "metadata": {"name": case.name},
         "spec": {"extendedResourceName": resource},
     }
+    reason = f"have no allocatable {resource}, and moorage does not allocate devices (DRA) of DeviceClass {case.name}"
     case.make_live()
+    case.cluster.apply(case.pod("early", requests={resource: "1"}))
+    assert f"Insufficient {resource}" in case.wait_for_event("early", "FailedScheduling")
     case.cluster.apply(device_class)
     try:
-        case.cluster.apply(case.pod("p", requests={resource: "1"}))
-        note = case.wait_for_event("p", "FailedScheduling")
+        eventually(lambda: reason in case.pod_conditions("early")["PodScheduled"]["message"], SOON_SECONDS)
+        case.cluster.apply(case.pod("late", requests={resource: "1"}))
+        note = case.wait_for_event("late", "FailedScheduling")
     finally:
         case.cluster.kubectl("delete", "deviceclass", case.name)
-    reason = f"have no allocatable {resource}, and moorage does not allocate devices (DRA) of DeviceClass {case.name}"
     assert f" node(s) {reason}" in note
     assert f"Insufficient {resource}" not in note

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from builders import Object, node, pod, snapshot_of
+from builders import Object, make, node, pod, snapshot_of
 from moorage.cluster.what_if import NodeWhatIf
 from moorage.framework.cluster_events import added, deleted, updated
 from moorage.framework.plugin_arguments import build_plugin
@@ -313,6 +313,14 @@ def test_what_if_view_is_scored_with_its_own_pods() -> None:
     without.remove_pod(pod("e", cpu="1", memory="512Mi", node="n"))
 
     assert fit().score(None, incoming, without).tolist() == [75]
+
+
+def test_a_device_class_of_a_requested_resource_queues_the_pod_again() -> None:
+    body = {"metadata": {"name": "gpus"}, "spec": {"extendedResourceName": "example.com/gpu"}}
+    event = added("DeviceClass", make("DeviceClass", body))
+    assert fit().queueing_hint(pod(requests={"example.com/gpu": "1"}), event)
+    assert not fit().queueing_hint(pod(cpu="1"), event)
+    assert not fit().queueing_hint(pod(requests={"example.com/gpu": "1"}), deleted("DeviceClass", event.new))
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,10 @@ class DeviceClass:
     extended_resource_name: str = ""
     """The extended resource by which pods may request devices of the class; empty: only the implicit one."""
 
+    def provides(self, resource: str) -> bool:
+        """Return whether pods request devices of the class by this resource."""
+        return resource in {self.extended_resource_name, f"{IMPLICIT_PREFIX}{self.name}"}
+
 
 class _ApiDeviceClassSpec(Struct, frozen=True, rename="camel"):
     extended_resource_name: str | None = None

@@ -28,7 +28,6 @@ from moorage.framework.extension_points import (
     ScorePlugin,
 )
 from moorage.framework.status import Code
-from moorage.model.device_class import IMPLICIT_PREFIX
 from moorage.model.resources import PODS
 from moorage.plugins.shared.node_resources_scoring import ScoringStrategy
 from moorage.plugins.shared.node_resources_usage import ScoredResources, scored_resources
@@ -70,7 +69,7 @@ class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands | None], S
     without_pre_filter = 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
     ignored_resources_argument = "ignoredResources"
     has_local_score = True
-    interests = frozenset({"Node", "Pod"})
+    interests = frozenset({"Node", "Pod", "DeviceClass"})
 
     ignored_resources: tuple[QualifiedName, ...] = ()
     """Extended resources that the filter ignores."""
@@ -104,11 +103,16 @@ class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands | None], S
         return self.scoring_strategy.score(resources.use(in_use, nodes))
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
-        """Return whether requested resources became free, or a node that could hold the pod was added or grew."""
+        """Return whether requested resources became free, or a node that could hold the pod was added or grew.
+
+        A DeviceClass of a requested resource changes the reason only.
+        """
         if event.kind == "Pod":
             return _frees_resources(event, pod)
         old, new = event.old, event.new
         requests = self._requests(pod.shape)
+        if event.kind == "DeviceClass":
+            return new is not None and any(new.provides(resource) for resource, _ in requests)
         if new is None or not _would_fit_empty(requests, new):
             return False
         return old is None or _grew(requests, old, new)
@@ -164,10 +168,7 @@ def _device_class_of(resource: str, nodes: Snapshot) -> str:
     Upstream leaves nodes without such a resource to DynamicResources (shouldDelegateResourceToDRA in fit.go).
     """
     classes = nodes.objects("DeviceClass").values()
-    names = (
-        each.name for each in classes if resource in {each.extended_resource_name, f"{IMPLICIT_PREFIX}{each.name}"}
-    )
-    return min(names, default="")
+    return min((each.name for each in classes if each.provides(resource)), default="")
 
 
 def _frees_resources(event: ClusterEvent, pod: Pod) -> bool:
