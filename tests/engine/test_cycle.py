@@ -140,3 +140,14 @@ def test_nominated_node_that_prefilter_leaves_out_has_its_own_reason() -> None:
 
 def test_reasons_are_sorted_as_strings() -> None:
     assert histogram({"y": 2, "x": 10}) == "10 x, 2 y"
+
+
+def test_a_pod_that_is_too_large_is_unschedulable_and_no_plugin_reads_it() -> None:
+    large = pod(spec={"nodeSelector": {f"key-{number}": "x" for number in range(10_000)}})
+    fit_error = fit_error_of(profile(filter=(NameFilter(rejected={"n1": U}, reason="first"),)), large)
+    diagnosis = fit_error.diagnose()
+    assert fit_error_message(diagnosis) == (
+        "0/3 nodes are available: the pod's labels, containers, volumes, affinity, tolerations and topology spread "
+        "constraints together are larger than 100000 bytes."
+    )
+    assert diagnosis.unschedulable_plugins == set()

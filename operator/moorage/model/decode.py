@@ -17,6 +17,7 @@ from moorage.model.node import Node, Taint
 from moorage.model.pods.api_pods import ApiPod, ApiPodStatus
 from moorage.model.pods.decode_amounts import decode_pod_amounts, placed_amounts, resize_key
 from moorage.model.pods.decode_shape import decode_shape, raw_key, value_key
+from moorage.model.pods.large_shape import MAX_SHAPE_BYTES, decode_large_shape
 from moorage.model.pods.pod import Pod, PodShape
 from moorage.model.pods.requests import non_zero_requests, pod_requests, to_resources
 from moorage.model.quantity import Amounts, milli_value, value
@@ -103,6 +104,9 @@ class Decoder:
     def _intern_shape(self, api: ApiPod) -> PodShape:
         """Return the interned shape of a pod; decode it only if its raw key is new."""
         key = raw_key(api)
+        if len(key) > MAX_SHAPE_BYTES:
+            large = decode_large_shape(api, api.metadata.namespace or "default")
+            return self._shapes_by_value.setdefault(value_key(large), large)
         shape = self._shapes_by_raw_key.get(key)
         if shape is None:
             decoded = decode_shape(api, api.metadata.namespace or "default")

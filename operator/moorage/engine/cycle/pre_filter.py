@@ -12,10 +12,15 @@ from moorage.engine.cycle.plan import NOTHING, Plan, plan_for
 from moorage.framework.extension_points import FilterPlugin, Plugin, PreFilterPlugin
 from moorage.framework.profile import Profile
 from moorage.framework.status import SUCCESS, Code, Status, error, unresolvable
+from moorage.model.pods.large_shape import MAX_SHAPE_BYTES
 from moorage.model.pods.pod import Pod
 
 States = dict[Plugin, object]
 """The states of PreFilter plugins, for the later extension points of the cycle."""
+TOO_LARGE = unresolvable(
+    "the pod's labels, containers, volumes, affinity, tolerations and topology spread constraints together are larger "
+    f"than {MAX_SHAPE_BYTES} bytes"
+)
 
 
 class PreFiltered(Struct):
@@ -51,7 +56,12 @@ class PreFiltered(Struct):
 
 
 def run_pre_filter(profile: Profile, pod: Pod, snapshot: Snapshot) -> PreFiltered:
-    """Run the PreFilter plugins; UNSCHEDULABLE_AND_UNRESOLVABLE and errors end PreFilter at once."""
+    """Run the PreFilter plugins; UNSCHEDULABLE_AND_UNRESOLVABLE and errors end PreFilter at once.
+
+    For a pod that is too large, run none.
+    """
+    if pod.shape.is_too_large:
+        return PreFiltered(pod, TOO_LARGE)
     plan = plan_for(profile, pod.shape, snapshot)
     result = PreFiltered(pod, plan=plan)
     skipped: set[Plugin] = set()

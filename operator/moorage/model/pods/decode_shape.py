@@ -64,7 +64,7 @@ def decode_shape(pod: ApiPod, namespace: str) -> PodShape:
     return PodShape(
         namespace=namespace,
         labels=labels,
-        owner=_owner(metadata),
+        owner=owner_of(metadata),
         requests=to_resources(pod_requests(amounts)),
         score_requests=to_resources(pod_requests(amounts, DEFAULT_REQUESTS, pod_level=False)),
         non_zero_requests=to_resources(non_zero_requests(amounts)),
@@ -73,7 +73,7 @@ def decode_shape(pod: ApiPod, namespace: str) -> PodShape:
         pod_affinity=pod_affinity,
         spread_constraints=constraints,
         tolerations=tolerated,
-        host_ports=_host_ports(spec),
+        host_ports=host_ports_of(spec),
         images=_images(containers, spec.volumes or ()),
         container_count=len(containers),
         volumes=decode_pod_volumes(spec.volumes),
@@ -104,6 +104,7 @@ def value_key(shape: PodShape) -> tuple[object, ...]:
         shape.resource_claims,
         shape.required_features,
         shape.limit_names,
+        shape.is_too_large,
     )
 
 
@@ -115,14 +116,15 @@ def normalized_image_name(image: str) -> str:
     return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"
 
 
-def _owner(metadata: ApiMetadata) -> OwnerReference | None:
+def owner_of(metadata: ApiMetadata) -> OwnerReference | None:
+    """Return the reference to the controller; None if there is none."""
     for each in metadata.owner_references or ():
         if each.controller:
             return OwnerReference(each.api_version, each.kind, each.name, each.uid)
     return None
 
 
-def _host_ports(spec: ApiPodSpec) -> tuple[HostPort, ...]:
+def host_ports_of(spec: ApiPodSpec) -> tuple[HostPort, ...]:
     """Return the host ports of containers and sidecars; other init containers have ended when the pod runs."""
     sidecars = (each for each in spec.init_containers or () if each.restart_policy == "Always")
     return tuple(

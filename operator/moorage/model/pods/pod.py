@@ -81,6 +81,8 @@ class PodShape:
     """Node features that the spec needs (`status.declaredFeatures` of a node)."""
     limit_names: frozenset[str] = frozenset()
     """Resources that a container requests or limits; extenders compare them with their managedResources."""
+    is_too_large: bool = False
+    """Whether the fields above are too large to schedule by (`moorage.model.pods.large_shape`), and most are empty."""
 
 
 class Pod(Struct, frozen=True, eq=False, weakref=True, kw_only=True):
