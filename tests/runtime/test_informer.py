@@ -13,10 +13,11 @@ from prometheus_client import CollectorRegistry
 
 from builders import pod_object
 from fakes import Cluster, FakeApi, FakeClock, Sent, fixed_random, informer_metrics, running, settle, until
-from moorage.errors import AnswerTooLong, Forbidden, Gone, TooManyRequests
+from moorage.engine.messages import KindReadable, KindUnreadable, Message
+from moorage.errors import AnswerTooLong, ApiError, Forbidden, Gone, NotFound, TooManyRequests
 from moorage.framework.cluster_events import Action, ClusterEvent
 from moorage.model.decode import Decoder
-from moorage.runtime.api_resources import CSI_NODE, NAMESPACE, POD, Resource
+from moorage.runtime.api_resources import CSI_NODE, NAMESPACE, POD, POD_DISRUPTION_BUDGET, SERVICE, Resource
 from moorage.runtime.client.kube import KubeClient
 from moorage.runtime.clock import Clock
 from moorage.runtime.informers.informer import Informer
@@ -33,10 +34,12 @@ class Watching:
     informer: Informer
     registry: CollectorRegistry
     events: list[ClusterEvent] = field(default_factory=list)
+    readability: list[Message] = field(default_factory=list)
+    """The posted messages besides events."""
 
     @property
     def lists(self) -> float | None:
-        return self.registry.get_sample_value("moorage_informer_lists_total", {"kind": "Pod"})
+        return self.registry.get_sample_value("moorage_informer_lists_total", {"kind": self.informer.kind})
 
     def ended_watches(self, reason: str) -> float | None:
         labels = {"kind": "Pod", "reason": reason}
@@ -71,8 +74,12 @@ def informer_of(
     def decode(raw: bytes) -> Any:
         return decoder.decode(resource.kind, raw)
 
-    def post(events: Iterable[ClusterEvent]) -> None:
-        watching.events += events
+    def post(messages: Iterable[Message]) -> None:
+        for message in messages:
+            if isinstance(message, ClusterEvent):
+                watching.events.append(message)
+            else:
+                watching.readability.append(message)
 
     source = ListWatch(client, resource, fixed_random(), inactivity_seconds, page_size)
     watching = Watching(Informer(source, decode, post, informer_metrics(registry), clock), registry)
@@ -231,22 +238,116 @@ async def test_an_unreadable_object_is_logged_by_name_and_the_others_are_posted(
     assert "Pod default/bad cannot be read" in caplog.text
 
 
-async def test_a_forbidden_optional_kind_does_not_delay_the_start(
+def forbidden(sent: Sent) -> Any:
+    if "/pods" in sent.path or "/services" in sent.path or "/poddisruptionbudgets" in sent.path:
+        raise Forbidden(403, "Forbidden", "it is forbidden")
+    return {"resources": [{"name": "pods"}, {"name": "services"}, {"name": "poddisruptionbudgets"}]}
+
+
+async def test_a_forbidden_kind_is_read_as_soon_as_it_is_allowed() -> None:
+    allowed = False
+
+    def answer(sent: Sent) -> Any:
+        if not allowed:
+            return forbidden(sent)
+        return [] if sent.method == "WATCH" else {"metadata": {"resourceVersion": "5"}, "items": []}
+
+    clock = FakeClock()
+    watching = informer_of(FakeApi(answer, clock).client(), POD_DISRUPTION_BUDGET, clock)
+    async with running(watching.informer):
+        await clock.advance(3)
+        assert "may not list poddisruptionbudgets" in watching.informer.readability.fault()
+        allowed = True
+        await clock.advance(4)
+        assert watching.informer.readability.fault() == ""
+    unreadable, readable = watching.readability
+    assert isinstance(unreadable, KindUnreadable)
+    assert unreadable.is_refused
+    assert "grant list and watch on policy/poddisruptionbudgets" in unreadable.error
+    assert readable == KindReadable("PodDisruptionBudget")
+
+
+async def test_a_forbidden_kind_that_affects_scores_delays_the_start_for_some_seconds(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def answer(_: Sent) -> Any:
-        raise Forbidden(403, "Forbidden", "csinodes is forbidden")
+    clock = FakeClock()
+    watching = informer_of(FakeApi(forbidden, clock).client(), SERVICE, clock)
+    async with running(watching.informer):
+        await clock.advance(14)
+        assert not watching.informer.has_synced
+        await clock.advance(50)
+        assert watching.informer.has_synced
+        assert "services" in watching.informer.readability.fault()
+    warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert len(warnings) == 1
+    assert "grant list and watch on services" in warnings[0]
+    assert max(clock.slept) <= 30
+
+
+@pytest.mark.parametrize("error", [Forbidden(403, "Forbidden", "no"), NotFound(404, "NotFound", "no")])
+@pytest.mark.parametrize("discovery", [{"resources": [{"name": "nodes"}]}, NotFound(404, "NotFound", "no")])
+async def test_a_kind_that_discovery_does_not_name_is_absent_at_once(error: Exception, discovery: Any) -> None:
+    def answer(sent: Sent) -> Any:
+        if "/csinodes" in sent.path:
+            raise error
+        if isinstance(discovery, Exception):
+            raise discovery
+        return discovery
 
     clock = FakeClock()
     watching = informer_of(FakeApi(answer, clock).client(), CSI_NODE, clock)
     async with running(watching.informer):
         await clock.advance(600)
-    assert watching.informer.has_synced
-    assert "forbidden" in watching.informer.missing
-    warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-    assert len(warnings) == 1
-    assert "grant list and watch on storage.k8s.io/csinodes" in warnings[0]
+    assert (watching.informer.has_synced, watching.informer.readability.fault()) == (True, "")
+    assert watching.readability == []
     assert len(clock.slept) <= 11
+
+
+async def test_a_kind_is_not_absent_while_discovery_fails() -> None:
+    def answer(sent: Sent) -> Any:
+        if "/poddisruptionbudgets" in sent.path:
+            raise NotFound(404, "NotFound", "the API server starts")
+        raise ApiError(503, "ServiceUnavailable", "the API server starts")
+
+    clock = FakeClock()
+    watching = informer_of(FakeApi(answer, clock).client(), POD_DISRUPTION_BUDGET, clock)
+    async with running(watching.informer):
+        await clock.advance(60)
+    assert watching.informer.readability.fault()
+    assert isinstance(watching.readability[0], KindUnreadable)
+
+
+async def test_a_watch_that_always_ends_with_an_error_is_replaced_by_a_list() -> None:
+    def answer(sent: Sent) -> Any:
+        if sent.method == "WATCH":
+            raise ApiError(500, "InternalError", "too large resource version")
+        return {"metadata": {"resourceVersion": "5"}, "items": []}
+
+    clock = FakeClock()
+    api = FakeApi(answer, clock)
+    watching = informer_of(api.client(), POD, clock)
+    async with running(watching.informer):
+        await clock.advance(60)
+    assert watching.lists is not None
+    assert 1 < watching.lists < 10
+
+
+async def test_a_refusal_in_the_middle_ends_with_a_new_list() -> None:
+    """The API server restarts; its authorizer refuses everything until it has read the roles."""
+    async with Cluster() as cluster:
+        watching = informer_of(cluster.client, POD_DISRUPTION_BUDGET, Clock())
+        async with running(watching.informer):
+            await until(lambda: watching.informer.has_synced)
+            await cluster.server.pause()
+            cluster.server.faults.add(Fail(403), path="/poddisruptionbudgets", times=2)
+            await cluster.server.resume()
+            await until(
+                lambda: (
+                    bool(watching.readability) and watching.readability[-1] == KindReadable(POD_DISRUPTION_BUDGET.kind)
+                )
+            )
+    assert watching.lists == 3  # the first, one that is refused, and the last
+    assert isinstance(watching.readability[0], KindUnreadable)
 
 
 async def test_a_forbidden_required_kind_is_not_synced() -> None:

@@ -42,8 +42,7 @@ def _check_loop(process: Process) -> str:
 
 
 def _check_informers(informers: Iterable[Informer]) -> str:
-    waiting = [informer.kind for informer in informers if not informer.has_synced]
-    return f"not synced: {', '.join(waiting)}" if waiting else ""
+    return "; ".join(fault for informer in informers if (fault := informer.readability.fault()))
 
 
 def _describe_profiles(scheduler: Scheduler) -> dict[str, Any]:

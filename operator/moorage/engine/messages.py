@@ -1,4 +1,4 @@
-"""The messages to the scheduler besides cluster events: profiles, finished bindings, answers of extenders."""
+"""The messages to the scheduler besides cluster events, such as new profiles and finished bindings."""
 
 from collections.abc import Mapping
 
@@ -82,6 +82,22 @@ class NodeRefused(Struct, frozen=True):
     profile: Profile
 
 
+class KindUnreadable(Struct, frozen=True):
+    """The objects of a kind cannot be read now, so the known ones may be old or missing."""
+
+    kind: str
+    error: str
+    """The error and the next step, as a sentence for users."""
+    is_refused: bool
+    """Whether the API server refuses the kind; otherwise the connection or the API server has failed."""
+
+
+class KindReadable(Struct, frozen=True):
+    """The objects of a kind are known again, or the API server does not serve the kind."""
+
+    kind: str
+
+
 Message = (
     ClusterEvent
     | ProfileChanged
@@ -92,5 +108,7 @@ Message = (
     | CandidatesAnswered
     | TryAgain
     | NodeRefused
+    | KindUnreadable
+    | KindReadable
 )
 """Everything that `Scheduler.apply` takes."""

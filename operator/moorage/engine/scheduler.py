@@ -27,6 +27,8 @@ from moorage.engine.messages import (
     BindingFinished,
     CandidatesAnswered,
     ExtendersAnswered,
+    KindReadable,
+    KindUnreadable,
     Message,
     NodeRefused,
     ProfileChanged,
@@ -56,6 +58,7 @@ from moorage.engine.queue.scheduling_queue import SchedulingQueue
 from moorage.engine.refusing_nodes import RefusingNodes
 from moorage.engine.room_check import lost_room, missing_room
 from moorage.engine.scheduler_statistics import SchedulerStatistics
+from moorage.engine.unreadable_kinds import UnreadableKinds
 from moorage.framework.cluster_events import ClusterEvent, deleted
 from moorage.framework.profile import Profile
 from moorage.framework.status import Code
@@ -80,6 +83,7 @@ class Scheduler:
         self._binding = BindingPods()
         self._held = HeldPods()
         self._disallowed = DisallowedPods()
+        self._unreadable = UnreadableKinds()
         self._handlers = EventHandlers(
             self._profiles, self._cache, self._queue, self._binding, self._held, self._disallowed
         )
@@ -121,9 +125,10 @@ class Scheduler:
                 self._extenders.resume(message)
             case TryAgain(pod_uid, void_nomination):
                 self._retry(pod_uid, void_nomination, now)
-            case NodeRefused(pod, node_name, profile):
-                if not missing_room(profile, pod, node_name, self._cache.snapshot):
-                    self._refusing.add(node_name, now)
+            case NodeRefused():
+                self._avoid_node(message, now)
+            case KindUnreadable() | KindReadable():
+                self._set_readability(message, now)
             case ProfileChanged(profile):
                 self._handlers.set_profile(profile, now)
             case ProfileRemoved(scheduler_name):
@@ -191,6 +196,8 @@ class Scheduler:
             return Skipped(pod=pod, profile=profile, message=f"skip schedule deleting pod: {pod.key}")
         if attempt.error:
             raise CycleError(attempt.error)
+        if fault := self._unreadable.fault_of(pod):
+            raise CycleError(fault)
         result = run_cycle(
             CycleInput(
                 profile=profile,
@@ -249,6 +256,8 @@ class Scheduler:
         """Run PostFilter, nominate the pod if preemption makes room for it, and put it back as unschedulable."""
         queued, profile = attempt.queued, attempt.profile
         post = self._run_post_filter(attempt, fit_error)
+        if post.victims and (fault := self._unreadable.budgets_fault(queued.pod)):
+            post = PostFilterResult(Code.UNSCHEDULABLE, f"preemption: waits for disruption budgets: {fault}")
         if post.victims and attempt.candidates is None and must_ask_about_candidates(profile, queued.pod):
             self._extenders.ask(attempt)
             candidates = post.search.candidates if post.search else ()
@@ -263,6 +272,20 @@ class Scheduler:
             strict = attempt.profile.settings.strict_preemption
             return choose_candidate(attempt.candidates.candidates, fit_error, chance, strict=strict)
         return run_post_filter(attempt.profile, fit_error, chance) or NO_POST_FILTER
+
+    def _avoid_node(self, message: NodeRefused, now: float) -> None:
+        """Leave a node alone for a while if its kubelet refused a pod for which the cache shows room."""
+        if not missing_room(message.profile, message.pod, message.node_name, self._cache.snapshot):
+            self._refusing.add(message.node_name, now)
+
+    def _set_readability(self, message: KindUnreadable | KindReadable, now: float) -> None:
+        """Record whether a kind can be read, and requeue the pods whose preemption waited for it."""
+        if isinstance(message, KindUnreadable):
+            self._unreadable.add(message)
+            return
+        self._unreadable.remove(message.kind)
+        for uid in self._unreadable.take_waiting():
+            self._queue.retry(uid, now)
 
     def _retry(self, uid: str, void_nomination: str, now: float) -> None:
         """Requeue an unschedulable pod, and the pods that its nomination to `void_nomination` kept out."""

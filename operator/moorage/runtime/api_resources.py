@@ -21,6 +21,11 @@ class Resource:
         """The path of all objects in the cluster."""
         return f"{self._root}/{self.plural}"
 
+    @property
+    def discovery(self) -> str:
+        """The path of the list of resources in the API group and version."""
+        return self._root
+
     def path(self, name: str, namespace: str = "") -> str:
         """Return the path of one object."""
         return f"{self.within(namespace)}/{name}"

@@ -38,6 +38,10 @@ THROTTLED_TRIES = 10
 DEFAULT_RETRY_AFTER_SECONDS = 1.0
 
 
+def _ignore() -> None:
+    """Do nothing."""
+
+
 class KubeClient:
     """A client of one API server, for any number of tasks of one event loop."""
 
@@ -86,10 +90,11 @@ class KubeClient:
         return await self._write("DELETE", path, body)
 
     async def watch(
-        self, path: str, query: Mapping[str, str], inactivity_seconds: float
+        self, path: str, query: Mapping[str, str], inactivity_seconds: float, opened: Callable[[], None] = _ignore
     ) -> AsyncGenerator[list[bytes]]:
         """Watch a collection and yield the lines of each read, until the API server ends the watch.
 
+        Call `opened` when the API server has accepted the watch.
         Raise ApiUnreachable if nothing arrives for `inactivity_seconds`, or the stream breaks, AnswerTooLong if a line
         does not end.
         """
@@ -98,11 +103,13 @@ class KubeClient:
         reads = self._transport.stream(f"{path}?{urlencode(query)}", inactivity_seconds)
         async with aclosing(reads):
             async for read in reads:
-                if not is_open:
+                was_open, is_open = is_open, True
+                if not was_open:
                     self._observe("WATCH", read.status, started)
-                    is_open = True
                 if read.status >= FIRST_REFUSAL:
                     raise refusal(*read)
+                if not was_open:
+                    opened()
                 try:
                     lines = splitter.feed(read.body)
                 except ValueError as error:

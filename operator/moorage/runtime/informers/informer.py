@@ -19,12 +19,13 @@ import msgspec
 from moorage.errors import AnswerTooLong, ApiError, ApiUnreachable, Forbidden, Gone, NotFound, TooManyRequests
 from moorage.framework.cluster_events import ClusterEvent, added, deleted, updated
 from moorage.runtime.backoff import ExponentialBackoff
-from moorage.runtime.client.reachability import level_of
 from moorage.runtime.informers.list_watch import DELETED, ListWatch
+from moorage.runtime.informers.readability import Readability
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from moorage.engine.messages import Message
     from moorage.runtime.clock import Clock
     from moorage.runtime.informers.list_watch import WatchEvent
     from moorage.runtime.metrics.informer_metrics import InformerMetrics
@@ -33,8 +34,11 @@ logger = logging.getLogger(__name__)
 
 INITIAL_BACKOFF_SECONDS = 0.5
 MAX_BACKOFF_SECONDS = 30.0
-MISSING_SECONDS = 60.0
-"""The pause before the next try to read a kind that is not served or not permitted."""
+ABSENT_SECONDS = 60.0
+"""The pause before the next try to read a kind that the API server does not serve."""
+FAILURES_BEFORE_LIST = 3
+"""Errors in a row after which a list replaces the watch. client-go's reflector lists at once, but a list of all pods is
+large, and most failures of a watch are over at the next try."""
 PAUSE_BYTES = 1 << 20
 """The JSON that is decoded, in about 10 ms, before other tasks get a turn."""
 HEALTHY_SECONDS = 1.0
@@ -48,28 +52,31 @@ class Informer:
         self,
         source: ListWatch,
         decode: Callable[[bytes], Any],
-        post: Callable[[Iterable[ClusterEvent]], None],
+        post: Callable[[Iterable[Message]], None],
         metrics: InformerMetrics,
         clock: Clock,
     ) -> None:
         """Read from `source`; `decode` decodes one object and raises ValueError if it cannot."""
         self.resource = source.resource
         self.kind = source.resource.kind
-        self.has_synced = False
-        """Whether all objects were posted once, or the kind cannot be read and scheduling goes on without it."""
-        self.missing = ""
-        """Why the kind cannot be read; empty if it can."""
+        self.readability = Readability(source.resource, post, clock)
         self.last_heard = clock.monotonic()
         """When the API server last sent something, on the monotonic clock."""
         self._source = source
         self._decode = decode
-        self._receivers = [post]
+        self._receivers: list[Callable[[Iterable[ClusterEvent]], None]] = [post]
         self._metrics = metrics
         self._clock = clock
         self._known: dict[str, Any] = {}
-        self._logged: type[Exception] | None = None
+        self._has_failing_watch = False
+        """Whether the last watches failed, so that a list does not end the failures."""
         self._failures = ExponentialBackoff(INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS, source.random)
         self._expiries = ExponentialBackoff(INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS, source.random)
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether all objects were posted once, or scheduling goes on without the kind."""
+        return self.readability.has_synced
 
     @property
     def objects(self) -> Mapping[str, Any]:
@@ -92,11 +99,12 @@ class Informer:
                 await self._clock.sleep(self._seconds_after_expiry())
             except AnswerTooLong as error:
                 self._metrics.observe_watch_end(self.kind, "failed")
-                self._log_once(error)
+                self._has_failing_watch = True
+                self.readability.failed(error)
                 await self._clock.sleep(self._expiries.next_seconds())
             except (ApiError, ApiUnreachable) as error:
                 self._metrics.observe_watch_end(self.kind, "failed")
-                await self._clock.sleep(self._seconds_after_failure(error))
+                await self._clock.sleep(await self._seconds_after_failure(error))
 
     async def _list(self) -> None:
         self._metrics.observe_list(self.kind)
@@ -116,14 +124,15 @@ class Informer:
             self._post(events)
         gone = [key for key in self._known if key not in listed]
         self._post([deleted(self.kind, self._known.pop(key)) for key in gone])
-        self.has_synced, self.missing = True, ""
-        self._end_failures()
+        self.readability.listed()
+        if not self._has_failing_watch:
+            self._end_failures()
 
     async def _watch(self) -> None:
         started, has_events = self._clock.monotonic(), False
-        async for batch in self._source.changes():
-            has_events = True
+        async for batch in self._source.changes(self.readability.opened):
             self.last_heard = self._clock.monotonic()
+            has_events = True
             self._expiries.reset()
             self._end_failures()
             events: list[ClusterEvent] = []
@@ -184,39 +193,27 @@ class Informer:
         pause = self._expiries.next_seconds()
         return 0.0 if self._expiries.failures == 1 else pause
 
-    def _end_failures(self) -> None:
-        if self._failures.failures:
-            logger.debug("%s: read again", self.resource.plural)
-            self._failures.reset()
-            self._logged = None
-
-    def _seconds_after_failure(self, error: ApiError | ApiUnreachable) -> float:
-        """Log a failure, and return the pause after it."""
+    async def _seconds_after_failure(self, error: ApiError | ApiUnreachable) -> float:
+        """Record a failure, and return the pause after it."""
         pause = self._failures.next_seconds()
-        if isinstance(error, (Forbidden, NotFound)):
-            return self._seconds_while_missing(error, pause)
-        self._log_once(error)
+        is_refused = isinstance(error, (Forbidden, NotFound)) and self.resource.optional
+        if is_refused and await self._source.is_absent():
+            self.readability.absent()
+            return ABSENT_SECONDS
+        self.readability.failed(error)
         if isinstance(error, TooManyRequests):
             return max(pause, error.retry_after_seconds or 0.0)
+        if is_refused:
+            self._source.resource_version = ""
+        elif isinstance(error, ApiError) and self._failures.failures >= FAILURES_BEFORE_LIST:
+            self._has_failing_watch |= bool(self._source.resource_version)
+            self._source.resource_version = ""
         return pause
 
-    def _log_once(self, error: ApiError | ApiUnreachable) -> None:
-        """Log a failure, once while its type stays the same."""
-        if self._logged is not type(error):
-            self._logged = type(error)
-            logger.log(level_of(error), "%s cannot be read; retrying until they can: %s", self.resource.plural, error)
-
-    def _seconds_while_missing(self, error: ApiError, pause: float) -> float:
-        """Log once that the kind cannot be read, and return the pause before the next try."""
-        if not self.missing:
-            logger.warning(
-                "%s cannot be read (%s); grant list and watch on %s%s",
-                self.resource.plural, error, self.resource.permission,
-                "; until then scheduling goes on without them" if self.resource.optional else "",
-            )  # fmt: skip
-        self.missing = str(error)
-        self.has_synced = self.has_synced or self.resource.optional
-        return MISSING_SECONDS if self.resource.optional else pause
+    def _end_failures(self) -> None:
+        self._has_failing_watch = False
+        self._failures.reset()
+        self.readability.end_failures()
 
 
 def _is_same(old: Any, new: Any) -> bool:

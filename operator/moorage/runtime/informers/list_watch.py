@@ -1,7 +1,7 @@
 """LIST and WATCH of one resource, as raw objects: pages, bookmarks, resourceVersions and their expiry."""
 
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from http import HTTPStatus
 from random import Random
@@ -13,6 +13,7 @@ from moorage.errors import AnswerTooLong, ApiError, Gone
 from moorage.runtime.api_resources import Resource
 from moorage.runtime.client.kube import KubeClient
 from moorage.runtime.client.refusals import refusal
+from moorage.runtime.informers.kind_absence import is_known_absent
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -81,6 +82,8 @@ class ListWatch:
         self.resource_version = ""
         self.random = random
         """For jitter, here and in the informer."""
+        self.watch_seconds = WATCH_SECONDS
+        """The shortest and the longest time after which the API server ends a watch."""
         self._client = client
         self._inactivity_seconds = inactivity_seconds
         self._page_size = page_size
@@ -109,19 +112,19 @@ class ListWatch:
                 return
             query["continue"] = page.metadata.continue_
 
-    async def changes(self) -> AsyncGenerator[list[WatchEvent]]:
+    async def changes(self, opened: Callable[[], None]) -> AsyncGenerator[list[WatchEvent]]:
         """Watch from `resource_version` on and keep it up to date; yield the events of each read.
 
-        Raise Gone if the resourceVersion has expired, AnswerTooLong for an event that does not end; then a list must
-        come first.
+        Call `opened` when the API server has accepted the watch. Raise Gone if the resourceVersion has expired,
+        AnswerTooLong for an event that does not end; then a list must come first.
         """
         query = {
             "watch": "true",
             "allowWatchBookmarks": "true",
             "resourceVersion": self.resource_version,
-            "timeoutSeconds": str(self.random.randint(*WATCH_SECONDS)),
+            "timeoutSeconds": str(self.random.randint(*self.watch_seconds)),
         } | self._selection()
-        watch = self._client.watch(self.resource.collection, query, self._inactivity_seconds)
+        watch = self._client.watch(self.resource.collection, query, self._inactivity_seconds, opened)
         try:
             async with aclosing(watch):
                 async for lines in watch:
@@ -132,6 +135,10 @@ class ListWatch:
         except (Gone, AnswerTooLong):
             self.resource_version = ""
             raise
+
+    async def is_absent(self) -> bool:
+        """Return whether the API server says that it does not serve the resource."""
+        return await is_known_absent(self._client, self.resource)
 
     def metadata(self, raw: msgspec.Raw) -> WatchedMetadata:
         """Return an object's metadata; empty if it cannot be decoded."""

@@ -1,0 +1,57 @@
+"""The kinds that the API server does not let moorage read now, and the pods that need them.
+
+A pod with claims is not tried while a storage kind is refused, because "not found" would be wrong. Preemption waits
+while disruption budgets cannot be read, because a new budget may protect a victim.
+"""
+
+from moorage.engine.messages import KindUnreadable
+from moorage.model.pods.pod import Pod
+
+BUDGETS = "PodDisruptionBudget"
+STORAGE = (
+    "PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity",
+    "VolumeAttachment",
+)  # fmt: skip
+"""The kinds that the plugins for claims read."""
+
+
+class UnreadableKinds:
+    """The kinds that cannot be read, by name."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._refused: dict[str, str] = {}
+        self._without_budgets = ""
+        self._waiting: set[str] = set()
+
+    def add(self, message: KindUnreadable) -> None:
+        """Record that a kind cannot be read."""
+        if message.is_refused:
+            self._refused[message.kind] = message.error
+        if message.kind == BUDGETS:
+            self._without_budgets = message.error
+
+    def remove(self, kind: str) -> None:
+        """Record that a kind can be read."""
+        self._refused.pop(kind, None)
+        if kind == BUDGETS:
+            self._without_budgets = ""
+
+    def fault_of(self, pod: Pod) -> str:
+        """Return why the pod cannot be tried; empty if every kind that it needs can be read."""
+        if not self._refused or not any(volume.is_claim for volume in pod.shape.volumes):
+            return ""
+        return next((self._refused[kind] for kind in STORAGE if kind in self._refused), "")
+
+    def budgets_fault(self, pod: Pod) -> str:
+        """Return why the pod must not preempt others now, and remember it; empty if the budgets are known."""
+        if self._without_budgets:
+            self._waiting.add(pod.uid)
+        return self._without_budgets
+
+    def take_waiting(self) -> set[str]:
+        """Return the uids of the pods whose preemption waited for the budgets; empty while it still waits."""
+        if self._without_budgets:
+            return set()
+        waiting, self._waiting = self._waiting, set()
+        return waiting

@@ -1,0 +1,54 @@
+"""Kinds that the API server does not let moorage read: pods that need them wait, and all others are scheduled."""
+
+from builders import node, pod
+from engine.scheduler_driver import add_objects, next_outcome, run_until_idle, scheduler_of
+from moorage.engine.messages import KindReadable, KindUnreadable
+from moorage.engine.outcomes import Bind, SchedulingFailed, Unschedulable
+
+CLAIM = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
+LATER = 20.0
+"""After the backoff."""
+
+
+def refused(kind: str) -> KindUnreadable:
+    return KindUnreadable(kind, f"moorage may not list {kind}", is_refused=True)
+
+
+def test_a_pod_with_a_claim_waits_while_claims_are_refused() -> None:
+    scheduler = scheduler_of(node("n1"))
+    scheduler.apply(refused("PersistentVolumeClaim"), 0.0)
+    add_objects(scheduler, pod("p", spec=CLAIM))
+    assert next_outcome(scheduler, SchedulingFailed).message == "moorage may not list PersistentVolumeClaim"
+    scheduler.apply(KindReadable("PersistentVolumeClaim"), 1.0)
+    scheduler.tick(LATER)
+    outcome = next_outcome(scheduler, Unschedulable, LATER)
+    assert 'persistentvolumeclaim "data" not found' in outcome.message
+
+
+def test_a_pod_without_claims_does_not_wait_for_storage_kinds() -> None:
+    scheduler = scheduler_of(node("n1"))
+    scheduler.apply(refused("StorageClass"), 0.0)
+    add_objects(scheduler, pod("p"))
+    assert next_outcome(scheduler, Bind).node_name == "n1"
+
+
+def test_a_pod_with_a_claim_is_tried_while_only_the_connection_fails() -> None:
+    scheduler = scheduler_of(node("n1"))
+    scheduler.apply(KindUnreadable("PersistentVolumeClaim", "reset", is_refused=False), 0.0)
+    add_objects(scheduler, pod("p", spec=CLAIM))
+    assert 'persistentvolumeclaim "data" not found' in next_outcome(scheduler, Unschedulable).message
+
+
+def test_preemption_waits_until_the_budgets_are_known() -> None:
+    for is_refused in (True, False):
+        scheduler = scheduler_of(node("n1", cpu="1"), pod("low", cpu="1", node="n1"))
+        scheduler.apply(KindUnreadable("PodDisruptionBudget", "no budgets", is_refused=is_refused), 0.0)
+        add_objects(scheduler, pod("high", cpu="1", priority=9))
+        waiting = next_outcome(scheduler, Unschedulable)
+        assert waiting.victims == ()
+        assert waiting.message.endswith("preemption: waits for disruption budgets: no budgets")
+        assert run_until_idle(scheduler, LATER) == []
+        scheduler.apply(KindReadable("PodDisruptionBudget"), LATER)
+        scheduler.tick(LATER)
+        outcome = next_outcome(scheduler, Unschedulable, LATER)
+        assert [victim.name for victim in outcome.victims] == ["low"]
