@@ -18,6 +18,8 @@ import yaml
 from aiohttp import ClientError, ClientSession, TCPConnector, web
 
 CALL_SECONDS = 10.0
+SHUTDOWN_SECONDS = 0.1
+"""Time that open watches may delay a stop; 0 would mean no limit to aiohttp."""
 CONNECTION_HEADERS = {"host", "connection", "transfer-encoding", "content-length"}
 NOTHING = re.compile(r"(?!)")
 
@@ -40,15 +42,15 @@ class Gateway:
         """Drop no more requests."""
         self.lost = NOTHING
 
-    async def start(self) -> int:
-        """Start listening and return the port."""
+    async def start(self, tls: ssl.SSLContext | None = None, port: int = 0) -> int:
+        """Start listening, on any free port if it is 0, and return the port."""
         context = ssl.create_default_context(cafile=self.ca_file)
         self._session = ClientSession(connector=TCPConnector(ssl=context, limit=0), auto_decompress=False)
         application = web.Application(client_max_size=1 << 26)
         application.router.add_route("*", "/{path:.*}", self._forward)
-        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0, handler_cancellation=True)
+        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=SHUTDOWN_SECONDS, handler_cancellation=True)
         await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        await web.TCPSite(self._runner, "127.0.0.1", port, ssl_context=tls).start()
         return int(self._runner.addresses[0][1])
 
     async def stop(self) -> None:

@@ -1,0 +1,79 @@
+"""An operator that reaches a real API server through a proxy and a gateway with certificates of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import threading
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import pytest
+import yaml
+
+from certificates import Authority
+from e2e.audited import REPLICAS, Audited
+from e2e.case import case_of
+from e2e.clusters import eventually
+from e2e.gateway import CALL_SECONDS, Gateway
+from processes import moorage
+from tls_peers import recording_proxy
+
+pytestmark = [pytest.mark.controlplane, pytest.mark.slow]
+
+NAME = "api.test"
+T = TypeVar("T")
+SHORTER_THAN_A_RESYNC = 20.0
+
+
+class Run(Protocol):
+    def __call__(self, coroutine: Coroutine[Any, Any, T]) -> T: ...
+
+
+@contextmanager
+def loop_in_a_thread() -> Iterator[Run]:
+    """Yield a function that runs a coroutine in an event loop of another thread."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        yield lambda coroutine: asyncio.run_coroutine_threadsafe(coroutine, loop).result(CALL_SECONDS)
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+def test_an_operator_behind_a_proxy_follows_a_new_authority(audited: Audited, tmp_path: Path) -> None:
+    """Its authorities have no key identifiers, and no DNS knows the server's name."""
+    config = yaml.safe_load(audited.control_plane.kubeconfig_of(REPLICAS[0]).read_text())
+    cluster = config["clusters"][0]["cluster"]
+    gateway = Gateway(cluster["server"], cluster["certificate-authority"])
+    old, new = Authority(tmp_path / "old"), Authority(tmp_path / "new")
+    with loop_in_a_thread() as run, case_of(audited.cluster, "connections") as case:
+        port = run(gateway.start(old.server_context(old.issue("server", NAME))))
+        opening = recording_proxy()
+        proxy = run(opening.__aenter__())
+        cluster |= {
+            "server": f"https://{NAME}:{port}",
+            "certificate-authority": str(old.file),
+            "proxy-url": f"http://moorage:secret@127.0.0.1:{proxy.port}",
+        }
+        path = tmp_path / "kubeconfig"
+        path.write_text(yaml.safe_dump(config))
+        with moorage(path, tmp_path, audited.cluster.ports) as operator:
+            case.make_live("-before")
+            run(gateway.stop())
+            shutil.copy(new.file, old.file)
+            run(gateway.start(new.server_context(new.issue("server", NAME)), port))
+            case.cluster.apply(case.policy("-after"))
+            eventually(lambda: case.is_live("-after"), SHORTER_THAN_A_RESYNC)
+            log = operator.log.read_text()
+        run(gateway.stop())
+        run(opening.__aexit__(None, None, None))
+    assert f"The API server is https://{NAME}:{port}, through the proxy http://127.0.0.1:{proxy.port} (" in log
+    assert f"the credentials are from the context controlplane of the kubeconfig {path}" in log
+    assert "secret" not in log
+    assert {*proxy.targets, *proxy.users} == {f"{NAME}:{port}", "moorage:secret"}
