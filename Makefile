@@ -4,10 +4,11 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+STRICT_PYTHON ?= $(lastword python3.13 $(wildcard $(HOME)/.pyenv/versions/3.13.*/bin/python3.13))
 
-.PHONY: help install demo test check bench controlplane image crds lock
+.PHONY: help install demo test test-tls check bench controlplane image crds lock
 help:            ## List the targets
-	@sed -n 's/^\([a-z]*\): .*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
+	@sed -n 's/^\([a-z-]*\): .*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
 
 install: $(INSTALLED)  ## Create .venv with moorage and its dependencies
 $(INSTALLED): requirements-dev.lock pyproject.toml
@@ -27,6 +28,12 @@ demo: install  ## Schedule the examples on an embedded API server (needs no clus
 
 test: install  ## Run the tests; also those on a real control plane if `make controlplane` built one
 	$(BIN)/python -m pytest
+
+test-tls:  ## Run the tests that open TLS on Python 3.13, whose own checks of certificates are stricter
+	@if $(STRICT_PYTHON) -c 'import ensurepip' 2>/dev/null; then \
+	  $(MAKE) --no-print-directory install VENV=$(VENV)-strict PYTHON=$(STRICT_PYTHON) && \
+	  $(VENV)-strict/bin/python -m pytest -m tls; \
+	else echo "test-tls: left out, because there is no $(STRICT_PYTHON)"; fi
 
 check: install  ## Check lint, format, types and import layers
 	$(BIN)/ruff check .

@@ -48,7 +48,9 @@ class Gateway:
         self._session = ClientSession(connector=TCPConnector(ssl=context, limit=0), auto_decompress=False)
         application = web.Application(client_max_size=1 << 26)
         application.router.add_route("*", "/{path:.*}", self._forward)
-        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=SHUTDOWN_SECONDS, handler_cancellation=True)
+        self._runner = web.AppRunner(
+            application, access_log=None, shutdown_timeout=SHUTDOWN_SECONDS, handler_cancellation=True
+        )
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", port, ssl_context=tls).start()
         return int(self._runner.addresses[0][1])

@@ -21,7 +21,7 @@ from e2e.gateway import CALL_SECONDS, Gateway
 from processes import moorage
 from tls_peers import recording_proxy
 
-pytestmark = [pytest.mark.controlplane, pytest.mark.slow]
+pytestmark = [pytest.mark.controlplane, pytest.mark.slow, pytest.mark.tls]
 
 NAME = "api.test"
 T = TypeVar("T")

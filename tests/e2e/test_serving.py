@@ -21,7 +21,7 @@ from e2e.clusters import eventually
 from moorage.runtime.serving.certificate import self_signed
 from processes import started
 
-pytestmark = [pytest.mark.controlplane, pytest.mark.slow]
+pytestmark = [pytest.mark.controlplane, pytest.mark.slow, pytest.mark.tls]
 
 EVERYWHERE = "0.0.0.0"
 LIMITS = """

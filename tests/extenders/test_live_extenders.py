@@ -16,7 +16,7 @@ from e2e.served import served
 from extenders.server import FakeExtender, answering, threaded
 from processes import moorage
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.tls]
 
 CA = trustme.CA()
 SOON = 15.0

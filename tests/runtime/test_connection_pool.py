@@ -20,6 +20,8 @@ from moorage.runtime.client.transport import AnswerLimits, LongAnswer
 from moorage.runtime.tls.pem import Pem
 from moorage.runtime.tls.tls_contexts import ClientTls
 
+pytestmark = pytest.mark.tls
+
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 LIMITS = AnswerLimits(answer_bytes=1000, refusal_bytes=100)
 CLOSE = b""

@@ -21,6 +21,8 @@ from moorage.runtime.serving.delegated_auth import ACCESS_REVIEWS, TOKEN_REVIEWS
 from moorage.runtime.serving.health_server import OPEN_PATHS, EndpointSources, HealthServer, ServingSecurity
 from scrape import sample
 
+pytestmark = pytest.mark.tls
+
 ANSWERS = EndpointSources(metrics=lambda: b"metrics", configz=dict, debug_cache=dict)
 LIMITS = ReviewLimits(reviews=2, waiting=5, decisions=3)
 

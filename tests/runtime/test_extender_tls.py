@@ -15,6 +15,8 @@ from extenders.server import FakeExtender
 from moorage.api.extender import Extender
 from moorage.runtime.extenders.extender_tls import check_tls
 
+pytestmark = pytest.mark.tls
+
 CA = trustme.CA()
 OTHER_CA = trustme.CA()
 CLIENT = CA.issue_cert("client@example.com")

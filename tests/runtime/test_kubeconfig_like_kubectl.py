@@ -24,7 +24,7 @@ from moorage.runtime.client.pooled_transport import open_transport
 from moorage.runtime.client.server_access import ServerAccess
 from tls_peers import RecordingServer, recording_server
 
-pytestmark = pytest.mark.controlplane
+pytestmark = [pytest.mark.controlplane, pytest.mark.tls]
 
 PLUGIN = """#!/bin/sh
 echo '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "plugged"}}'

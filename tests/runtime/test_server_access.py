@@ -22,6 +22,8 @@ from moorage.runtime.client.server_access import AccessAcrossThreads, ServerAcce
 from moorage.runtime.client.session_transport import open_session
 from tls_peers import RecordingServer, recording_proxy, recording_server
 
+pytestmark = pytest.mark.tls
+
 NAME = "api.test"
 
 

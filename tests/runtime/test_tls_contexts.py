@@ -13,6 +13,8 @@ from moorage.errors import CredentialsError, UnusableTls
 from moorage.runtime.tls.pem import Pem
 from moorage.runtime.tls.tls_contexts import RELOAD_SECONDS, ClientTls, TlsContexts
 
+pytestmark = pytest.mark.tls
+
 CA = trustme.CA()
 OTHER_CA = trustme.CA()
 
