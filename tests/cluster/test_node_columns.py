@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 import strategies
-from builders import HOSTNAME, ZONE, columns_of, node, pod
+from builders import HOSTNAME, ZONE, columns_of, node, pod, snapshot_of
 from moorage.cluster.columns.column import Slots
+from moorage.cluster.columns.label_columns import MAX_UNKNOWN
 from moorage.cluster.columns.port_columns import conflicts
 from moorage.cluster.node_columns import NodeColumns
 from moorage.cluster.snapshot import Snapshot
@@ -175,6 +176,13 @@ class ColumnsMachine(RuleBasedStateMachine):
 
 TestColumns = ColumnsMachine.TestCase
 TestColumns.settings = settings(max_examples=25, stateful_step_count=20)
+
+
+def test_keys_that_no_node_has_are_forgotten_when_there_are_too_many() -> None:
+    nodes = snapshot_of([node("n1", labels={"zone": "a"})])
+    for number in range(MAX_UNKNOWN + 10):
+        assert nodes.label(f"key-{number}").values == ()
+    assert nodes.label("zone").values == ("a",)
 
 
 def test_arrays_are_live_read_only_slices() -> None:

@@ -1,3 +1,4 @@
+import tracemalloc
 from typing import Any
 
 import msgspec
@@ -178,6 +179,19 @@ async def test_a_full_queue_drops_and_counts_its_oldest_event(monkeypatch: pytes
     await recording.send(*(scheduled(pod(f"p{number}"), "n", "gold") for number in range(5)))
     assert [sent.body["regarding"]["name"] for sent in recording.created] == ["p2", "p3", "p4"]
     assert recording.count("dropped") == 2
+
+
+async def test_the_queue_does_not_keep_long_notes() -> None:
+    recording = Recording()
+    tracemalloc.start()
+    try:
+        for number in range(50):
+            recording.recorder.record(failed_scheduling(pod(f"p{number}"), f"{number}" * 100_000, "r"))
+        kept_bytes, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(recording.recorder) == 50
+    assert kept_bytes < 1_000_000
 
 
 async def test_an_event_is_dropped_after_a_few_tries_to_reach_the_api_server() -> None:

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from moorage.model.node import Node
     from moorage.model.selectors import Labels
 
+MAX_UNKNOWN = 10_000
+"""The number of kept keys that no node has. The selectors of any pod can name keys; forgotten ones are looked up again.
+"""
+
 
 class LabelColumns:
     """One column for each label key that plugins have read and that a node has or had."""
@@ -52,6 +56,8 @@ class LabelColumns:
             return None
         values = [node.labels.get(key) for node in self._nodes]
         if not any(value is not None for value in values):
+            if len(self._unknown) >= MAX_UNKNOWN:
+                self._unknown.clear()
             self._unknown.add(key)
             return None
         column = self._columns[key] = VocabularyColumn(self._slots)

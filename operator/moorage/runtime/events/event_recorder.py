@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from moorage.errors import ApiError, ApiUnreachable, Conflict, NotFound, NotLeader
 from moorage.runtime.api_resources import EVENT
 from moorage.runtime.client.kube import MERGE_PATCH
-from moorage.runtime.events.event import Event, event_name
+from moorage.runtime.events.event import NOTE_BYTES, Event, cut_note, event_name
 from moorage.runtime.events.event_series import REFRESH_SECONDS, EventSeries, SeriesCache
 from moorage.runtime.timestamps import micro_time
 
@@ -80,6 +81,8 @@ class EventRecorder:
             tasks.create_task(self._refresh_series())
 
     def _new_event(self, event: Event, now: float) -> _NewEvent:
+        if len(event.note) > NOTE_BYTES:  # the queue must not keep long texts
+            event = replace(event, note=cut_note(event.note))
         self._serial += 1
         name = event_name(event, self._serial)
         path = EVENT.path(name, event.namespace)
