@@ -97,7 +97,7 @@ class ApiModel(BaseModel):
     @classmethod
     def _drop_nulls(cls, fields: Any) -> Any:
         """Drop the nulls of known fields; an unknown field is an error even without a value."""
-        if not isinstance(fields, Mapping):
+        if not isinstance(fields, Mapping) or None not in fields.values():
             return fields
         known = {name for key, field in cls.model_fields.items() for name in (key, field.alias)}
         return {name: value for name, value in fields.items() if value is not None or name not in known}
