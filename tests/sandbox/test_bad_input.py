@@ -1,4 +1,4 @@
-"""Writes with damaged bodies. Each write returns an object, or a Status with a code below 500 (500 for bindings)."""
+"""Writes with damaged bodies. Each write returns an object or an error below 500. Only bindings may return 500."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An embedded Kubernetes API server with simulated nodes, for the demo, for tests, and for trials without a cluster.
+"""An embedded Kubernetes API server with simulated nodes, for the demo, for tests, and for users without a cluster.
 
 It listens on loopback only and contains no scheduling code. Each line imports only from the lines below it:
 
@@ -8,5 +8,5 @@ It listens on loopback only and contains no scheduling code. Each line imports o
     operations            creates, updates, lists, deletes, binds and evicts objects
     patching              computes patched objects
     kinds | storage       the rules of each kind; the stored objects
-    api_status, objects, injected_faults, signals
+    api_status, objects, injected_faults, multiline_error, signals
 """

@@ -51,7 +51,7 @@ class _Controller(Protocol):
 
 
 class SandboxServer:
-    """An API server with simulated nodes. The async context manager starts and stops it."""
+    """An API server with simulated nodes. It runs inside `async with`, or from `start` to `stop`."""
 
     def __init__(  # noqa: PLR0913 - one entry point, all keywords with defaults
         self,

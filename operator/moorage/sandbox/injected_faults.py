@@ -43,7 +43,7 @@ class Expire:
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """A pause of watches, also of open ones. They stay open and send nothing until the fault is removed."""
+    """A pause of watches, including open watches. A paused watch sends nothing until the fault is removed."""
 
 
 @dataclass(frozen=True, slots=True)

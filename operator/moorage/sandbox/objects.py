@@ -10,7 +10,7 @@ Object: TypeAlias = dict[str, Any]
 """One API object as decoded from JSON. No code may change a stored object in place."""
 
 Key: TypeAlias = tuple[str, str]
-"""Namespace (empty for cluster-scoped objects) and name."""
+"""The namespace (empty for cluster-scoped objects) and the name."""
 
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder()
@@ -22,7 +22,7 @@ def encode(value: object) -> bytes:
 
 
 def decode(data: bytes) -> Any:
-    """Return the value of a JSON text. Raises ValueError."""
+    """Decode a JSON text. Raises ValueError."""
     return _DECODER.decode(data)
 
 

@@ -18,7 +18,7 @@ from moorage.sandbox.storage.store import Record
 
 @dataclass(frozen=True, slots=True)
 class ResponseFormat:
-    """The format that a client requests. `include` says which part of an object its row in a Table holds."""
+    """The format that a client requests. `include` says which part of each object a Table contains."""
 
     kind: Literal["json", "table", "partial"] = "json"
     include: str = "Metadata"

@@ -70,7 +70,7 @@ class Tables:
         self._now = now
 
     def table(self, resource: ResourceType, records: Iterable[Record], meta: Object, include: str) -> Object:
-        """Return a Table. `include` says which part of an object its row holds: Metadata, Object or None."""
+        """Return a Table. `include` says which part of each object it contains: Metadata, Object or None."""
         columns = _columns_of(resource)
         now = self._now()
         rows = [

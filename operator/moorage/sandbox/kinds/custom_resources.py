@@ -41,7 +41,7 @@ def default_definition(crd: Object) -> None:
 
 
 def established_status(crd: Object, now: str) -> Object:
-    """Return the status for a definition: its names are accepted and its kind is served. Keeps existing conditions."""
+    """Return a status that reports accepted names and a served kind. Keeps the conditions of the definition, if any."""
     conditions = [
         {
             "type": "NamesAccepted", "status": "True", "lastTransitionTime": now,

@@ -42,7 +42,7 @@ class ResourceType:
 
     @property
     def collection(self) -> str:
-        """The name of the store's collection for the resource."""
+        """The name of the collection that holds the objects of the resource in the store."""
         return self.stored_as or f"{self.plural}.{self.group}"
 
     @property

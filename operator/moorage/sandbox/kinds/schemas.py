@@ -21,7 +21,7 @@ _ANY_JSON = frozenset(
         "io.k8s.apimachinery.pkg.runtime.RawExtension",
     }
 )
-"""Definitions of values that can be any JSON. They have no named fields."""
+"""Definitions whose values can be any JSON. They have no named fields."""
 
 
 class MissingSandboxExtraError(MoorageError):

@@ -58,7 +58,7 @@ def missing_fields(value: Any, schema: Schema, path: str = "") -> Iterator[Field
 
 
 def type_error(value: Any, schema: Schema, path: str = "") -> FieldError | None:
-    """Return an error for the first value of a wrong type, which Go cannot decode, or None. Null counts as absent."""
+    """Return an error for the first value of a wrong type, or None. Go cannot decode such a value. Null is allowed."""
     found = _find_wrong_value(value, schema)
     if found is None:
         return None
@@ -68,7 +68,7 @@ def type_error(value: Any, schema: Schema, path: str = "") -> FieldError | None:
 
 @dataclass(slots=True)
 class _WrongValue:
-    """A value of a wrong type. `steps` is the path to it, innermost first."""
+    """A value of a wrong type. `steps` is the path to the value, with the innermost step first."""
 
     value: Any
     schema: Schema

@@ -36,7 +36,7 @@ class EstablishingController:
         return self.store.update(CUSTOM_RESOURCE_DEFINITIONS, new, record)
 
     def remove(self, record: Record) -> None:
-        """Delete all objects of the kind of a deleted definition, and stop serving the kind."""
+        """After the deletion of a definition, delete all objects of its kind and stop serving the kind."""
         spec = record.obj["spec"]
         collection = f"{spec['names']['plural']}.{spec['group']}"
         for instance in self.store.records(collection):

@@ -17,7 +17,7 @@ from moorage.sandbox.operations.targets import Target
 from moorage.sandbox.storage.store import Record
 
 _RETURNS_OBJECT = frozenset({"Pod", "Service", "ServiceAccount", "PersistentVolume", "PersistentVolumeClaim"})
-"""Kinds whose deletion returns the object, as in upstream's storage strategies (ReturnDeletedObject)."""
+"""Kinds for which a deletion returns the object, as in upstream's storage strategies (ReturnDeletedObject)."""
 
 
 def delete(registry: ObjectRegistry, target: Target, options: DeleteOptions) -> Object:

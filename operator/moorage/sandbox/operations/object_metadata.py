@@ -33,7 +33,7 @@ def prepare_new_metadata(target: Target, obj: Object) -> None:
 
 
 def keep_system_metadata(new: Object, old: Object) -> None:
-    """Set the fields that an update cannot change to their old values, in place."""
+    """Restore the old values of the fields that an update cannot change, in place."""
     meta, before = new["metadata"], old["metadata"]
     for name in _KEPT_ON_UPDATE:
         if name in before:

@@ -23,7 +23,7 @@ def check_media_type(resource: ResourceType, media_type: str) -> None:
 
 
 def apply_patch(schemas: Schemas, resource: ResourceType, media_type: str, served: Object, patch: Any) -> Object:
-    """Return the patched copy of an object in the served version. Handles all patches but apply. Raises 400 and 422."""
+    """Return the patched copy of a served object. Handles all patches except apply. Raises 400 and 422."""
     if media_type == JSON_PATCH:
         return json_patch(served, patch)
     if not isinstance(patch, dict):

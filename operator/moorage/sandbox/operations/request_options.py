@@ -22,7 +22,7 @@ class WriteOptions:
 
 @dataclass(frozen=True, slots=True)
 class ListOptions:
-    """The selection and page of a list, or the selection of a watch."""
+    """The selectors and the page of a list, or the selectors of a watch."""
 
     label_selector: str = ""
     field_selector: str = ""

@@ -1,1 +1,1 @@
-"""Keeps versions of objects in memory, as etcd does. Does not know kinds or requests."""
+"""Keeps the versions of objects, as etcd does, but in memory. Does not know kinds or requests."""

@@ -47,7 +47,7 @@ class Record:
 
 @dataclass(slots=True, eq=False)
 class Change:
-    """One write: the new version of an object and the previous one. A deletion has its own revision."""
+    """One write: the new and the previous version of an object. In a deletion, they differ only in the revision."""
 
     kind: str
     record: Record
@@ -77,7 +77,7 @@ class Watcher:
 
 
 class Store:
-    """All objects by collection (`pods.`, `leases.coordination.k8s.io`) and key. Not thread-safe."""
+    """All objects, by collection (such as `pods.` or `leases.coordination.k8s.io`) and key. Not thread-safe."""
 
     def __init__(self, *, history: int = 10_000) -> None:
         """Keep the last `history` changes of each collection for watches and paged lists."""
@@ -125,7 +125,7 @@ class Store:
         return self._write(collection, Change(DELETED, self._record(last), previous))
 
     def watch(self, collection: str, since: int, watcher: Watcher) -> None:
-        """Push the past and future changes after `since` to a watcher. Raises Compacted."""
+        """Push all changes after the revision `since` to a watcher, including future changes. Raises Compacted."""
         found = self._collection(collection)
         for change in found.since(since):
             watcher.push(change)
