@@ -181,8 +181,8 @@ TestColumns.settings = settings(max_examples=25, stateful_step_count=20)
 def test_keys_that_no_node_has_are_forgotten_when_there_are_too_many() -> None:
     nodes = snapshot_of([node("n1", labels={"zone": "a"})])
     for number in range(MAX_UNKNOWN + 10):
-        assert nodes.label(f"key-{number}").values == ()
-    assert nodes.label("zone").values == ("a",)
+        assert list(nodes.label(f"key-{number}").values) == []
+    assert list(nodes.label("zone").values) == ["a"]
 
 
 def test_arrays_are_live_read_only_slices() -> None:
