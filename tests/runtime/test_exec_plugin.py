@@ -20,7 +20,7 @@ def script(body: str) -> ExecConfig:
 
 
 def answering(status: str) -> ExecConfig:
-    return script(f"""print('{{"apiVersion": "{EXEC_VERSION}", "status": {status}}}')""")
+    return script(f"""print('{{"apiVersion": "{EXEC_VERSION}", "kind": "ExecCredential", "status": {status}}}')""")
 
 
 def hanging(pid_file: Path) -> ExecConfig:
@@ -62,6 +62,12 @@ async def test_the_children_of_a_plugin_are_killed_with_it() -> None:
             await run_plugin(plugin, seconds=0.2)
 
 
+async def test_an_answer_in_yaml_is_read_as_kubectl_reads_it() -> None:
+    text = f"apiVersion: {EXEC_VERSION}\\nkind: ExecCredential\\nstatus:\\n  token: a"
+    expiry = "\\n  expirationTimestamp: 2030-01-01T00:00:00Z"
+    assert (await run_plugin(script(f"print('{text}{expiry}')"))).expires_at == 1_893_456_000.0
+
+
 async def test_a_client_certificate_is_returned_with_its_key() -> None:
     found = await run_plugin(answering('{"clientCertificateData": "a", "clientKeyData": "b"}'))
     assert (found.token, found.certificate, found.key, found.expires_at) == (None, "a", "b", None)
@@ -74,6 +80,8 @@ async def test_a_client_certificate_is_returned_with_its_key() -> None:
         (script("raise SystemExit('log in first')"), "ended with status 1: log in first"),
         (script("print('hello')"), "printed no ExecCredential"),
         (answering("{}"), "neither a token nor a client certificate"),
+        (answering('{"token": "a", "expirationTimestamp": "2030-01-01T00:00:00"}'), "no ExecCredential: .*timezone"),
+        (script(f"""print('{{"apiVersion": "{EXEC_VERSION}", "status": {{}}}}')"""), "no ExecCredential: .*`kind`"),
         (answering('{"token": "a", "clientKeyData": "b"}'), "gave only one of a client certificate and its key"),
         (msgspec.structs.replace(answering('{"token": "a"}'), api_version="other/v1"), "answers in .*/v1, not in othe"),
     ],

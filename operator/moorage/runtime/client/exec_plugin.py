@@ -11,10 +11,10 @@ import signal
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from moorage.errors import CredentialsError
 
@@ -62,13 +62,14 @@ class ExecCredentialStatus(Struct, rename="camel"):
     token: str | None = None
     client_certificate_data: str | None = None
     client_key_data: str | None = None
-    expiration_timestamp: datetime | None = None
+    expiration_timestamp: Annotated[datetime, Meta(tz=True)] | None = None
 
 
 class ExecCredential(Struct, rename="camel"):
-    """A plugin's output."""
+    """A plugin's output, in JSON or YAML as for kubectl."""
 
     api_version: str
+    kind: Literal["ExecCredential"]
     status: ExecCredentialStatus
 
 
@@ -86,7 +87,8 @@ async def run_plugin(
         words = _one_line(err)
         raise CredentialsError(f"{command} ended with status {exit_status}" + (f": {words}" if words else ""))
     try:
-        answer = msgspec.json.decode(out, type=ExecCredential)
+        decode = msgspec.json.decode if out.lstrip().startswith(b"{") else msgspec.yaml.decode
+        answer = decode(out, type=ExecCredential)
     except ValueError as error:
         raise CredentialsError(f"{command} printed no ExecCredential: {error}") from error
     if answer.api_version != config.api_version:
