@@ -16,7 +16,7 @@ from moorage.api.policy_extender import PolicyExtender
 from moorage.app.environment import Environment
 from moorage.app.process import Process, build_process
 from moorage.configuration.process_configuration import ProcessConfiguration
-from moorage.engine.messages import ProfileChanged, ProfileRemoved
+from moorage.engine.messages import LeadershipStarted, ProfileChanged, ProfileRemoved
 from moorage.framework.profile import PolicyReference, Profile, ProfileSettings, ProfileSpec
 from moorage.framework.registry import Registry
 from moorage.runtime.api_resources import EVENT, NODE, POD
@@ -157,7 +157,7 @@ async def test_a_standby_binds_nothing_until_it_leads() -> None:
         await until(lambda: stack.process.scheduler.statistics.pending_pods()["active"] == 1)
         assert not await stack.node_of("p")
         stack.leads = True
-        stack.process.inbox.wake()
+        stack.process.inbox.post(LeadershipStarted())
         await stack.bound("p")
 
 

@@ -6,7 +6,13 @@ from builders import node, pod
 from engine.doubles import SCHEDULER
 from engine.scheduler_driver import add_objects, kube_profile, next_outcome, run_until_idle, scheduler_of
 from moorage.api.extender import Extender
-from moorage.engine.messages import BindingFinished, ExtendersAnswered, ProfileChanged, ProfileRemoved
+from moorage.engine.messages import (
+    BindingFinished,
+    ExtendersAnswered,
+    LeadershipStarted,
+    ProfileChanged,
+    ProfileRemoved,
+)
 from moorage.engine.outcomes import Bind, CallExtenders, Held, HoldReason, Unschedulable
 from moorage.engine.scheduler import Scheduler
 from moorage.framework.cluster_events import added, deleted, updated
@@ -55,6 +61,16 @@ def test_only_pods_of_allowed_namespaces_are_tried_and_the_others_are_reported_o
     assert counts(scheduler)["notAllowed"] == 1
     set_namespace(scheduler, "b", {"team": "web"}, {"team": "web", "x": "y"})
     assert run_until_idle(scheduler) == []
+    scheduler.apply(LeadershipStarted(), 0.0)
+    assert next_outcome(scheduler, Held).pod.namespace == "b"
+
+
+def test_a_gated_pod_of_another_namespace_is_reported_once_its_gates_are_removed() -> None:
+    gated = pod("p", namespace="b", spec={"schedulingGates": [{"name": "wait"}]})
+    scheduler = scheduler_with(gated, b="web")
+    assert run_until_idle(scheduler) == []
+    scheduler.apply(updated("Pod", gated, pod("p", namespace="b")), 0.0)
+    assert next_outcome(scheduler, Held).reason is HoldReason.NAMESPACE
 
 
 def test_a_held_pod_is_tried_when_the_labels_of_its_namespace_change() -> None:

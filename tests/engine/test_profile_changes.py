@@ -4,7 +4,7 @@ from builders import node, pod
 from engine.doubles import SCHEDULER, NameFilter, NameScore, profile
 from engine.scheduler_driver import REGISTRY, add_objects, kube_profile, next_outcome, run_until_idle, scheduler_of
 from moorage.engine.held_pods import MISNAMED_SECONDS
-from moorage.engine.messages import ProfileChanged, ProfileRefused, ProfileRemoved
+from moorage.engine.messages import LeadershipStarted, ProfileChanged, ProfileRefused, ProfileRemoved
 from moorage.engine.outcomes import Bind, Held, HoldReason, Misnamed, Unschedulable
 from moorage.engine.scheduler import Scheduler
 from moorage.framework.cluster_events import deleted, updated
@@ -169,3 +169,13 @@ def test_a_gated_pod_is_held_without_a_report_until_its_gates_are_removed() -> N
     assert next_outcome(scheduler, Held).reason is HoldReason.NO_PROFILE
     scheduler.apply(updated("Pod", ungated, ungated), 0.0)
     assert run_until_idle(scheduler) == []
+
+
+def test_held_pods_are_reported_again_when_the_replica_leads_again() -> None:
+    """The writes of its earlier term may have been refused; a pod that already has the condition is not written."""
+    gated = named("b", "gold", schedulingGates=[{"name": "wait"}])
+    profiles = (policy_profile("gold", paused=True), policy_profile("silver"))
+    scheduler = scheduler_of(node("n1"), named("a", "gold"), gated, named("c", "volcano"), profiles=profiles)
+    assert [outcome.pod.name for outcome in run_until_idle(scheduler)] == ["a"]
+    scheduler.apply(LeadershipStarted(), 1.0)
+    assert [outcome.pod.name for outcome in run_until_idle(scheduler, 1.0)] == ["a"]

@@ -6,7 +6,7 @@ import pytest
 
 from builders import node, pod
 from fakes import FakeClock, running, settle
-from moorage.engine.messages import Message
+from moorage.engine.messages import LeadershipStarted, Message
 from moorage.engine.outcomes import Outcome, Skipped
 from moorage.engine.scheduler import Scheduler
 from moorage.framework.cluster_events import added
@@ -114,7 +114,7 @@ async def test_a_standby_applies_messages_and_decides_nothing() -> None:
         assert len(bench.scheduler.applied) == 1
         assert not bench.carried_out
         bench.leads = True
-        bench.inbox.wake()
+        bench.inbox.post(LeadershipStarted())
         await settle()
     assert bench.carried_out == ["decision"]
 
@@ -143,6 +143,6 @@ async def test_the_liveness_probe_sees_when_the_last_turn_began() -> None:
     bench = Bench()
     async with running(bench.loop):
         bench.clock.now += 5
-        bench.inbox.wake()
+        bench.inbox.post(LeadershipStarted())
         await settle()
         assert bench.loop.last_turn == bench.clock.now

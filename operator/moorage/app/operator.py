@@ -15,6 +15,7 @@ import signal
 import socket
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack, suppress
+from functools import partial
 from random import Random, SystemRandom
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -30,6 +31,7 @@ from moorage.app.process import Process, build_process
 from moorage.configuration.process_configuration import ProcessConfiguration
 from moorage.controller.policy_controller import receiver_in
 from moorage.controller.policy_watch import PolicyWatch, SessionOpener
+from moorage.engine.messages import LeadershipStarted
 from moorage.errors import MoorageError
 from moorage.runtime.api_resources import SCHEDULING_POLICY
 from moorage.runtime.clock import Clock
@@ -137,7 +139,8 @@ class Operator:
         self, process: Process, election: Election | None, open_session: SessionOpener, tasks: asyncio.TaskGroup
     ) -> None:
         """Start all tasks, wait for the signal, and stop them. No other replica binds before the lease is released."""
-        lease = [tasks.create_task(election.run(process.inbox.wake), name="leader-election")] if election else []
+        started = partial(process.inbox.post, LeadershipStarted())
+        lease = [tasks.create_task(election.run(started), name="leader-election")] if election else []
         background = [tasks.create_task(run(), name=name) for name, run in process.background.items()]
         receive = receiver_in(asyncio.get_running_loop(), process.policy_controller)
         watch = PolicyWatch(receive, open_session)

@@ -33,6 +33,11 @@ class DisallowedPods:
         pod = self._unreported.pop(next(iter(self._unreported)))
         return Held(pod=pod, reason=HoldReason.NAMESPACE, message=self._messages[pod.uid])
 
+    def report_again(self) -> None:
+        """Report all pods that have a message once more."""
+        for pods in self._by_namespace.values():
+            self._unreported |= {uid: pod for uid, pod in pods.items() if self._messages[uid]}
+
     def add(self, pod: Pod, message: str) -> None:
         """Add a pod, or replace it by its new version. Report a new message, unless it is empty."""
         self._by_namespace.setdefault(pod.namespace, {})[pod.uid] = pod

@@ -72,6 +72,12 @@ class HeldPods:
                 return Misnamed(pod=pod, similar_name=similar)
         return None
 
+    def report_again(self) -> None:
+        """Report all pods that a `Hold` keeps once more."""
+        for name in self._holds:
+            for pod in self._by_name.get(name, {}).values():
+                self._report(pod)
+
     def set_hold(self, scheduler_name: str, hold: Hold) -> None:
         """Set why the pods of a schedulerName are held; a new `Hold` is reported for the pods that are here already."""
         if self._holds.get(scheduler_name) != hold:

@@ -74,6 +74,10 @@ class TryAgain(Struct, frozen=True):
     """The node on which preemption could make no room: a nomination to it is cleared, so that other pods may use it."""
 
 
+class LeadershipStarted(Struct, frozen=True):
+    """This replica leads from now on: report the held pods again, because a report of an earlier term may be lost."""
+
+
 class NodeRefused(Struct, frozen=True):
     """The kubelet of a node refused a pod that was bound to it, for a lack of resources (OutOfcpu, ...)."""
 
@@ -107,6 +111,7 @@ Message = (
     | ExtendersAnswered
     | CandidatesAnswered
     | TryAgain
+    | LeadershipStarted
     | NodeRefused
     | KindUnreadable
     | KindReadable

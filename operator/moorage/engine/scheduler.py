@@ -29,6 +29,7 @@ from moorage.engine.messages import (
     ExtendersAnswered,
     KindReadable,
     KindUnreadable,
+    LeadershipStarted,
     Message,
     NodeRefused,
     ProfileChanged,
@@ -125,16 +126,15 @@ class Scheduler:
                 self._extenders.resume(message)
             case TryAgain(pod_uid, void_nomination):
                 self._retry(pod_uid, void_nomination, now)
+            case LeadershipStarted():
+                self._held.report_again()
+                self._disallowed.report_again()
             case NodeRefused():
                 self._avoid_node(message, now)
             case KindUnreadable() | KindReadable():
                 self._set_readability(message, now)
-            case ProfileChanged(profile):
-                self._handlers.set_profile(profile, now)
-            case ProfileRemoved(scheduler_name):
-                self._handlers.remove_profile(scheduler_name, Hold(HoldReason.NO_PROFILE))
-            case ProfileRefused(scheduler_name, reason):
-                self._handlers.remove_profile(scheduler_name, Hold(HoldReason.REFUSED, reason))
+            case ProfileChanged() | ProfileRemoved() | ProfileRefused():
+                self._change_profile(message, now)
 
     def tick(self, now: float) -> None:
         """Requeue the pods whose backoff has ended, and those that are unschedulable for too long."""
@@ -171,6 +171,15 @@ class Scheduler:
             return self._failures.fail(attempt, str(error), now)
         except Exception as fault:  # noqa: BLE001 - the border of the loop: one pod's fault must not stop the others
             return self._failures.fail(attempt, f"{type(fault).__name__}: {fault}", now)
+
+    def _change_profile(self, message: ProfileChanged | ProfileRemoved | ProfileRefused, now: float) -> None:
+        match message:
+            case ProfileChanged(profile):
+                self._handlers.set_profile(profile, now)
+            case ProfileRemoved(scheduler_name):
+                self._handlers.remove_profile(scheduler_name, Hold(HoldReason.NO_PROFILE))
+            case ProfileRefused(scheduler_name, reason):
+                self._handlers.remove_profile(scheduler_name, Hold(HoldReason.REFUSED, reason))
 
     def _next_attempt(self, now: float) -> Attempt | None:
         """Return the next attempt, and hold pods whose namespace was refused while their attempt waited."""

@@ -37,12 +37,8 @@ class Inbox(Generic[E]):
         self._arrived.clear()
         return messages
 
-    def wake(self) -> None:
-        """End the current `wait` without a message."""
-        self._arrived.set()
-
     async def wait(self, timeout_seconds: float | None) -> None:
-        """Wait for a message, for `wake`, or for the timeout."""
+        """Wait for a message, or for the timeout."""
         try:
             async with asyncio.timeout(timeout_seconds):
                 await self._arrived.wait()
