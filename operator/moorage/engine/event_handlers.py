@@ -12,6 +12,7 @@ from moorage.engine.binding_pods import BindingPods
 from moorage.engine.cache import NAMESPACE, Cache
 from moorage.engine.disallowed_pods import DisallowedPods
 from moorage.engine.held_pods import HeldPods, Hold
+from moorage.engine.messages import ProfileChanged, ProfileRefused, ProfileRemoved
 from moorage.engine.outcomes import HoldReason
 from moorage.engine.queue.queued_pod_info import QueueType
 from moorage.engine.queue.scheduling_queue import SchedulingQueue
@@ -51,6 +52,16 @@ class EventHandlers:
         else:
             self.cache.set_object(event)
             self.queue.move_on_event(event, now)
+
+    def change_profile(self, message: ProfileChanged | ProfileRemoved | ProfileRefused, now: float) -> None:
+        """Add, replace or remove a profile."""
+        match message:
+            case ProfileChanged(profile):
+                self.set_profile(profile, now)
+            case ProfileRemoved(scheduler_name):
+                self.remove_profile(scheduler_name, Hold(HoldReason.NO_PROFILE))
+            case ProfileRefused(scheduler_name, reason):
+                self.remove_profile(scheduler_name, Hold(HoldReason.REFUSED, reason))
 
     def set_profile(self, profile: Profile, now: float) -> None:
         """Add or replace a profile, and try its pods at once; hold them if it is paused."""

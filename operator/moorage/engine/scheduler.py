@@ -22,7 +22,7 @@ from moorage.engine.cycle.scoring import draw
 from moorage.engine.disallowed_pods import DisallowedPods
 from moorage.engine.event_handlers import POD, EventHandlers
 from moorage.engine.failure_handler import FailureHandler
-from moorage.engine.held_pods import HeldPods, Hold
+from moorage.engine.held_pods import HeldPods
 from moorage.engine.messages import (
     BindingFinished,
     CandidatesAnswered,
@@ -42,7 +42,6 @@ from moorage.engine.outcomes import (
     AskAboutVictims,
     Bind,
     CallExtenders,
-    HoldReason,
     Outcome,
     Skipped,
     Unschedulable,
@@ -134,7 +133,7 @@ class Scheduler:
             case KindUnreadable() | KindReadable():
                 self._set_readability(message, now)
             case ProfileChanged() | ProfileRemoved() | ProfileRefused():
-                self._change_profile(message, now)
+                self._handlers.change_profile(message, now)
 
     def tick(self, now: float) -> None:
         """Requeue the pods whose backoff has ended, and those that are unschedulable for too long."""
@@ -171,15 +170,6 @@ class Scheduler:
             return self._failures.fail(attempt, str(error), now)
         except Exception as fault:  # noqa: BLE001 - the border of the loop: one pod's fault must not stop the others
             return self._failures.fail(attempt, f"{type(fault).__name__}: {fault}", now)
-
-    def _change_profile(self, message: ProfileChanged | ProfileRemoved | ProfileRefused, now: float) -> None:
-        match message:
-            case ProfileChanged(profile):
-                self._handlers.set_profile(profile, now)
-            case ProfileRemoved(scheduler_name):
-                self._handlers.remove_profile(scheduler_name, Hold(HoldReason.NO_PROFILE))
-            case ProfileRefused(scheduler_name, reason):
-                self._handlers.remove_profile(scheduler_name, Hold(HoldReason.REFUSED, reason))
 
     def _next_attempt(self, now: float) -> Attempt | None:
         """Return the next attempt, and hold pods whose namespace was refused while their attempt waited."""
