@@ -33,7 +33,7 @@ def test_commands_of_moorage_exist_with_their_flags(page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_targets_of_make_exist(page: str) -> None:
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     for words in commands(page, "make"):
         assert {word for word in words if "=" not in word} <= targets, f"make {' '.join(words)}"
 
