@@ -185,7 +185,7 @@ def test_warnings_have_a_condition_that_does_not_make_a_policy_unready(case: Cas
     case.make_live(filters={"instanceTypes": types, "zones": {"deny": ["no-such-zone"]}})
     warned = case.policy_conditions()["Warnings"]
     assert (warned["status"], warned["reason"]) == ("True", "AllowedAndDenied")
-    for words in ("m5* is in allow, and in deny", "no-such-type* matches", "no node is in the zone no-such-zone"):
+    for words in ("m5* is in allow and in deny", "no-such-type* matches", "no node is in the zone no-such-zone"):
         assert words in warned["message"]
     version = case.get_policy()["metadata"]["resourceVersion"]
     case.cluster.apply(case.node("unrelated"))

@@ -40,7 +40,7 @@ def _filters(spec: SchedulingPolicySpec) -> Iterator[PolicyWarning]:
 
 def _contradiction(field: str, name: str, denied: str) -> PolicyWarning:
     by = "" if name == denied else f" as {denied}"
-    message = f"spec.filters.{field}: {name} is in allow, and in deny{by}; deny wins"
+    message = f"spec.filters.{field}: {name} is in allow and in deny{by}, and deny wins"
     return PolicyWarning(ALLOWED_AND_DENIED, message)
 
 
@@ -82,7 +82,7 @@ def _weights_of_zero(spec: SchedulingPolicySpec, plugins: Sequence[type[PolicyPl
 
 
 def _weight_is_zero(plugin: str, section: str) -> PolicyWarning:
-    message = f"spec.weights.{plugin} is 0, so spec.{section} ranks no nodes; remove one of them"
+    message = f"spec.weights.{plugin} is 0, so spec.{section} ranks no nodes"
     return PolicyWarning(WEIGHT_IS_ZERO, message)
 
 
