@@ -4,6 +4,8 @@ kopf runs in a thread with an event loop of its own, because it cancels every ta
 `on.event` handlers are registered, so kopf never writes to the objects: no annotations, no finalizers. kopf swallows
 errors of such handlers, so the handler only passes the event on; the receiver parses, compiles and reports it.
 
+Only kopf's thread imports kopf: that takes half a second of CPU, and the first pods must not wait for it.
+
 kopf ends its operator after a watch error that persists. PolicyWatch restarts it, after pauses that grow, until `stop`.
 """
 
@@ -13,12 +15,13 @@ import asyncio
 import logging
 import threading
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
-
-import kopf
+from typing import TYPE_CHECKING, Any
 
 from moorage.api.v1alpha1 import GROUP, PLURAL, VERSION
 from moorage.errors import MoorageError
+
+if TYPE_CHECKING:
+    import kopf
 
 logger = logging.getLogger(__name__)
 
@@ -70,6 +73,8 @@ class PolicyWatch:
             pause = min(pause * 2, LONGEST_PAUSE_SECONDS) if self._has_failed else FIRST_PAUSE_SECONDS
 
     async def _run_operator(self) -> None:
+        import kopf
+
         stopping = asyncio.Event()
         poller = asyncio.create_task(self._pass_stop_on(stopping))
         try:
@@ -90,6 +95,8 @@ class PolicyWatch:
         stopping.set()
 
     def _registry(self) -> kopf.OperatorRegistry:
+        import kopf
+
         registry = kopf.OperatorRegistry()
 
         @kopf.on.login(registry=registry)
@@ -104,6 +111,8 @@ class PolicyWatch:
 
     async def _login(self) -> kopf.AiohttpSession:
         """Open a session; try again until it succeeds. kopf would try again only after a minute."""
+        import kopf
+
         pause = FIRST_PAUSE_SECONDS
         while True:
             try:
@@ -131,6 +140,8 @@ class PolicyWatch:
 
 
 def _settings() -> kopf.OperatorSettings:
+    import kopf
+
     settings = kopf.OperatorSettings()
     settings.scanning.disabled = True  # its watches of CRDs and namespaces need rights that nothing else needs
     settings.posting.enabled = False  # moorage records its own events

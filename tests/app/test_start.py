@@ -1,0 +1,29 @@
+"""The way to the first binding: a new leader must not wait for libraries that it needs later."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+IMPORTED_LATER = ("kopf", "kubernetes", "cryptography", "requests", "jinja2")
+"""Libraries that take long to import, and that no pod waits for."""
+UNTIL_FIRST_BINDING = ("moorage.cli", "moorage.app", "moorage.app.logs", "moorage.app.operator")
+
+
+@pytest.fixture(scope="module")
+def imported() -> frozenset[str]:
+    """The modules that a process has imported when it is ready to bind."""
+    source = f"import sys, {', '.join(UNTIL_FIRST_BINDING)}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    return frozenset(done.stdout.split())
+
+
+@pytest.mark.parametrize("library", IMPORTED_LATER)
+def test_library_is_not_imported_before_the_first_binding(imported: frozenset[str], library: str) -> None:
+    assert library not in imported
+
+
+def test_sandbox_is_not_imported_by_an_operator(imported: frozenset[str]) -> None:
+    assert not [name for name in imported if name.startswith("moorage.sandbox")]
