@@ -12,7 +12,7 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 from cryptography.x509.oid import NameOID
 
 LIFE = timedelta(days=2)
@@ -38,24 +38,29 @@ class Authority:
     """An authority that issues certificates into a folder."""
 
     def __init__(self, folder: Path, name: str = "kubernetes") -> None:
-        """Make the authority's own certificate, `NAME.crt`."""
+        """Make the authority's own certificate, `NAME.crt`, or use the one that is there."""
         folder.mkdir(exist_ok=True)
         self._folder = folder
         self._name = _named(name)
-        self._key = ec.generate_private_key(ec.SECP256R1())
-        constraints = x509.BasicConstraints(ca=True, path_length=None)
-        self.file = self._write(name, self._name, self._key, (constraints,)).certificate
+        self.file, key = folder / f"{name}.crt", folder / f"{name}.key"
+        if key.exists():
+            loaded = load_pem_private_key(key.read_bytes(), None)
+            assert isinstance(loaded, ec.EllipticCurvePrivateKey)
+            self._key = loaded
+        else:
+            self._key = ec.generate_private_key(ec.SECP256R1())
+            self._write(name, self._name, self._key, (x509.BasicConstraints(ca=True, path_length=None),))
 
     @property
     def data(self) -> str:
         """The certificate as a kubeconfig holds it."""
         return b64encode(self.file.read_bytes()).decode()
 
-    def issue(self, name: str, *alternatives: str) -> KeyPair:
-        """Issue a certificate for a subject, and for other names and addresses of a server."""
+    def issue(self, name: str, *alternatives: str, life: timedelta = LIFE) -> KeyPair:
+        """Issue a certificate for a subject, and for other names and addresses of a server, until `life` from now."""
         key = ec.generate_private_key(ec.SECP256R1())
         extensions = (x509.SubjectAlternativeName([_alternative(one) for one in alternatives]),) if alternatives else ()
-        return self._write(name, _named(name), key, extensions)
+        return self._write(name, _named(name), key, extensions, life)
 
     def server_context(self, pair: KeyPair) -> ssl.SSLContext:
         """Return the context of a server that asks for client certificates of this authority."""
@@ -67,7 +72,12 @@ class Authority:
         return context
 
     def _write(
-        self, name: str, subject: x509.Name, key: ec.EllipticCurvePrivateKey, extensions: tuple[x509.ExtensionType, ...]
+        self,
+        name: str,
+        subject: x509.Name,
+        key: ec.EllipticCurvePrivateKey,
+        extensions: tuple[x509.ExtensionType, ...],
+        life: timedelta = LIFE,
     ) -> KeyPair:
         now = datetime.now(UTC)
         builder = (
@@ -77,7 +87,7 @@ class Authority:
             .public_key(key.public_key())
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - LIFE)
-            .not_valid_after(now + LIFE)
+            .not_valid_after(now + life)
         )
         for extension in extensions:
             builder = builder.add_extension(extension, critical=isinstance(extension, x509.BasicConstraints))

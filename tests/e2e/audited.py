@@ -10,11 +10,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from certificates import Authority
 from controlplane.launcher import CLUSTER_ADMINS, ControlPlane
 from e2e.clusters import Cluster, real_cluster
 
 REPLICAS = ("replica-1", "replica-2")
 """The users of the replicas, by which the audit log distinguishes them."""
+CLIENTS = "clients"
+"""The folder, beside the audit log, of the authority whose client certificates the API server accepts."""
 POLICY: dict[str, Any] = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
@@ -92,7 +95,8 @@ def audited_cluster(directory: Path) -> Iterator[Audited]:
     """Run a real API server with an audit log and a user for each replica."""
     policy, log = directory / "audit-policy.json", directory / "audit.log"
     policy.write_text(json.dumps(POLICY), encoding="utf-8")
-    flags = [f"--audit-policy-file={policy}", f"--audit-log-path={log}"]
+    authority = Authority(directory / CLIENTS)
+    flags = [f"--audit-policy-file={policy}", f"--audit-log-path={log}", f"--client-ca-file={authority.file}"]
     control_plane = ControlPlane(more_apiserver_flags=flags)
     for replica in REPLICAS:
         control_plane.add_user(replica, CLUSTER_ADMINS)

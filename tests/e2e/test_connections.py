@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import threading
+import time
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,16 +15,19 @@ import pytest
 import yaml
 
 from certificates import Authority
-from e2e.audited import REPLICAS, Audited
+from e2e.audited import CLIENTS, REPLICAS, Audited
 from e2e.case import case_of
 from e2e.clusters import eventually
 from e2e.gateway import CALL_SECONDS, Gateway
+from kubeconfigs import plugin, printing
 from processes import moorage
 from tls_peers import recording_proxy
 
 pytestmark = [pytest.mark.controlplane, pytest.mark.slow, pytest.mark.tls]
 
 NAME = "api.test"
+USER = "short-lived"
+LIFE_SECONDS = 8
 T = TypeVar("T")
 SHORTER_THAN_A_RESYNC = 20.0
 
@@ -44,6 +48,45 @@ def loop_in_a_thread() -> Iterator[Run]:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+
+def short_lived_certificates(authority: Path, directory: Path) -> dict[str, Any]:
+    """Return a kubeconfig's user with a plugin whose certificates live LIFE_SECONDS."""
+    body = f"""
+from datetime import datetime, timedelta, timezone
+sys.path.insert(0, {str(Path(__file__).parents[1])!r})
+from certificates import Authority
+life = timedelta(seconds={LIFE_SECONDS})
+expiry = (datetime.now(timezone.utc) + life).isoformat()
+pair = Authority(pathlib.Path({str(authority)!r})).issue({USER!r}, life=life)
+with open({str(directory / "runs")!r}, "a") as runs:
+    print(expiry, file=runs)
+"""
+    status = "{{'clientCertificateData': pair.{}.read_text(), 'clientKeyData': pair.{}.read_text(), {}}}"
+    printed = printing(status.format("certificate", "key", "'expirationTimestamp': expiry"))
+    return plugin(directory, body + printed)
+
+
+def test_certificates_of_a_plugin_are_renewed_before_they_expire(audited: Audited, tmp_path: Path) -> None:
+    config = yaml.safe_load(audited.control_plane.kubeconfig_of(REPLICAS[0]).read_text())
+    config["users"][0]["user"] = short_lived_certificates(audited.log.parent / CLIENTS, tmp_path)
+    path = tmp_path / "kubeconfig"
+    path.write_text(yaml.safe_dump(config))
+    audited.cluster.kubectl("create", "clusterrolebinding", USER, "--clusterrole=cluster-admin", f"--user={USER}")
+    with case_of(audited.cluster, "renewals") as case, moorage(path, tmp_path, audited.cluster.ports) as operator:
+        case.make_live()
+        until = time.monotonic() + 3 * LIFE_SECONDS
+        bound = 0
+        while time.monotonic() < until:
+            case.cluster.apply(case.pod(f"p{bound}"))
+            case.wait_until_bound(f"p{bound}")
+            bound += 1
+        case.make_live("-late")
+        log = operator.log.read_text()
+    assert len(audited.bindings("renewals-p", USER)) == bound
+    assert 3 <= len((tmp_path / "runs").read_text().splitlines()) <= 3 * LIFE_SECONDS
+    assert "401" not in log
+    assert "WARNING" not in log
 
 
 def test_an_operator_behind_a_proxy_follows_a_new_authority(audited: Audited, tmp_path: Path) -> None:
