@@ -86,7 +86,7 @@ def name_of(message: Message) -> str:
 async def listing(answer: list[dict[str, Any]] | MoorageError) -> AsyncIterator[Listing]:
     made = Listing()
     made.answer = answer
-    task = asyncio.create_task(made.controller.run(made.read, made.count, RESYNC_SECONDS))
+    task = asyncio.create_task(made.controller.run(made.read, made.clock.sleep, made.count, RESYNC_SECONDS))
     try:
         await made.clock.advance(0)
         yield made
@@ -108,7 +108,7 @@ async def test_scheduling_waits_for_the_first_list() -> None:
 async def test_other_tasks_work_between_the_policies_of_a_list() -> None:
     made, turns = Listing(), 0
     made.answer = [policy(f"p{number}") for number in range(20)]
-    running = asyncio.create_task(made.controller.run(made.read, made.count, RESYNC_SECONDS))
+    running = asyncio.create_task(made.controller.run(made.read, made.clock.sleep, made.count, RESYNC_SECONDS))
     while not made.controller.has_synced:
         await asyncio.sleep(0)
         turns += 1
@@ -243,6 +243,6 @@ async def test_the_log_says_which_policies_are_live_refused_and_deleted(caplog: 
 
 async def test_events_of_another_thread_arrive_in_the_loop_of_the_controller() -> None:
     async with listing([]) as made:
-        receive = receiver_in(asyncio.get_running_loop(), made.controller)
+        receive = receiver_in(asyncio.get_running_loop(), made.controller.receive)
         await asyncio.to_thread(receive, "ADDED", policy("gold"))
         assert made.take_posted() == [("changed", "gold")]

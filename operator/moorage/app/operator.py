@@ -20,8 +20,6 @@ from random import Random, SystemRandom
 from typing import Any, TypeVar
 from uuid import uuid4
 
-import msgspec
-
 from moorage import __version__
 from moorage.app.connections import Connections, find_credentials, serving_tls
 from moorage.app.election import Election
@@ -30,13 +28,12 @@ from moorage.app.environment import Environment
 from moorage.app.process import Process, build_process
 from moorage.configuration.process_configuration import ProcessConfiguration
 from moorage.controller.policy_controller import receiver_in
+from moorage.controller.policy_poll import PolicyPoll
 from moorage.controller.policy_watch import PolicyWatch, SessionOpener
 from moorage.engine.messages import LeadershipStarted
 from moorage.errors import MoorageError
-from moorage.runtime.api_resources import SCHEDULING_POLICY
 from moorage.runtime.clock import Clock
 from moorage.runtime.events.event_recorder import EventRecorder
-from moorage.runtime.informers.list_watch import ListWatch
 from moorage.runtime.leadership.elector import LeaderElector
 from moorage.runtime.metrics.process_metrics import ProcessMetrics
 from moorage.runtime.metrics.serving_metrics import ServingMetrics
@@ -142,11 +139,11 @@ class Operator:
         started = partial(process.inbox.post, LeadershipStarted())
         lease = [tasks.create_task(election.run(started), name="leader-election")] if election else []
         background = [tasks.create_task(run(), name=name) for name, run in process.background.items()]
-        receive = receiver_in(asyncio.get_running_loop(), process.policy_controller)
-        watch = PolicyWatch(receive, open_session)
-        listing = process.policy_controller.run(
-            lambda: _list_policies(process.environment), watch.start, self._settings.policy_resync_seconds
-        )
+        controller, environment = process.policy_controller, process.environment
+        poll = PolicyPoll(environment.client, environment.random, controller.receive, environment.clock)
+        watch = PolicyWatch(receiver_in(asyncio.get_running_loop(), poll.receive_from_watch), open_session)
+        poll.restart_watch = watch.restart
+        listing = controller.run(poll.list, poll.follow, watch.start, self._settings.policy_resync_seconds)
         background.append(tasks.create_task(listing, name="policy-lists"))
         scheduling = tasks.create_task(process.loop.run(), name="scheduling-loop")
         try:
@@ -158,11 +155,6 @@ class Operator:
             for task in (scheduling, *background, *lease):
                 task.cancel()
             await asyncio.to_thread(watch.stop)  # slow, but by now the lease is released
-
-
-async def _list_policies(environment: Environment) -> list[dict[str, Any]]:
-    source = ListWatch(environment.client, SCHEDULING_POLICY, environment.random)
-    return [msgspec.json.decode(raw) async for page in source.pages() for raw in page]
 
 
 async def _drain(process: Process) -> None:

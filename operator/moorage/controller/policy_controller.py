@@ -1,9 +1,9 @@
 """PolicyController: updates the engine's profiles when SchedulingPolicies change.
 
     PolicyWatch, in kopf's thread --receive--> PolicyStore --> ProfileChanged, ProfileRemoved, ProfileRefused --> engine
-    list at start and every minute --resync------^   `--> states --> PolicyAnnouncer, StatusReporter
+    PolicyPoll --receive, and resync with a list--^   `--> states --> PolicyAnnouncer, StatusReporter
 
-Scheduling waits for the first list. Later lists find the deletions that the watch missed.
+Scheduling waits for the first list. Later lists, every minute and after a failed watch, find what the watches missed.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 from moorage.controller.policies import PolicyStore
 from moorage.controller.policy_announcer import PolicyAnnouncer
 from moorage.controller.policy_state import PolicyChanges
+from moorage.controller.seen_versions import SeenVersions
 from moorage.controller.status_reporter import StatusReporter
 from moorage.engine.messages import Message, ProfileChanged, ProfileRefused, ProfileRemoved
 from moorage.errors import ApiError, ApiUnreachable, NotFound
@@ -23,6 +24,9 @@ from moorage.runtime.client.reachability import level_of
 from moorage.runtime.clock import Clock
 
 logger = logging.getLogger(__name__)
+
+EventReceiver = Callable[[str, Mapping[str, Any]], None]
+"""Takes the type of an event and the object."""
 
 LIST_AGAIN_SECONDS = 1.0
 """The pause after a failed list. It is short, because scheduling waits for the first list."""
@@ -42,6 +46,7 @@ class PolicyController:
         """Send the messages for the engine to `post`."""
         self.has_synced = False
         """Whether all policies of the cluster are known."""
+        self._seen = SeenVersions()
         self._store = store
         self._post = post
         self._announcer = announcer
@@ -49,22 +54,28 @@ class PolicyController:
         self._clock = clock
 
     def receive(self, type_: str, manifest: Mapping[str, Any]) -> None:
-        """Process one event of the watch: its type, and the object."""
+        """Process one event of a watch: its type, and the object. Events that are known from the other are ignored."""
+        if not self._seen.is_new(manifest):
+            return
         change = self._store.remove if type_ == "DELETED" else self._store.replace
         self._pass_on(change(manifest))
 
     async def run(
         self,
         list_policies: Callable[[], Awaitable[list[dict[str, Any]]]],
+        follow: Callable[[float], Awaitable[None]],
         first_listed: Callable[[], None],
         resync_seconds: float,
     ) -> None:
-        """List the policies every `resync_seconds` until cancelled; call `first_listed` after the first list."""
+        """List the policies, then `follow` their changes for `resync_seconds`, until cancelled.
+
+        Call `first_listed` after the first list.
+        """
         failure: type[Exception] | None = None
         is_first = True
         while True:
             try:
-                changes = self._store.resync(await self._prepared(await list_policies()))
+                manifests = await self._prepared(await list_policies())
             except (ApiError, ApiUnreachable) as error:
                 if failure is not type(error):
                     _log_failure(error)
@@ -75,12 +86,13 @@ class PolicyController:
                 if failure is not None:
                     _log_recovery(failure)
                 failure = None
-                self._pass_on(changes)
+                self._seen.listed(manifests)
+                self._pass_on(self._store.resync(manifests))
                 self.has_synced = True
                 if is_first:
                     is_first = False
                     first_listed()
-            await self._clock.sleep(LIST_AGAIN_SECONDS if failure else resync_seconds)
+            await (self._clock.sleep(LIST_AGAIN_SECONDS) if failure else follow(resync_seconds))
 
     async def _prepared(self, manifests: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Compile a list of policies, and let other tasks work after each: a thousand take seconds."""
@@ -100,15 +112,13 @@ class PolicyController:
         self._reporter.states_changed(changes.states)
 
 
-def receiver_in(
-    loop: asyncio.AbstractEventLoop, controller: PolicyController
-) -> Callable[[str, Mapping[str, Any]], None]:
-    """Return a receiver for other threads, which passes each event to the controller in `loop`."""
+def receiver_in(loop: asyncio.AbstractEventLoop, receive: EventReceiver) -> EventReceiver:
+    """Return a receiver for other threads, which passes each event to `receive` in `loop`."""
 
-    def receive(type_: str, manifest: Mapping[str, Any]) -> None:
-        loop.call_soon_threadsafe(controller.receive, type_, manifest)
+    def receive_in_thread(type_: str, manifest: Mapping[str, Any]) -> None:
+        loop.call_soon_threadsafe(receive, type_, manifest)
 
-    return receive
+    return receive_in_thread
 
 
 def _log_failure(error: ApiError | ApiUnreachable) -> None:

@@ -48,12 +48,17 @@ class PolicyWatch:
         self._receive = receive
         self._open_session = open_session
         self._stop = threading.Event()
+        self._restart = threading.Event()
         self._has_failed = False
         self._thread = threading.Thread(target=self._supervise, name="kopf", daemon=True)
 
     def start(self) -> None:
         """Start to watch in the background."""
         self._thread.start()
+
+    def restart(self) -> None:
+        """Start kopf's operator again; it then finds the CRD and lists all policies."""
+        self._restart.set()
 
     def stop(self, timeout_seconds: float = 5.0) -> None:
         """Stop the watch, and wait for the end of the thread."""
@@ -64,6 +69,7 @@ class PolicyWatch:
     def _supervise(self) -> None:
         pause = FIRST_PAUSE_SECONDS
         while not self._stop.is_set():
+            self._restart.clear()
             try:
                 asyncio.run(self._run_operator())
             except Exception as error:  # noqa: BLE001 - the border of the thread: any error must lead to a restart
@@ -89,8 +95,11 @@ class PolicyWatch:
             poller.cancel()
 
     async def _pass_stop_on(self, stopping: asyncio.Event) -> None:
-        """Set kopf's flag after `stop`. kopf would wait for a threading.Event in a thread that never ends."""
-        while not self._stop.is_set():  # noqa: ASYNC110 - another thread sets it
+        """Set kopf's flag after `stop` or `restart`.
+
+        kopf would wait for a threading.Event in a thread that never ends.
+        """
+        while not (self._stop.is_set() or self._restart.is_set()):  # noqa: ASYNC110 - another thread sets them
             await asyncio.sleep(STOP_POLL_SECONDS)
         stopping.set()
 
@@ -152,4 +161,5 @@ def _settings() -> kopf.OperatorSettings:
     settings.networking.error_backoffs = RETRY_SECONDS
     settings.watching.server_timeout = 300
     settings.watching.client_timeout = 330
+    settings.watching.inactivity_timeout = 90  # bookmarks arrive about every minute
     return settings

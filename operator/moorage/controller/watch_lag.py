@@ -1,0 +1,57 @@
+"""WatchLag: the events that the short watches have shown and kopf's watch has not."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from moorage.controller.resource_version import identity, is_newer
+from moorage.runtime.clock import Clock
+
+LAG_SECONDS = 3.0
+"""kopf reports an event within 0.1 s on an idle machine."""
+START_SECONDS = 15.0
+"""The time that kopf may need to start on a busy machine; it must not be started again before."""
+
+
+class WatchLag:
+    """The events that kopf owes, by the uid of the policy."""
+
+    def __init__(self, clock: Clock) -> None:
+        """Start without events."""
+        self._clock = clock
+        self._owed: dict[str, tuple[str, float]] = {}
+        self._delivered: dict[str, str] = {}
+        self._patient_until = clock.monotonic() + START_SECONDS
+
+    def seen(self, manifest: Mapping[str, Any]) -> None:
+        """Record an event of a short watch."""
+        uid, version = identity(manifest)
+        if is_newer(version, self._delivered.pop(uid, "")):
+            _, since = self._owed.get(uid, ("", self._clock.monotonic()))
+            self._owed[uid] = (version, since)
+
+    def delivered(self, manifest: Mapping[str, Any]) -> None:
+        """Record an event of kopf's watch."""
+        uid, version = identity(manifest)
+        owed, _ = self._owed.get(uid, ("", 0.0))
+        if not owed:
+            self._delivered[uid] = version
+        elif not is_newer(owed, version):
+            del self._owed[uid]
+
+    def keep(self, uids: Collection[str]) -> None:
+        """Forget the versions of policies that do not exist any more."""
+        self._delivered = {uid: version for uid, version in self._delivered.items() if uid in uids}
+
+    def is_overdue(self) -> bool:
+        """Return whether kopf has missed an event."""
+        now = self._clock.monotonic()
+        oldest = min((since for _, since in self._owed.values()), default=now)
+        return now > self._patient_until and now - oldest > LAG_SECONDS
+
+    def restarted(self) -> None:
+        """Forget what kopf owes: it lists all policies when it starts."""
+        self._owed.clear()
+        self._delivered.clear()
+        self._patient_until = self._clock.monotonic() + START_SECONDS
