@@ -31,6 +31,8 @@ class Gateway:
     server: str
     ca_file: str
     lost: re.Pattern[str] = NOTHING
+    held: re.Pattern[str] = NOTHING
+    """Answers to these requests stop in the middle; the pattern is for the path with the query."""
     _session: ClientSession = field(init=False)
     _runner: web.AppRunner = field(init=False)
 
@@ -38,9 +40,13 @@ class Gateway:
         """Drop requests whose path matches the pattern."""
         self.lost = re.compile(pattern)
 
+    def hold(self, pattern: str) -> None:
+        """Stop answers, also those that have begun, to requests whose path with the query matches the pattern."""
+        self.held = re.compile(pattern)
+
     def heal(self) -> None:
-        """Drop no more requests."""
-        self.lost = NOTHING
+        """Drop no more requests, and stop no more answers."""
+        self.lost = self.held = NOTHING
 
     async def start(self, tls: ssl.SSLContext | None = None, port: int = 0) -> int:
         """Start listening, on any free port if it is 0, and return the port."""
@@ -76,6 +82,8 @@ class Gateway:
                         response.headers[name] = answer.headers[name]
                 await response.prepare(request)
                 async for chunk in answer.content.iter_any():
+                    if self.held.search(request.path_qs):
+                        await asyncio.Event().wait()
                     await response.write(chunk)
                 return response
         except (ClientError, OSError) as error:
