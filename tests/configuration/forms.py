@@ -92,6 +92,8 @@ READ = {
     "tagged-int": Form(HEADER + "parallelism: !!int '3'\n", 3),
     "tagged-float": Form(HEADER + "parallelism: !!float 3\n", 3),
     "tagged-text": Form(HEADER + "profiles: [{schedulerName: !!str 5}]\n", profiles=("5",)),
+    "tagged-as-not-plain": Form(HEADER + "profiles: [{schedulerName: ! 5}]\n", profiles=("5",)),
+    "too-large-float": Form(HEADER + "profiles: [{schedulerName: 1e400}]\n", profiles=("1e400",)),
     "tagged-binary": Form(HEADER + "profiles: [{schedulerName: !!binary YWJj}]\n", profiles=("abc",)),
     "tagged-mapping": Form(HEADER + "leaderElection: !mine {leaderElect: false}\n"),
     "date-is-text": Form(HEADER + "profiles: [{schedulerName: 2001-01-01}]\n", profiles=("2001-01-01",)),

@@ -6,13 +6,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import yaml
 
 from configuration.forms import HEADER, OVERRIDING, READ, REFUSED, STRICTER
 from controlplane.build import Binaries
 from moorage.api.v1alpha1 import parse_policy
 from moorage.app import discover_plugins, load_configuration
 from moorage.configuration.policy_import import policies_of
+from moorage.configuration.yaml_reader import read_yaml
 from moorage.controller.policy_permissions import PolicyPermissions
 from moorage.controller.policy_profiles import build_profile
 from moorage.framework.profile import ProfileSettings
@@ -66,7 +66,9 @@ def written_by_kube_scheduler(folder: Path, content: bytes | None) -> Path | Non
     It writes its configuration and exits before it connects to an API server.
     """
     file, written = folder / "config", folder / "written.yaml"
-    command = [str(Binaries().path("kube-scheduler")), f"--master={UNUSED_API_SERVER}", f"--write-config-to={written}"]
+    program = str(Binaries().path("kube-scheduler"))
+    # Port 0: it would listen before it reads the file.
+    command = [program, f"--master={UNUSED_API_SERVER}", "--secure-port=0", f"--write-config-to={written}"]
     if content is not None:
         file.write_bytes(content)
         command.append(f"--config={file}")
@@ -81,7 +83,7 @@ def test_kube_scheduler_reads_the_form(name: str, tmp_path: Path) -> None:
 
     assert written
     if name in READ:
-        configuration = yaml.safe_load(written.read_text())
+        configuration = read_yaml(written.read_text()).content
         names = tuple(str(profile["schedulerName"]) for profile in configuration["profiles"])
         assert configuration["parallelism"] == READ[name].parallelism
         assert names == (READ[name].profiles or ("default-scheduler",))

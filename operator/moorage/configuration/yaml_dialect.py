@@ -10,6 +10,7 @@ Upstream: go.yaml.in/yaml/v2 resolve.go and scannerc.go, which sigs.k8s.io/yaml 
 import re
 from base64 import b64decode
 from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import Any
 
 import yaml
@@ -55,9 +56,15 @@ class YamlDialect(yaml.SafeLoader):
         return token
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """Return the next node. An anchor may have the name of an earlier one, and replaces it."""
-        if not self.check_event(yaml.AliasEvent):
-            self.anchors.pop(self.peek_event().anchor, None)  # type: ignore[no-untyped-call]
+        """Return the next node.
+
+        An anchor may have the name of an earlier one, and replaces it. A scalar with the tag `!` is text.
+        """
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        if not isinstance(event, yaml.AliasEvent):
+            self.anchors.pop(event.anchor, None)
+        if isinstance(event, yaml.ScalarEvent) and event.tag == "!":
+            event.tag = TEXT
         return super().compose_node(parent, index)
 
     def compose_scalar_node(self, anchor: Any) -> Any:
@@ -101,7 +108,8 @@ def _plain_tag(text: str) -> str:
         return MERGE
     if _INTEGER.fullmatch(_digits(text)):
         return _INT
-    return _FLOAT if _DECIMAL.fullmatch(_digits(text)) or _SPECIAL.fullmatch(text) else TEXT
+    is_decimal = _DECIMAL.fullmatch(_digits(text)) and isfinite(float(_digits(text)))
+    return _FLOAT if is_decimal or _SPECIAL.fullmatch(text) else TEXT
 
 
 def _digits(text: str) -> str:
