@@ -148,6 +148,12 @@ def test_names_are_compared_with_live_policies_only() -> None:
     assert misnamed(scheduler, 0.0) == []
 
 
+def test_pods_of_kube_scheduler_are_not_misnamed() -> None:
+    """Otherwise the author of a policy could address all pods of the cluster."""
+    scheduler = scheduler_of(named("a", "default-scheduler"), profiles=(policy_profile("default-schedule"),))
+    assert misnamed(scheduler, 0.0) == []
+
+
 def test_a_misnamed_pod_is_scheduled_when_a_policy_takes_its_name_and_is_then_held_with_a_reason() -> None:
     scheduler = scheduler_of(named("a", "glod"), profiles=(policy_profile("gold"),))
     assert misnamed(scheduler, 0.0) == [("a", "gold")]

@@ -5,6 +5,7 @@ kube-scheduler has no such pods: its profiles never change. Held pods are outsid
 
 from msgspec import Struct
 
+from moorage.api.v1alpha1 import DEFAULT_SCHEDULER_NAME
 from moorage.engine.outcomes import Held, HoldReason, Misnamed
 from moorage.engine.similar_names import SimilarNames, are_similar
 from moorage.model.pods.pod import Pod
@@ -67,7 +68,7 @@ class HeldPods:
             pod = self._unreported.pop(next(iter(self._unreported)))
             if hold := self._holds.get(pod.scheduler_name):
                 return Held(pod=pod, reason=hold.reason, message=hold.message)
-            if similar := self._policy_names.find(pod.scheduler_name):
+            if similar := self._similar_name(pod):
                 self._misnamed.add(pod.uid)
                 return Misnamed(pod=pod, similar_name=similar)
         return None
@@ -135,8 +136,16 @@ class HeldPods:
         if pod.scheduler_name in self._holds:
             self._suspects.pop(pod.uid, None)
             self._unreported[pod.uid] = pod
-        elif pod.uid not in self._misnamed and self._policy_names.find(pod.scheduler_name):
+        elif pod.uid not in self._misnamed and self._similar_name(pod):
             self._suspects.setdefault(pod.uid, (pod, UNTIMED))
+
+    def _similar_name(self, pod: Pod) -> str:
+        """Return the schedulerName of a live policy that the pod may mean; empty if there is none.
+
+        kube-scheduler's name is never misspelled: otherwise a policy with a similar name could address all its pods.
+        """
+        name = pod.scheduler_name
+        return "" if name == DEFAULT_SCHEDULER_NAME else self._policy_names.find(name)
 
     def _forget_report(self, uid: str) -> None:
         self._unreported.pop(uid, None)
