@@ -159,13 +159,13 @@ async def test_many_refused_requests_run_the_plugin_once(tmp_path: Path) -> None
 
 async def test_a_plugin_is_given_the_cluster_if_it_asks_for_it(tmp_path: Path) -> None:
     seen = tmp_path / "seen"
-    extension = {"name": "client.authentication.k8s.io/exec", "extension": {"audience": "prod"}}
+    extension = {"name": "client.authentication.k8s.io/exec", "extension": {"audience": "prod", "scope": None}}
     body = f"pathlib.Path({str(seen)!r}).write_text(os.environ['KUBERNETES_EXEC_INFO'])\n" + printing("{'token': 't'}")
     await load(
         kubeconfig(tmp_path, plugin(tmp_path, body, provideClusterInfo=True), CLUSTER | {"extensions": [extension]})
     )
     spec = json.loads(seen.read_text())["spec"]
-    assert spec == {"interactive": False, "cluster": CLUSTER | {"config": {"audience": "prod"}}}
+    assert spec == {"interactive": False, "cluster": CLUSTER | {"config": {"audience": "prod", "scope": None}}}
 
 
 async def test_a_failing_plugin_ends_the_start_with_its_message(tmp_path: Path) -> None:

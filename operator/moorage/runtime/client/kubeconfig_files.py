@@ -23,6 +23,8 @@ PIPE_SECONDS = 1.0
 """The time for a kubeconfig that is a pipe. The event loop waits for it."""
 MAX_PARTS = 200_000
 """More values than a kubeconfig of that size has. The limit stops nested aliases, which grow exponentially."""
+EXTENSION = "extension"
+"""The field that holds data of another program."""
 TIMESTAMP = "tag:yaml.org,2002:timestamp"
 Stamp = tuple[int, int, int] | None
 
@@ -139,5 +141,6 @@ def _has_more_parts(value: Any, limit: int) -> bool:
 def _as_in_go(value: Any) -> Any:
     """Return the value without nulls, which mean a missing field to Go, and without keys that are no names."""
     if isinstance(value, dict):
-        return {name: _as_in_go(one) for name, one in value.items() if one is not None and isinstance(name, str)}
+        named = {name: one for name, one in value.items() if one is not None and isinstance(name, str)}
+        return {name: one if name == EXTENSION else _as_in_go(one) for name, one in named.items()}
     return [_as_in_go(one) for one in value] if isinstance(value, list) else value
