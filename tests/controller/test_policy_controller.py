@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from builders import snapshot_of
-from fakes import FakeApi, FakeClock, FakeRecorder
+from fakes import FakeApi, FakeClock, FakeRecorder, settle
 from moorage.controller.node_facts import NodeFacts
 from moorage.controller.policies import PolicyStore
 from moorage.controller.policy_announcer import PolicyAnnouncer
@@ -245,4 +245,30 @@ async def test_events_of_another_thread_arrive_in_the_loop_of_the_controller() -
     async with listing([]) as made:
         receive = receiver_in(asyncio.get_running_loop(), made.controller.receive)
         await asyncio.to_thread(receive, "ADDED", policy("gold"))
+        await settle()
+        assert made.take_posted() == [("changed", "gold")]
+
+
+async def test_other_tasks_work_between_the_events_of_another_thread() -> None:
+    async with listing([]) as made:
+        receive = receiver_in(asyncio.get_running_loop(), made.controller.receive)
+        for number in range(20):
+            receive("ADDED", policy(f"p{number}"))
+        turns = 0
+        while len(made.posted) < 20:
+            await asyncio.sleep(0)
+            turns += 1
+        assert turns >= 20
+        assert made.take_posted() == [("changed", f"p{number}") for number in range(20)]
+
+
+async def test_a_defect_in_one_event_does_not_stop_the_later_ones() -> None:
+    async with listing([]) as made:
+        loop, faults = asyncio.get_running_loop(), []
+        loop.set_exception_handler(lambda _, context: faults.append(context["exception"]))
+        receive = receiver_in(loop, made.controller.receive)
+        receive("ADDED", None)  # type: ignore[arg-type]
+        receive("ADDED", policy("gold"))
+        await settle()
+        loop.set_exception_handler(None)
         assert made.take_posted() == [("changed", "gold")]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -113,10 +114,28 @@ class PolicyController:
 
 
 def receiver_in(loop: asyncio.AbstractEventLoop, receive: EventReceiver) -> EventReceiver:
-    """Return a receiver for other threads, which passes each event to `receive` in `loop`."""
+    """Return a receiver for other threads, which passes each event to `receive` in `loop`.
+
+    In each turn of the loop it passes one, because compiling a policy takes milliseconds, and a thousand can arrive at
+    once.
+    """
+    waiting: deque[tuple[str, Mapping[str, Any]]] = deque()
+
+    def pass_next() -> None:
+        try:
+            receive(*waiting[0])
+        finally:
+            waiting.popleft()
+            if waiting:
+                loop.call_soon(pass_next)
+
+    def add(type_: str, manifest: Mapping[str, Any]) -> None:
+        waiting.append((type_, manifest))
+        if len(waiting) == 1:
+            loop.call_soon(pass_next)
 
     def receive_in_thread(type_: str, manifest: Mapping[str, Any]) -> None:
-        loop.call_soon_threadsafe(receive, type_, manifest)
+        loop.call_soon_threadsafe(add, type_, manifest)
 
     return receive_in_thread
 

@@ -10,6 +10,7 @@ started again.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from random import Random
@@ -98,6 +99,7 @@ class PolicyPoll:
                 manifest = msgspec.json.decode(event.object)
                 self._lag.seen(manifest)
                 self._receive(event.type, manifest)
+                await asyncio.sleep(0)  # compiling a policy takes milliseconds, and a thousand can arrive at once
 
     def _restart(self) -> None:
         logger.info("The long watch of SchedulingPolicies misses changes; it is started again")
