@@ -67,7 +67,7 @@ async def test_a_candidate_with_a_deleted_victim_is_skipped() -> None:
         ({"n1": {"Pods": [{"UID": None}]}}, "but node n1 has no such pod"),
         (
             {"n1": {"Pods": [{"UID": PLACED["n1"][0].uid}, {"UID": VITAL.uid}]}},
-            "names victim default/vital, whose priority 2000001000 is not lower than the priority 10 of pod default/p",
+            "names a victim with the uid 'default/vital', whose priority 2000001000 is not lower",
         ),
         ({"n1": {"Pods": [{"UID": "x"}]}}, "names a victim with the uid 'x', but node n1 has no such pod"),
     ],

@@ -22,7 +22,7 @@ def candidate_of(preemptor: Pod, node_name: str, uids: Iterable[str], snapshot: 
     """Return the candidate with these victims, the most important first; each uid counts once.
 
     Raises ValueError if the preemptor never preempts, or for a victim that is not on the node or whose priority is not
-    lower than the preemptor's.
+    lower than the preemptor's. Its message has uids only: events about the preemptor show it, maybe to another tenant.
     """
     if preemptor.preemption_policy == "Never":
         raise ValueError(f"names victims for pod {preemptor.key}, which is {NEVER.rstrip('.')}")
@@ -35,7 +35,7 @@ def candidate_of(preemptor: Pod, node_name: str, uids: Iterable[str], snapshot: 
             raise ValueError(f"names a victim with the uid {uid!r}, but node {node_name} has no such pod")
         if victim.priority >= preemptor.priority:
             raise ValueError(
-                f"names victim {victim.key}, whose priority {victim.priority} is not lower than "
+                f"names a victim with the uid {uid!r}, whose priority {victim.priority} is not lower than "
                 f"the priority {preemptor.priority} of pod {preemptor.key}"
             )
         victims[uid] = victim
