@@ -22,6 +22,7 @@ from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
 
+from moorage.api.field_docstrings import field_docstrings
 from moorage.errors import Location
 
 LIST_TYPE = "x-kubernetes-list-type"
@@ -86,7 +87,6 @@ class ApiModel(BaseModel):
         extra="forbid",
         frozen=True,
         strict=True,
-        use_attribute_docstrings=True,
         validate_by_alias=True,
         validate_by_name=True,
     )
@@ -126,11 +126,15 @@ class ApiModel(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler, /) -> JsonSchemaValue:
-        """Return the schema with the rules in CEL."""
+        """Return the schema with the rules in CEL, and with the docstrings of the fields as their descriptions."""
         reference = handler(core_schema)
+        schema = handler.resolve_ref_schema(reference)
+        for name, text in field_docstrings(cls).items():
+            if field := cls.model_fields.get(name):
+                schema["properties"][field.alias or name]["description"] = text
         validations = [rule.as_validation() for rule in cls.rules if rule.cel]
         if validations:
-            handler.resolve_ref_schema(reference)["x-kubernetes-validations"] = validations
+            schema["x-kubernetes-validations"] = validations
         return reference
 
 
