@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -12,9 +13,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 import strategies
 from builders import HOSTNAME, ZONE, columns_of, node, pod, snapshot_of
-from moorage.cluster.columns.column import Slots
+from moorage.cluster.columns.column import Column, DType, Slots
 from moorage.cluster.columns.label_columns import MAX_UNKNOWN
 from moorage.cluster.columns.port_columns import conflicts
+from moorage.cluster.columns.resource_columns import ResourceColumns
 from moorage.cluster.node_columns import NodeColumns
 from moorage.cluster.snapshot import Snapshot
 from moorage.cluster.terms.counted_terms import CarriedKind, CarriedTerm, Clause, CountedTerm, carried_by
@@ -176,6 +178,43 @@ class ColumnsMachine(RuleBasedStateMachine):
 
 TestColumns = ColumnsMachine.TestCase
 TestColumns.settings = settings(max_examples=25, stateful_step_count=20)
+
+
+class CountingSlots(Slots):
+    """Slots of one node that count their columns."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.append()
+        self.columns = 0
+
+    def add_integers(self) -> Column[np.int64]:
+        self.columns += 1
+        return super().add_integers()
+
+    def discard(self, column: Column[DType]) -> None:
+        self.columns -= 1
+        super().discard(column)
+
+
+def test_the_column_of_a_resource_is_dropped_with_the_last_pod_that_requests_it() -> None:
+    slots = CountingSlots()
+    resources = ResourceColumns(slots)
+    pods = [pod(cpu="1", spec=spec_requesting(f"example.com/r{number % 10}", "1")) for number in range(20)]
+    pods.append(pod(spec=spec_requesting("example.com/r1", "0")))
+    before = slots.columns
+    for each in pods:
+        resources.add(each, 0)
+    assert slots.columns > before + 10
+    for each in pods:
+        resources.remove(each, 0)
+    assert slots.columns <= before + 2  # those of cpu and memory stay
+    assert resources.requested("example.com/r1").tolist() == [0]
+
+
+def spec_requesting(resource: str, amount: str) -> dict[str, Any]:
+    requests = {resource: amount, "cpu": "1"}
+    return {"containers": [{"name": "c", "image": "i", "resources": {"requests": requests, "limits": requests}}]}
 
 
 def test_keys_that_no_node_has_are_forgotten_when_there_are_too_many() -> None:

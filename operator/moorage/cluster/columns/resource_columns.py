@@ -39,7 +39,8 @@ class ResourceColumns:
         """Add the requests of a pod."""
         self._pods.data[slot] += 1
         for name, amount in pod.requests.amounts:
-            self._column(self._requested, name).data[slot] += amount
+            if amount:
+                self._column(self._requested, name).data[slot] += amount
         for name, amount in pod.non_zero_requests.amounts:
             if name in _DEFAULTED:
                 self._non_zero[name].data[slot] += amount
@@ -48,7 +49,13 @@ class ResourceColumns:
         """Subtract the requests of a pod that was added."""
         self._pods.data[slot] -= 1
         for name, amount in pod.requests.amounts:
-            self._requested[name].data[slot] -= amount
+            if not amount:
+                continue
+            column = self._requested[name]
+            column.data[slot] -= amount
+            if name not in _DEFAULTED and not column.data[slot] and not column.entries.any():
+                self._slots.discard(column)  # any pod can name resources that no node has
+                del self._requested[name]
         for name, amount in pod.non_zero_requests.amounts:
             if name in _DEFAULTED:
                 self._non_zero[name].data[slot] -= amount
