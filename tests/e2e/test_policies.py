@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
+from itertools import product
+from statistics import median
 from typing import Any
 
 import pytest
@@ -53,6 +56,17 @@ def test_kubectl_get_has_no_empty_column_once_a_policy_is_ready(case: Case) -> N
     row = case.cluster.kubectl("get", "schedulingpolicy", case.name, "--no-headers").split()
     assert row[:6] == [case.name, case.name, "True", "0", "0", "0"]
     assert len(row) == 7
+
+
+def test_new_and_edited_policies_are_ready_within_a_second(case: Case) -> None:
+    """The typical time counts: one slow answer of a busy machine says nothing about the operator."""
+    seconds = []
+    for suffix, spec in product(("-a", "-b", "-c"), ({}, {"preset": "BinPack"})):
+        case.cluster.apply(case.policy(suffix, **spec))
+        applied = time.monotonic()
+        eventually(partial(case.is_live, suffix), SOON_SECONDS)
+        seconds.append(time.monotonic() - applied)
+    assert median(seconds) < 1
 
 
 def test_editing_a_policy_retries_its_waiting_pods_at_once(case: Case) -> None:

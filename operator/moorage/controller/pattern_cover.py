@@ -1,4 +1,4 @@
-"""Compares shell patterns of instance types: which names one of them matches that another matches too."""
+"""Compares shell patterns of instance types: whether one matches every name that another matches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A part of a policy that has no effect, or hardly the wanted one, although the policy is valid."""
+"""A warning about a valid policy: a part of it has no effect, or probably not the intended one."""
 
 from __future__ import annotations
 
