@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
 from ssl import SSLContext
 from typing import Any
+from urllib.parse import urlsplit
 
 from moorage.runtime.client.credentials import Credentials, load_credentials
 from moorage.runtime.client.fence import always
@@ -25,6 +27,7 @@ from moorage.runtime.extenders.extender_context import ExtenderContext, open_ext
 from moorage.runtime.metrics.client_metrics import ClientMetrics
 from moorage.runtime.metrics.extender_metrics import ExtenderMetrics
 from moorage.runtime.pod_reader import read_pod
+from moorage.runtime.serving.health_server import is_loopback
 from moorage.runtime.tls.tls_contexts import ClientTls
 from moorage.settings import Settings
 
@@ -37,16 +40,19 @@ UNFENCED_CONNECTIONS = 2
 KOPF_CONNECTIONS = 4
 
 
-async def find_credentials(settings: Settings, clock: Clock) -> Credentials:
+async def find_credentials(settings: Settings, clock: Clock, environ: Mapping[str, str] = os.environ) -> Credentials:
     """Load the credentials that the settings name, and log the way to the API server."""
     kubeconfig = str(settings.kubeconfig) if settings.kubeconfig else None
-    credentials = await load_credentials(kubeconfig, clock, context=settings.context)
+    credentials = await load_credentials(kubeconfig, clock, context=settings.context, environ=environ)
     way = f"through the proxy {credentials.proxy}" if credentials.proxy else "without a proxy"
     logger.info("The API server is %s, %s; the credentials are from %s", credentials.server, way, credentials.source)
+    if credentials.tls is None and not is_loopback(urlsplit(credentials.server).hostname or ""):
+        logger.warning("The connection to %s is not encrypted; use an address with https://", credentials.server)
     if credentials.tls and not credentials.tls().verify:
         logger.warning(
-            "The certificate of the API server is not verified, because insecure-skip-tls-verify is set; "
-            "set certificate-authority instead"
+            "The certificate of %s is not verified, because insecure-skip-tls-verify is set; set certificate-authority "
+            "instead",
+            credentials.server,
         )
     return credentials
 
