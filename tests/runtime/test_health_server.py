@@ -71,6 +71,17 @@ async def test_an_unsynced_process_is_alive_but_not_ready_and_names_the_check() 
     assert "readyz check failed" in text
 
 
+async def test_a_fault_from_outside_cannot_forge_the_line_of_another_check() -> None:
+    state = State()
+    state.ready = "Forbidden\n[+]all is well \x1b[2J"
+    async with serving(state) as url:
+        _, text = await get(f"{url}/readyz")
+    assert text.splitlines()[1:] == [
+        "[-]informer-Pod failed: Forbidden [+]all is well ",
+        "readyz check failed",
+    ]
+
+
 async def test_metrics_are_in_prometheus_text_format_without_created_series() -> None:
     async with serving(State()) as url, ClientSession() as session, session.get(f"{url}/metrics") as response:
         text = await response.text()

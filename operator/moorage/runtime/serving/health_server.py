@@ -13,6 +13,7 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from moorage.errors import MoorageError
+from moorage.outside_text import one_line
 from moorage.runtime.metrics.process_metrics import CONTENT_TYPE
 from moorage.runtime.serving.connection_acceptor import ConnectionAcceptor, ConnectionLimits, listening_sockets
 
@@ -148,7 +149,8 @@ def _probe(
             return web.Response(text="ok")
         lines = [f"[-]{check} failed: {faults[check]}" if check in faults else passed(check) for check in checks]
         lines.append(f"{name} check {'failed' if faults else 'passed'}")
-        return web.Response(text="\n".join(lines) + "\n", status=UNHEALTHY if faults else web.HTTPOk.status_code)
+        text = "\n".join(map(one_line, lines)) + "\n"
+        return web.Response(text=text, status=UNHEALTHY if faults else web.HTTPOk.status_code)
 
     return answer
 
