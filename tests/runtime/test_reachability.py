@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from moorage.errors import ApiUnreachable
+from moorage.runtime.client.missing_rights import MissingRights
 from moorage.runtime.client.reachability import ObservedTransport, Reachability
 from moorage.runtime.client.transport import Answer
 
@@ -52,18 +53,18 @@ def levels(log: pytest.LogCaptureFixture) -> list[str]:
 
 
 async def test_an_outage_is_logged_once_and_its_end_once(log: pytest.LogCaptureFixture) -> None:
-    await ask(ObservedTransport(Scripted(200, *[None] * 5, 500, 200), Reachability(SERVER)), 8)
+    await ask(ObservedTransport(Scripted(200, *[None] * 5, 500, 200), Reachability(SERVER), MissingRights()), 8)
     assert levels(log) == ["WARNING", "INFO"]
     assert log.messages[0] == f"The API server {SERVER} does not answer; retrying until it does: /3: refused"
 
 
 async def test_single_reset_connections_are_not_an_outage(log: pytest.LogCaptureFixture) -> None:
-    await ask(ObservedTransport(Scripted(None, None, 200, None, 200), Reachability(SERVER)), 5)
+    await ask(ObservedTransport(Scripted(None, None, 200, None, 200), Reachability(SERVER), MissingRights()), 5)
     assert levels(log) == []
 
 
 async def test_rejected_credentials_are_logged_once(log: pytest.LogCaptureFixture) -> None:
-    await ask(ObservedTransport(Scripted(*[401] * 5, 403), Reachability(SERVER)), 6)
+    await ask(ObservedTransport(Scripted(*[401] * 5, 403), Reachability(SERVER), MissingRights()), 6)
     assert levels(log) == ["WARNING", "INFO"]
     assert "rejects the credentials (401)" in log.messages[0]
 
@@ -71,12 +72,12 @@ async def test_rejected_credentials_are_logged_once(log: pytest.LogCaptureFixtur
 async def test_transports_with_one_reachability_log_an_outage_once(log: pytest.LogCaptureFixture) -> None:
     reachability = Reachability(SERVER)
     for _ in range(4):
-        await ask(ObservedTransport(Scripted(None), reachability), 1)
+        await ask(ObservedTransport(Scripted(None), reachability, MissingRights()), 1)
     assert levels(log) == ["WARNING"]
 
 
 async def test_a_stream_that_breaks_after_its_first_read_is_not_an_outage(log: pytest.LogCaptureFixture) -> None:
-    transport = ObservedTransport(Scripted(200, None), Reachability(SERVER))
+    transport = ObservedTransport(Scripted(200, None), Reachability(SERVER), MissingRights())
     with pytest.raises(ApiUnreachable):
         [read async for read in transport.stream("/watch", 1)]
     assert levels(log) == []
@@ -99,7 +100,7 @@ async def test_watches_that_time_out_together_are_an_outage_only_if_nothing_else
                 raise ApiUnreachable(f"{path}: no answer in time") from TimeoutError()
             yield Answer(200, b"")
 
-    transport = ObservedTransport(Together(), reachability)
+    transport = ObservedTransport(Together(), reachability, MissingRights())
     watches = [asyncio.ensure_future(anext(transport.stream("/watch", 90))) for _ in range(3)]
     await begun.wait()
     if others_answer:
@@ -111,7 +112,7 @@ async def test_watches_that_time_out_together_are_an_outage_only_if_nothing_else
 
 
 async def test_a_stream_that_does_not_open_is_an_outage(log: pytest.LogCaptureFixture) -> None:
-    transport = ObservedTransport(Scripted(None, None, None), Reachability(SERVER))
+    transport = ObservedTransport(Scripted(None, None, None), Reachability(SERVER), MissingRights())
     for _ in range(3):
         with pytest.raises(ApiUnreachable):
             [read async for read in transport.stream("/watch", 1)]

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from moorage.runtime.client.credentials import Credentials, load_credentials
 from moorage.runtime.client.fence import always
 from moorage.runtime.client.kube import KubeClient
+from moorage.runtime.client.missing_rights import MissingRights
 from moorage.runtime.client.pooled_transport import open_transport
 from moorage.runtime.client.rate_limiter import RateLimiter
 from moorage.runtime.client.reachability import ObservedTransport, Reachability
@@ -77,7 +78,8 @@ class Connections:
         self._access = ServerAccess(credentials, clock, strict=settings.tls_strict)
         self._clock = clock
         self._metrics = metrics
-        self._reachability = Reachability(credentials.server)
+        self.reachability = Reachability(credentials.server)
+        self.rights = MissingRights()
 
     async def open_client(self, may_write: Callable[[], bool]) -> KubeClient:
         """Open the client for everything but the lease: rate-limited, and fenced by `may_write`."""
@@ -119,7 +121,7 @@ class Connections:
     async def _open_transport(self, connection_limit: int, may_write: Callable[[], bool]) -> Transport:
         opening = open_transport(self._access, connection_limit, may_write)
         transport = await self.stack.enter_async_context(opening)
-        return ObservedTransport(transport, self._reachability)
+        return ObservedTransport(transport, self.reachability, self.rights)
 
 
 def serving_tls(settings: Settings) -> SSLContext:

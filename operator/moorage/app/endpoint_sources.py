@@ -26,6 +26,8 @@ def endpoint_sources(process: Process, settings: Settings, election: Election | 
             "leader-election": election.fault if election else lambda: "",
         },
         readyz={
+            "api-server": process.environment.api_server_fault,
+            "rights": process.environment.rights.fault,
             "informers": lambda: _check_informers(process.informers.values()),
             "policies": lambda: "" if process.policy_controller.has_synced else "SchedulingPolicies are not listed yet",
         },

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 
 from moorage.runtime.client.kube import KubeClient
+from moorage.runtime.client.missing_rights import MissingRights
 from moorage.runtime.clock import Clock
 from moorage.runtime.extenders.extender_context import ExtenderContext
 from moorage.runtime.metrics.process_metrics import ProcessMetrics
@@ -23,3 +24,6 @@ class Environment:
     metrics: ProcessMetrics
     may_write: Callable[[], bool]
     """Whether this replica leads."""
+    rights: MissingRights = field(default_factory=MissingRights)
+    api_server_fault: Callable[[], str] = str
+    """Returns why the API server cannot be used; empty if it can."""

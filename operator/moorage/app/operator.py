@@ -32,6 +32,7 @@ from moorage.controller.policy_poll import PolicyPoll
 from moorage.controller.policy_watch import PolicyWatch, SessionOpener
 from moorage.engine.messages import LeadershipStarted
 from moorage.errors import MoorageError
+from moorage.runtime.client.rights_review import RightsReview
 from moorage.runtime.clock import Clock
 from moorage.runtime.events.event_recorder import EventRecorder
 from moorage.runtime.leadership.elector import LeaderElector
@@ -97,11 +98,16 @@ class Operator:
             random=self._random,
             metrics=metrics,
             may_write=may_write,
+            rights=connections.rights,
+            api_server_fault=connections.reachability.fault,
         )
         process = build_process(self._configuration, environment)
         await self._serve(process, election, connections)
+        review = RightsReview(connections.rights, await connections.open_unfenced_client(), self._clock)
         async with asyncio.TaskGroup() as tasks:
+            reviewing = tasks.create_task(review.run(), name="rights-review")
             await self._run_process(process, election, connections.kopf_session(), tasks)
+            reviewing.cancel()
 
     async def _build_election(self, connections: Connections, metrics: ProcessMetrics) -> Election | None:
         settings = self._settings.leader_election

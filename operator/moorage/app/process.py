@@ -92,7 +92,12 @@ def build_process(configuration: ProcessConfiguration, environment: Environment)
         claim_repair=binding.claim_repair,
     )
     loop = SchedulingLoop(engine.scheduler, engine.inbox, router, environment.clock, environment.metrics.scheduling)
-    facts = partial(PolicyFacts, engine.scheduler, reporting.tally, extenders.degradations)
+    facts = partial(
+        PolicyFacts,
+        engine.scheduler,
+        reporting.tally,
+        lambda profile: (*environment.rights.degradations(), *extenders.degradations(profile)),
+    )
     watchdog = Watchdog(engine.scheduler, may_schedule, environment.clock)
     retired = RetiredProfiles(
         engine.scheduler.profiles, environment.metrics.scheduling, reporting.tally, extenders, environment.clock

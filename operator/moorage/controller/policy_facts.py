@@ -21,12 +21,12 @@ class PolicyFacts:
     """The facts at one moment. Build it between two scheduling cycles, and use it at once."""
 
     def __init__(
-        self, scheduler: Scheduler, tally: Tally, extender_degradations: Callable[[Profile], Sequence[Degradation]]
+        self, scheduler: Scheduler, tally: Tally, degradations_of: Callable[[Profile], Sequence[Degradation]]
     ) -> None:
-        """Count the pending pods. `extender_degradations` returns the failures of a profile's extenders."""
+        """Count the pending pods. `degradations_of` returns a profile's missing rights and failing extenders."""
         self._pending = scheduler.statistics.pending_pods_by_profile()
         self._tally = tally
-        self._extender_degradations = extender_degradations
+        self._degradations_of = degradations_of
 
     def counts(self, state: PolicyState) -> PolicyCounts:
         """Count the pods of the policy's schedulerName; none if the name belongs to another policy."""
@@ -49,15 +49,15 @@ class PolicyFacts:
         )
 
     def degradations(self, state: PolicyState) -> Sequence[Degradation]:
-        """Return the failures that affect the live profile: of extenders first, then of attempts and binds.
+        """Return the failures that affect the live profile: missing rights and extenders, then attempts and binds.
 
-        Attempts and binds that fail because of a failing extender are left out, so that no error appears twice.
+        Attempts and binds that fail because of one of the former are left out, so that no error appears twice.
         """
         profile = state.profile
         if profile is None:
             return ()
         tally = self._tally.of(profile)
-        found = [self._judged(failing, state) for failing in self._extender_degradations(profile)]
+        found = [self._judged(failing, state) for failing in self._degradations_of(profile)]
         subjects = [failing.subject for failing in found if failing.subject]
         if tally.errors_in_a_row >= FAILURES_IN_A_ROW and not _mentions(tally.last_error, subjects):
             message = f"the last {tally.errors_in_a_row} scheduling attempts ended in errors; last: {tally.last_error}"

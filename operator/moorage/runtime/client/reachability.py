@@ -3,8 +3,8 @@
     healthy --no answer, or a 401, three times in a row--> at fault (a warning) --any other answer--> healthy
 
 One reset connection while others answer is not an outage; its owner tries again. Nor is a watch without events, though
-a proxy may hold back its answer until the first event. Callers log ApiUnreachable and Unauthorized only at DEBUG
-(`level_of`).
+a proxy may hold back its answer until the first event. Callers log ApiUnreachable, Unauthorized and missing rights only
+at DEBUG (`level_of`).
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from moorage.errors import AnswerTooLong, ApiError, ApiUnreachable, Unauthorized
+from moorage.runtime.client.missing_rights import is_missing_right
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    from moorage.runtime.client.missing_rights import MissingRights
     from moorage.runtime.client.transport import Answer, Transport
 
 logger = logging.getLogger(__name__)
@@ -27,10 +29,11 @@ FAILURES_IN_A_ROW = 3
 
 
 def level_of(error: ApiError | ApiUnreachable) -> int:
-    """Return the level at which a caller logs a failed request: DEBUG if `Reachability` logs it."""
+    """Return the level at which a caller logs a failed request: DEBUG if it is logged once for the whole process."""
     if isinstance(error, AnswerTooLong):
         return logging.WARNING
-    return logging.DEBUG if isinstance(error, (ApiUnreachable, Unauthorized)) else logging.WARNING
+    is_logged = isinstance(error, (ApiUnreachable, Unauthorized)) or is_missing_right(error)
+    return logging.DEBUG if is_logged else logging.WARNING
 
 
 class Reachability:
@@ -40,8 +43,13 @@ class Reachability:
         """Name the server by its address."""
         self._server = server
         self._failures = 0
+        self._message = ""
         self.answers = 0
         """Number of requests that were answered so far."""
+
+    def fault(self) -> str:
+        """Return why the API server cannot be used, for readiness; empty if it can."""
+        return self._message if self._failures >= FAILURES_IN_A_ROW else ""
 
     def record_loss(self, error: ApiUnreachable) -> None:
         """Count a request without an answer."""
@@ -59,17 +67,19 @@ class Reachability:
 
     def _record_failure(self, message: str) -> None:
         self._failures += 1
+        self._message = f"the API server {self._server} {message}"
         if self._failures == FAILURES_IN_A_ROW:
             logger.warning("The API server %s %s", self._server, message)
 
 
 class ObservedTransport:
-    """A transport that reports the result of each request to a `Reachability`."""
+    """A transport that reports the result of each request to a `Reachability`, and refusals to `MissingRights`."""
 
-    def __init__(self, transport: Transport, reachability: Reachability) -> None:
+    def __init__(self, transport: Transport, reachability: Reachability, rights: MissingRights) -> None:
         """Send through `transport`."""
         self._transport = transport
         self._reachability = reachability
+        self._rights = rights
 
     async def exchange(self, method: str, path: str, body: bytes, content_type: str, timeout_seconds: float) -> Answer:
         """Send a request and read the whole answer."""
@@ -82,6 +92,7 @@ class ObservedTransport:
             self._reachability.record_loss(error)
             raise
         self._reachability.record_answer(answer.status)
+        self._rights.record(method, answer)
         return answer
 
     async def stream(self, path: str, inactivity_seconds: float) -> AsyncGenerator[Answer, None]:
@@ -93,6 +104,7 @@ class ObservedTransport:
                     if not is_open:
                         is_open = True
                         self._reachability.record_answer(read.status)
+                        self._rights.record("GET", read)
                     yield read
             except ApiUnreachable as error:
                 was_quiet = isinstance(error.__cause__, TimeoutError) and self._reachability.answers > answers

@@ -1,0 +1,176 @@
+"""An operator without one of the chart's rules says which one, and goes on as soon as it has it. Real RBAC."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from controlplane.component import Component, ControlPlaneError
+from controlplane.launcher import ControlPlane
+from e2e.case import Case, case_of
+from e2e.clusters import Cluster, eventually, real_cluster
+from processes import operator, started
+
+pytestmark = [pytest.mark.slow, pytest.mark.controlplane]
+
+USER = "moorage-with-rules"
+RBAC = Path(__file__).parents[2] / "charts/moorage/templates/rbac.yaml"
+CASES = count(1)
+PRIORITY = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "above"}, "value": 1000}
+
+
+def chart_rules() -> list[dict[str, Any]]:
+    """Return the rules of the operator's ClusterRole, one for each resource and verb."""
+    role = RBAC.read_text(encoding="utf-8").partition("\n---\n")[0]
+    rules = [yaml.safe_load(line.strip("- \n")) for line in role.splitlines() if line.startswith("  - {")]
+    return [
+        {"apiGroups": rule["apiGroups"], "resources": [resource], "verbs": [verb]}
+        for rule in rules
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """A cluster in which the operator's user has the rules that a test leaves it."""
+
+    cluster: Cluster
+    kubeconfig: Path
+
+    def grant(self, *, without: tuple[str, ...] = ()) -> None:
+        """Give the user all rules but those on the resources `without`."""
+        rules = [rule for rule in chart_rules() if rule["resources"][0] not in without]
+        leases = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["*"]}
+        role = {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": "rules"},
+            "rules": [*rules, leases],
+        }
+        binding = {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": "rules"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "rules"},
+            "subjects": [{"kind": "User", "name": USER, "apiGroup": "rbac.authorization.k8s.io"}],
+        }
+        self.cluster.apply(role, binding)
+
+    @contextmanager
+    def operator(self, directory: Path) -> Iterator[Component]:
+        component = operator(self.kubeconfig, directory, self.cluster.ports, ready="/healthz")
+        with started(component):
+            yield component
+
+    @contextmanager
+    def case(self) -> Iterator[Case]:
+        with case_of(self.cluster, f"rights-{next(CASES)}") as case:
+            yield case
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    control_plane = ControlPlane()
+    control_plane.add_user(USER)
+    with real_cluster(tmp_path_factory.mktemp("rights"), control_plane) as cluster:
+        cluster.apply(PRIORITY)
+        yield Guarded(cluster, control_plane.kubeconfig_of(USER))
+
+
+def names(operator: Component, words: str) -> None:
+    """Check that readiness has these words."""
+    try:
+        answer = operator.endpoint.read("/readyz")
+    except ControlPlaneError as error:
+        answer = str(error)
+    assert words in answer
+
+
+def test_all_rules_of_the_chart_are_enough(guarded: Guarded, tmp_path: Path) -> None:
+    guarded.grant()
+    with guarded.operator(tmp_path) as moorage, guarded.case() as case:
+        case.make_live()
+        case.cluster.apply(case.pod("p"))
+        case.wait_until_bound("p")
+        eventually(lambda: names(moorage, "ok"))
+        assert "is forbidden" not in moorage.log.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("resource", "verb", "ready"), [("pods/binding", "create", "False"), ("pods/status", "patch", "True")]
+)
+def test_a_refused_write_is_reported_everywhere(
+    guarded: Guarded, tmp_path: Path, resource: str, verb: str, ready: str
+) -> None:
+    guarded.grant(without=(resource,))
+    rule = f'moorage may not {verb} {resource}: add the rule {{apiGroups: [""], resources: ["{resource}"]'
+    with guarded.operator(tmp_path) as moorage, guarded.case() as case:
+        case.cluster.apply(case.policy(), case.pod("p"), case.pod("large", requests={"cpu": "900"}))
+        eventually(lambda: names(moorage, rule))
+        eventually(lambda: case.policy_conditions()["Degraded"]["reason"] == "Forbidden")
+        conditions = case.policy_conditions()
+        assert rule in conditions["Degraded"]["message"]
+        assert conditions["Ready"]["status"] == ready
+        assert moorage.log.read_text(encoding="utf-8").count(f"may not {verb} {resource}:") == 1
+        guarded.grant()
+        case.wait_until_bound("p")
+        eventually(lambda: names(moorage, "ok"))
+        eventually(lambda: case.policy_conditions()["Degraded"]["status"] == "False")
+        eventually(lambda: case.pod_conditions("large")["PodScheduled"]["reason"] == "Unschedulable")
+
+
+def test_a_pod_is_told_that_claims_may_not_be_listed(guarded: Guarded, tmp_path: Path) -> None:
+    guarded.grant(without=("persistentvolumeclaims",))
+    volume = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+    with guarded.operator(tmp_path) as moorage, guarded.case() as case:
+        case.cluster.apply(case.policy(), case.pod("claims", volumes=[volume]), case.pod("plain"))
+        case.wait_until_bound("plain")
+        eventually(lambda: case.pod_conditions("claims")["PodScheduled"]["reason"] == "SchedulerError")
+        condition = case.pod_conditions("claims")["PodScheduled"]
+        assert "moorage may not list persistentvolumeclaims" in condition["message"]
+        assert "not found" not in condition["message"]
+        names(moorage, "moorage may not list persistentvolumeclaims")
+        guarded.grant()
+        eventually(lambda: "not found" in case.pod_conditions("claims")["PodScheduled"]["message"])
+        eventually(lambda: names(moorage, "ok"))
+
+
+def test_preemption_waits_until_budgets_may_be_listed(guarded: Guarded, tmp_path: Path) -> None:
+    guarded.grant(without=("poddisruptionbudgets",))
+    with guarded.operator(tmp_path) as moorage, guarded.case() as case:
+        capacity = {"cpu": "1", "memory": "1Gi", "pods": "10"}
+        case.cluster.apply(case.node("small", labels=case.labels(), capacity=capacity, allocatable=capacity))
+        status = json.dumps({"status": {"allocatable": capacity, "capacity": capacity}})
+        name = f"{case.name}-small"
+        case.cluster.kubectl("patch", "node", name, "--subresource=status", "--type=merge", f"--patch={status}")
+        where: dict[str, Any] = {"nodeSelector": case.labels(), "requests": {"cpu": "800m"}}
+        case.cluster.apply(case.policy(), case.pod("low", **where))
+        case.wait_until_bound("low")
+        case.cluster.apply(case.pod("high", priorityClassName="above", **where))
+        case.wait_for_event("high", "FailedScheduling")
+        assert "waits for disruption budgets" in case.wait_for_event("high", "FailedScheduling")
+        names(moorage, "moorage may not list poddisruptionbudgets")
+        assert "deletionTimestamp" not in case.get_pod("low")["metadata"]
+        guarded.grant()
+        case.wait_until_bound("high", 60)
+        eventually(lambda: names(moorage, "ok"))
+
+
+def test_readiness_names_every_kind_that_may_not_be_listed(guarded: Guarded, tmp_path: Path) -> None:
+    kinds = tuple(dict.fromkeys(rule["resources"][0] for rule in chart_rules() if rule["verbs"] == ["list"]))
+    guarded.grant(without=kinds)
+    with guarded.operator(tmp_path) as moorage:
+        for kind in kinds:
+            eventually(partial(names, moorage, f"may not list {kind}"))
+        guarded.grant()
+        eventually(lambda: names(moorage, "ok"))
