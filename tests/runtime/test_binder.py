@@ -258,3 +258,26 @@ async def test_an_extender_that_hangs_in_its_bind_call_does_not_hold_up_other_po
         await settle()
     assert bench.sent == ["POST p/binding", "POST slow/binding"]
     assert len(bench.binder) == 0
+
+
+async def test_a_stop_drops_decisions_that_wait_for_a_turn_of_their_extender() -> None:
+    bench = Bench()
+    released = asyncio.Event()
+
+    async def bind(_: Pod) -> bool:
+        await released.wait()
+        return False
+
+    bench.extenders.binder = bind
+    for name in "abcd":
+        bench.submit(name)
+    async with running(bench.binder):
+        await settle()
+        assert len(bench.binder) == 4
+        bench.binder.drop_queued()
+        await settle()
+        assert len(bench.binder) == 2
+        released.set()
+        await settle()
+    assert bench.sent == ["POST a/binding", "POST b/binding"]
+    assert len(bench.binder) == 0

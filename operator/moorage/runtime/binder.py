@@ -1,7 +1,8 @@
 """Binds pods to the nodes that the engine chose for them.
 
-Decisions wait in a queue. A fixed number of tasks take them from the queue and bind one pod each at a time. For every
-decision the binder posts `BindingFinished`, so that the engine confirms or forgets the assumed pod.
+Decisions wait in a queue. A fixed number of tasks take them from the queue and bind one pod each at a time. A pod that
+an extender binds gets a task of its own, which waits for one of its profile's turns. For every decision the binder
+posts `BindingFinished`, so that the engine confirms or forgets the assumed pod.
 """
 
 from __future__ import annotations
@@ -49,11 +50,13 @@ class Binder:
     """Number of pods that are bound at the same time."""
     _queue: deque[tuple[Bind, float]] = field(default_factory=deque, init=False)
     _queued: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0), init=False)
+    _waiting: set[asyncio.Task[None]] = field(default_factory=set, init=False)
+    """The tasks that wait for one of their profile's turns."""
     _in_flight: int = field(default=0, init=False)
 
     def __len__(self) -> int:
         """Return the number of decisions that are queued or being carried out."""
-        return len(self._queue) + self._in_flight
+        return len(self._queue) + len(self._waiting) + self._in_flight
 
     @property
     def is_full(self) -> bool:
@@ -68,6 +71,8 @@ class Binder:
     def drop_queued(self) -> None:
         """Drop the decisions that no task has started; the next leader schedules their pods again."""
         self._queue.clear()
+        for task in self._waiting:
+            task.cancel()
 
     def fail(self, bind: Bind, error: str, started_at: float) -> None:
         """Report that a pod was not bound, to the engine and to its users."""
@@ -87,19 +92,24 @@ class Binder:
             if not self._queue:
                 continue  # drop_queued has emptied it
             bind, started_at = self._queue.popleft()
-            self._in_flight += 1
             if self.extenders.binds(bind.profile, bind.pod):
                 # A task of its own: a slow extender must not hold up the pods of other profiles.
-                tasks.create_task(self._carry_out_in_turn(bind, started_at))
+                task = tasks.create_task(self._carry_out_in_turn(bind, started_at))
+                self._waiting.add(task)
+                task.add_done_callback(self._waiting.discard)
             else:
                 await self._carry_out(bind, started_at)
 
     async def _carry_out_in_turn(self, bind: Bind, started_at: float) -> None:
         async with self.extenders.binding_turns(bind.profile):
+            task = asyncio.current_task()
+            if task is not None:
+                self._waiting.discard(task)
             await self._carry_out(bind, started_at)
 
     async def _carry_out(self, bind: Bind, started_at: float) -> None:
         """Bind a pod, and report the result to the engine and to its users."""
+        self._in_flight += 1
         try:
             await self._bind(bind)
         except StaleDecision as error:
