@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -34,11 +35,14 @@ class FakeCluster:
     objects: dict[str, bytes] = field(default_factory=dict)
     """The pods' JSON by uid."""
     leads: bool = True
+    reads: int = 0
 
     def may_write(self) -> bool:
         return self.leads
 
     async def read_pod(self, pod: Pod) -> bytes:
+        self.reads += 1
+        await asyncio.sleep(0)
         if pod.uid not in self.objects:
             raise NotFound(404, "NotFound", f'pods "{pod.name}" not found')
         return self.objects[pod.uid]

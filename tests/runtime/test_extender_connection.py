@@ -25,6 +25,20 @@ async def test_requests_and_answers_of_many_megabytes_are_transferred() -> None:
     assert len(answer.node_names) == 499
 
 
+async def test_whole_nodes_of_too_many_bytes_are_not_sent() -> None:
+    async with (
+        FakeExtender() as extender,
+        calling(configured(extender, nodeCacheCapable=False), request_bytes=1000) as caller,
+    ):
+        padding = {"metadata": {"annotations": {"padding": "x" * 600}}}
+        answer = await caller.extenders.filter_and_prioritize(whole_pod(), whole_nodes("n1", "n2", **padding))
+
+    assert answer.error
+    assert "more than 1000; set nodeCacheCapable: true to send names only" in answer.error
+    assert extender.asked == []
+    assert caller.extenders.health()[extender.url].error == ""
+
+
 async def test_an_endless_answer_is_cut_off() -> None:
     async with FakeExtender(misbehave=endless) as extender, calling(configured(extender)) as caller:
         answer = await caller.ask("n1")

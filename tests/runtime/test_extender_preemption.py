@@ -46,6 +46,19 @@ async def test_an_extender_removes_candidates_with_uids_or_whole_victims(*, name
     assert (body["NodeNameToMetaVictims"] is None, body["NodeNameToVictims"] is None) == (not names_only, names_only)
 
 
+async def test_victims_of_many_megabytes_are_not_sent_and_not_all_read() -> None:
+    async with FakeExtender() as extender:
+        configuration = configured(extender, nodeCacheCapable=False, preemptVerb="preempt")
+        async with calling(configuration, request_bytes=1000) as caller:
+            victims = [pod(f"victim-{number}", node="n1") for number in range(100)]
+            caller.cluster.objects = {victim.uid: b'{"padding": "%s"}' % (b"x" * 400) for victim in victims}
+            with pytest.raises(ExtenderError, match=r"not called: its request would have .* bytes, more than 1000"):
+                await caller.extenders.preempt(PREEMPTOR, [Candidate("n1", tuple(victims), 0)], choose)
+
+    assert extender.asked == []
+    assert caller.cluster.reads < 30
+
+
 async def test_a_candidate_with_a_deleted_victim_is_skipped() -> None:
     async with FakeExtender() as extender:
         configuration = configured(extender, nodeCacheCapable=False, preemptVerb="preempt")

@@ -50,6 +50,8 @@ class ExtenderLimits:
     """Number of pods for which a profile's extenders are called at the same time; upstream's default parallelism."""
     cycle_seconds: float = 30.0
     """Time limit of all extenders together for one pod: six times upstream's default timeout."""
+    request_bytes: int = 128 << 20
+    """Limit of the whole nodes, or of the victims' objects, in one request: 5,000 nodes of 25 kB."""
     failures_to_open: int = 5
     """Number of failures in a row that opens the circuit breaker."""
     open_seconds: float = 10.0

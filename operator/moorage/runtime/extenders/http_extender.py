@@ -17,7 +17,7 @@ from moorage.runtime.extenders.extender_results import (
 from moorage.runtime.extenders.shared_pod import shared_pod
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from moorage.api.extender import Extender
     from moorage.engine.candidate import Candidate
@@ -33,8 +33,9 @@ SCORE_FACTOR = 10
 class HttpExtender:
     """An extender. Every call raises ExtenderError when it fails, even if the extender is ignorable."""
 
-    def __init__(self, configuration: Extender, connection: ExtenderConnection) -> None:
+    def __init__(self, configuration: Extender, connection: ExtenderConnection, max_request_bytes: int) -> None:
         """Call the extender as `configuration` says, over `connection`."""
+        self._max_request_bytes = max_request_bytes
         self._configuration = configuration
         self._connection = connection
         self._show = shared_pod if isinstance(configuration, PolicyExtender) else bytes
@@ -48,6 +49,16 @@ class HttpExtender:
     def is_interested(self, pod: Pod) -> bool:
         """Return whether the extender is called for this pod."""
         return self._configuration.is_interested(pod.shape.limit_names)
+
+    def check_size(self, verb: str, objects: Iterable[bytes]) -> None:
+        """Raise ExtenderError if a request with these objects would be too large."""
+        size = sum(map(len, objects))
+        if size > self._max_request_bytes:
+            raise self._connection.error(
+                verb,
+                f"not called: its request would have {size} bytes, more than {self._max_request_bytes}; "
+                "set nodeCacheCapable: true to send names only",
+            )
 
     async def filter(self, pod: Pod, nodes: Mapping[str, Node], until: float) -> ExtenderFilterResult:
         """Ask which nodes to keep; without a filterVerb keep all.
@@ -103,6 +114,8 @@ class HttpExtender:
 
     def _nodes_body(self, pod: Pod, nodes: Mapping[str, Node], path: str) -> bytes:
         names_only = self._configuration.node_cache_capable
+        if not names_only:
+            self.check_size(path, (node.raw for node in nodes.values()))
         return self._encode(path, lambda: encode_args(pod, nodes, names_only=names_only, show=self._show))
 
     def _encode(self, path: str, encode: Callable[[], bytes]) -> bytes:

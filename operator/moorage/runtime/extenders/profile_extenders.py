@@ -120,6 +120,7 @@ class ProfileExtenders:
         if not extender.needs_whole_victims:
             return await extender.preempt(pod, candidates, None, choose)
         objects = await self._read_objects(victim for candidate in candidates for victim in candidate.victims)
+        extender.check_size("preempt", objects.values())
         # Skips candidates with deleted victims: their nodes have changed, and the deletions retry the preemptor.
         current = [one for one in candidates if objects.keys() >= {victim.uid for victim in one.victims}]
         return await extender.preempt(pod, current, objects, choose) if current else ()
@@ -129,16 +130,20 @@ class ProfileExtenders:
         return pod if pod.raw else replace(pod, raw=await self._context.read_pod(pod))
 
     async def _read_objects(self, pods: Iterable[Pod]) -> Mapping[str, bytes]:
-        """Read the objects of pods, by uid; deleted pods are left out."""
+        """Read the objects of pods, by uid; deleted pods are left out, as are those after too many bytes."""
         objects: dict[str, bytes] = {}
-        reads = asyncio.Semaphore(PARALLEL_READS)
+        reads, size = asyncio.Semaphore(PARALLEL_READS), 0
 
         async def read(pod: Pod) -> None:
+            nonlocal size
             async with reads:
+                if size > self._limits.request_bytes:
+                    return
                 try:
                     objects[pod.uid] = await self._context.read_pod(pod)
                 except NotFound:
                     return
+                size += len(objects[pod.uid])
 
         await asyncio.gather(*map(read, pods))
         return objects
@@ -146,7 +151,7 @@ class ProfileExtenders:
     def _build(self, configuration: Extender) -> HttpExtender:
         breaker = self._breaker_of(without_user(configuration.url_prefix))
         connection = ExtenderConnection(configuration, self._context, breaker, self._limits.cycle_seconds)
-        return HttpExtender(configuration, connection)
+        return HttpExtender(configuration, connection, self._limits.request_bytes)
 
     def _breaker_of(self, name: str) -> CircuitBreaker:
         """Return the breaker of an address; several entries with one address share it."""
