@@ -6,6 +6,7 @@ from engine.scheduler_driver import REGISTRY, next_outcome, run_until_idle, sche
 from moorage.api.extender import Extender, ExtenderManagedResource
 from moorage.engine.messages import CandidatesAnswered, ExtendersAnswered, ProfileChanged
 from moorage.engine.outcomes import AskAboutVictims, Bind, CallExtenders, SchedulingFailed, Unschedulable
+from moorage.engine.pending_extenders import MAX_ASKED, TOO_MANY_ASKED
 from moorage.engine.scheduler import Scheduler
 from moorage.framework.cluster_events import added, deleted
 from moorage.framework.profile import Profile, ProfileSettings, ProfileSpec
@@ -62,6 +63,19 @@ def test_extenders_are_asked_again_when_the_profile_changes_before_their_answer(
     scheduler.apply(ProfileChanged(with_extender()), 1.0)
     scheduler.apply(ExtendersAnswered(pod_uid=call.pod.uid, node_names=frozenset({"n1"})), 1.0)
     next_outcome(scheduler, CallExtenders, 1.0)
+
+
+def test_attempts_that_wait_for_the_extenders_of_a_profile_are_limited() -> None:
+    waiting = [pod(f"p{number}") for number in range(MAX_ASKED)]
+    scheduler = scheduler_of(node("n1"), *waiting, profiles=(with_extender(),))
+    calls = [next_outcome(scheduler, CallExtenders) for _ in waiting]
+    scheduler.apply(added("Pod", pod("late")), 1.0)
+    assert next_outcome(scheduler, SchedulingFailed, 1.0).message == TOO_MANY_ASKED
+
+    scheduler.apply(ExtendersAnswered(pod_uid=calls[0].pod.uid, error="timeout"), 2.0)
+    next_outcome(scheduler, SchedulingFailed, 2.0)
+    scheduler.tick(20.0)
+    next_outcome(scheduler, CallExtenders, 20.0)
 
 
 def with_preempting_extender(**changes: Any) -> Profile:

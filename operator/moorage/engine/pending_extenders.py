@@ -4,7 +4,7 @@ The engine performs no I/O, so an attempt whose profile has extenders ends with 
 When the answer arrives, the attempt starts again from the beginning, with the answer, before any other pod is tried.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -15,6 +15,10 @@ from moorage.engine.queue.queued_pod_info import QueuedPodInfo
 from moorage.engine.queue.scheduling_queue import SchedulingQueue
 from moorage.framework.profile import Profile
 from moorage.model.pods.pod import Pod
+
+MAX_ASKED = 2000
+"""The number of a profile's attempts that may wait for answers. At 5,000 nodes each takes 40 kB for their names."""
+TOO_MANY_ASKED = f"{MAX_ASKED} pods already wait for the answers of the profile's extenders; the pod is tried again"
 
 
 class Attempt(Struct, frozen=True):
@@ -41,6 +45,7 @@ class PendingExtenders:
         self._queue = queue
         self._profiles = profiles
         self._asked: dict[str, Attempt] = {}
+        self._count_by_profile: Counter[str] = Counter()
         self._answered: deque[Attempt] = deque()
 
     @property
@@ -48,14 +53,22 @@ class PendingExtenders:
         """Whether an attempt can continue."""
         return bool(self._answered)
 
+    def has_room(self, profile: Profile) -> bool:
+        """Return whether one more attempt of a profile may wait; a slow extender can have thousands."""
+        return self._count_by_profile[profile.name] < MAX_ASKED
+
     def ask(self, attempt: Attempt) -> None:
         """Keep an attempt until the answer arrives."""
         self._asked[attempt.queued.pod.uid] = attempt
+        self._count_by_profile[attempt.profile.name] += 1
 
     def resume(self, message: ExtendersAnswered | CandidatesAnswered) -> None:
         """Continue the attempt that waits for this answer; drop the answer if the profile has changed."""
         attempt = self._asked.pop(message.pod_uid, None)
-        if attempt is None or not self._is_queued(attempt):
+        if attempt is None:
+            return
+        self._forget(attempt.profile.name)
+        if not self._is_queued(attempt):
             return
         profile = self._profiles.get(attempt.profile.name)
         if profile is not attempt.profile:
@@ -73,6 +86,11 @@ class PendingExtenders:
             if self._is_queued(attempt):
                 return attempt
         return None
+
+    def _forget(self, profile_name: str) -> None:
+        self._count_by_profile[profile_name] -= 1
+        if not self._count_by_profile[profile_name]:
+            del self._count_by_profile[profile_name]
 
     def _is_queued(self, attempt: Attempt) -> bool:
         """Return whether the pod is still in the queue; end the attempt of a pod that is not."""

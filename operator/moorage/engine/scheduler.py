@@ -47,6 +47,7 @@ from moorage.engine.outcomes import (
     Unschedulable,
 )
 from moorage.engine.pending_extenders import (
+    TOO_MANY_ASKED,
     Attempt,
     PendingExtenders,
     must_ask_about_candidates,
@@ -197,6 +198,9 @@ class Scheduler:
             raise CycleError(attempt.error)
         if fault := self._unreadable.fault_of(pod):
             raise CycleError(fault)
+        asks_extenders = must_ask_about_nodes(profile, pod)
+        if asks_extenders and attempt.answer is None and not self._extenders.has_room(profile):
+            raise CycleError(TOO_MANY_ASKED)
         result = run_cycle(
             CycleInput(
                 profile=profile,
@@ -205,7 +209,7 @@ class Scheduler:
                 seed=self._seed,
                 cycle=self._cycle,
                 start=self._start,
-                asks_extenders=must_ask_about_nodes(profile, pod),
+                asks_extenders=asks_extenders,
                 answer=attempt.answer,
                 resting=self._refusing.names(now),
             )
