@@ -45,9 +45,10 @@ def test_an_operator_starts_despite_faulty_lists(world: World) -> None:
 
 def test_a_failed_watch_of_policies_is_logged_once_and_restarted(world: World) -> None:
     """kopf ends its watch on a 403. After the restart it must find changes from the time between."""
-    world.api.fault(Fail(403), verb="watch", path="/schedulingpolicies", times=4)
+    world.api.fault(Fail(403), verb="watch", path="/schedulingpolicies", times=None)
     with world.operator() as moorage:
         eventually(lambda: "The watch of SchedulingPolicies failed" in moorage.log.read_text(encoding="utf-8"))
+        world.api.heal()
         world.case.cluster.apply(world.case.policy())
         eventually(world.case.is_live, SLOW)
         assert len(problems(moorage)) == 1, problems(moorage)

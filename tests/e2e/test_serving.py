@@ -125,7 +125,7 @@ def test_endpoints_show_readiness_profiles_and_cache(audited: Audited, secured: 
     case.wait_until_bound("p")
 
     ready = endpoint.read("/readyz?verbose").splitlines()
-    checks = ("ping", "scheduling-loop", "leader-election", "informers", "policies")
+    checks = ("ping", "scheduling-loop", "leader-election", "api-server", "rights", "informers", "policies")
     assert [line.partition(": ")[0] for line in ready] == [
         *(f"[+]{check} ok" for check in checks),
         "readyz check passed",

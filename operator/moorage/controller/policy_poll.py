@@ -33,7 +33,7 @@ POLL_SECONDS = 5
 """The length of a watch. Leader election sends more than twice as many requests."""
 SPARE_SECONDS = 3.0
 """A watch without an answer for this much longer is dead."""
-FIRST_PAUSE_SECONDS = 0.5
+FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 5.0
 """Pauses after a failed watch double up to this."""
 
