@@ -79,6 +79,7 @@ class RuntimeParts:
             lost_room=lambda bind: self.lost_room.get(bind.pod.uid, ""),
             refusals=self.kubelet_refusals,
             metrics=self.metrics.binding,
+            recorder=self.metrics.framework,
             reporter=self.reporter,
             post=self.posted.append,
             parallelism=parallelism,

@@ -1,10 +1,16 @@
 """Names and labels of metrics are a contract with dashboards: those of kube-scheduler and client-go must not change."""
 
+import time
+
+from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
 from builders import pod
 from moorage.engine.messages import BindingFinished
 from moorage.framework.cluster_events import added, deleted
+from moorage.framework.status import Code
+from moorage.plugins.upstream.node_ports import NodePorts
+from moorage.runtime.metrics.framework_metrics import FrameworkMetrics
 from moorage.runtime.metrics.process_metrics import ProcessMetrics
 
 LABELS = {
@@ -16,6 +22,12 @@ LABELS = {
     "scheduler_preemption_attempts": set(),
     "scheduler_preemption_victims": set(),
     "scheduler_event_handling_duration_seconds": {"event"},
+    "scheduler_framework_extension_point_duration_seconds": {"extension_point", "status", "profile"},
+    "scheduler_plugin_execution_duration_seconds": {"plugin", "extension_point", "status"},
+    "scheduler_plugin_evaluation": {"plugin", "extension_point", "profile"},
+    "scheduler_queueing_hint_execution_duration_seconds": {"plugin", "event", "hint"},
+    "scheduler_queue_incoming_pods": {"queue", "event"},
+    "scheduler_pod_scheduled_after_flush": set(),
     "rest_client_requests": {"code", "method", "host"},
     "rest_client_request_duration_seconds": {"verb", "host"},
     "rest_client_rate_limiter_duration_seconds": {"verb", "host"},
@@ -31,8 +43,16 @@ def used() -> ProcessMetrics:
     metrics.scheduling.observe_bound(20, 0.2)
     metrics.scheduling.observe_preemption(3)
     metrics.scheduling.observe_message(added("Node", None), 0.0001)
-    metrics.scheduling.observe_message(deleted("Pod", None), 0.0001)
+    metrics.scheduling.observe_message(deleted("Pod", pod("p", node="n")), 0.0001)
+    metrics.scheduling.observe_message(added("Pod", pod("p")), 0.0001)
+    metrics.scheduling.observe_message(added("CSINode", None), 0.0001)
     metrics.scheduling.observe_message(BindingFinished(pod("p"), "n"), 0.0001)
+    framework = metrics.framework
+    framework.observe_point("Filter", Code.SUCCESS, "gold", framework.now())
+    framework.observe_plugin("NodePorts", "Filter", Code.UNSCHEDULABLE, framework.now())
+    framework.count_evaluations("gold", "Filter", (NodePorts(),))
+    framework.observe_hint("NodePorts", added("Node", None), framework.now(), queues=True)
+    framework.count_incoming("active", "UnschedulablePodAdd")
     metrics.client.observe_request("POST", 201, 0.004)
     metrics.client.observe_request("GET", None, 5.0)
     metrics.client.observe_throttling("POST", 1.5)
@@ -80,7 +100,13 @@ def test_events_are_labelled_by_kind_and_action() -> None:
         for name, labels in samples(used())
         if name == "scheduler_event_handling_duration_seconds_count"
     }
-    assert found == {"NodeAdd", "PodDelete", "BindingFinished"}
+    assert found == {
+        "NodeAdd",
+        "AssignedPodDelete",
+        "UnschedulablePodAdd",
+        "storage.k8s.io/CSINodeAdd",
+        "BindingFinished",
+    }
 
 
 def test_requests_without_an_answer_count_as_errors() -> None:
@@ -95,6 +121,33 @@ def test_gauges_are_read_at_each_scrape() -> None:
     )
     pending["active"] = 7
     assert samples(metrics)["scheduler_pending_pods", frozenset({("queue", "active")})] == 7
+
+
+def test_durations_are_read_from_the_given_clock() -> None:
+    times = iter((1.0, 3.5))
+    metrics = ProcessMetrics("api", lambda: next(times))
+    framework = metrics.framework
+    framework.observe_point("Bind", Code.ERROR, "gold", framework.now())
+    labels = {("extension_point", "Bind"), ("status", "Error"), ("profile", "gold")}
+    assert samples(metrics)["scheduler_framework_extension_point_duration_seconds_sum", frozenset(labels)] == 2.5
+
+
+def test_evaluations_are_counted_for_each_plugin_and_attempt() -> None:
+    metrics, plugin = ProcessMetrics("api"), NodePorts()
+    for _ in range(3):
+        metrics.framework.count_evaluations("gold", "Filter", (plugin,))
+    labels = frozenset({("plugin", "NodePorts"), ("extension_point", "Filter"), ("profile", "gold")})
+    assert samples(metrics)["scheduler_plugin_evaluation_total", labels] == 3
+
+
+def test_about_a_tenth_of_the_cycles_are_sampled() -> None:
+    chances = [number / 1000 for number in range(1000)]
+    metrics = FrameworkMetrics(CollectorRegistry(), time.perf_counter, iter(chances).__next__)
+    sampled = 0
+    for _ in chances:
+        metrics.start_cycle()
+        sampled += metrics.samples_plugins
+    assert sampled == 100
 
 
 def test_metrics_of_two_processes_are_separate() -> None:

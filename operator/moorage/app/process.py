@@ -100,7 +100,7 @@ def build_process(configuration: ProcessConfiguration, environment: Environment)
     )
     watchdog = Watchdog(engine.scheduler, may_schedule, environment.clock)
     retired = RetiredProfiles(
-        engine.scheduler.profiles, environment.metrics.scheduling, reporting.tally, extenders, environment.clock
+        engine.scheduler.profiles, environment.metrics, reporting.tally, extenders, environment.clock
     )
     environment.metrics.before_scrape(retired.forget)
     register_gauges(environment.metrics, engine.scheduler, engine.informers.values(), watchdog, environment.clock)

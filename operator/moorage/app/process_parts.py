@@ -72,7 +72,9 @@ def build_engine(configuration: ProcessConfiguration, environment: Environment) 
     informers = _build_informers(inbox, environment)
     return EngineParts(
         inbox=inbox,
-        scheduler=Scheduler(_choose_seed(configuration.settings), configuration.profiles),
+        scheduler=Scheduler(
+            _choose_seed(configuration.settings), configuration.profiles, environment.metrics.framework
+        ),
         informers=informers,
         latest=LatestObjects(informers["Pod"].objects, informers["Node"].objects),
     )
@@ -167,6 +169,7 @@ def build_binding(
         lost_room=engine.scheduler.lost_room,
         refusals=refusals,
         metrics=metrics,
+        recorder=environment.metrics.framework,
         reporter=reporting.reporter,
         post=engine.inbox.post,
         parallelism=settings.parallelism,

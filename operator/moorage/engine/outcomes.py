@@ -28,6 +28,8 @@ class Bind(Struct, frozen=True, kw_only=True):
     """The number of attempts, this one included."""
     first_attempt_at: float
     """When the pod first became active, in seconds of the clock given to `schedule_one`."""
+    was_flushed: bool = False
+    """Whether the pod was tried because it was unschedulable for too long, and not because of an event."""
 
 
 class Unschedulable(Struct, frozen=True, kw_only=True):

@@ -38,14 +38,7 @@ from moorage.engine.messages import (
     TryAgain,
 )
 from moorage.engine.nominations import Nominations
-from moorage.engine.outcomes import (
-    AskAboutVictims,
-    Bind,
-    CallExtenders,
-    Outcome,
-    Skipped,
-    Unschedulable,
-)
+from moorage.engine.outcomes import AskAboutVictims, Bind, CallExtenders, Outcome, Skipped, Unschedulable
 from moorage.engine.pending_extenders import (
     TOO_MANY_ASKED,
     Attempt,
@@ -56,6 +49,7 @@ from moorage.engine.pending_extenders import (
 from moorage.engine.preemption.chosen_victims import candidate_of
 from moorage.engine.preemption.post_filter import PostFilterResult, choose_candidate, run_post_filter
 from moorage.engine.queue.scheduling_queue import SchedulingQueue
+from moorage.engine.recorder import NO_RECORDER, Recorder
 from moorage.engine.refusing_nodes import RefusingNodes
 from moorage.engine.room_check import lost_room, missing_room
 from moorage.engine.scheduler_statistics import SchedulerStatistics
@@ -73,12 +67,13 @@ NO_POST_FILTER = PostFilterResult(Code.UNSCHEDULABLE)
 class Scheduler:
     """The cache, the queue, the profiles, and the path of a pod. All times are seconds of a monotonic clock."""
 
-    def __init__(self, seed: int, profiles: Iterable[Profile] = ()) -> None:
+    def __init__(self, seed: int, profiles: Iterable[Profile] = (), recorder: Recorder = NO_RECORDER) -> None:
         """Start with an empty cluster. `seed` decides between nodes with equal scores."""
         self._seed = seed
+        self._recorder = recorder
         self._profiles: dict[str, Profile] = {}
         self._cache = Cache()
-        self._queue = SchedulingQueue(self._profiles)
+        self._queue = SchedulingQueue(self._profiles, recorder)
         self._extenders = PendingExtenders(self._queue, self._profiles)
         self._nominations = Nominations(self._cache.nominator, self._queue)
         self._binding = BindingPods()
@@ -201,6 +196,7 @@ class Scheduler:
         asks_extenders = must_ask_about_nodes(profile, pod)
         if asks_extenders and attempt.answer is None and not self._extenders.has_room(profile):
             raise CycleError(TOO_MANY_ASKED)
+        self._recorder.start_cycle()
         result = run_cycle(
             CycleInput(
                 profile=profile,
@@ -212,6 +208,7 @@ class Scheduler:
                 asks_extenders=asks_extenders,
                 answer=attempt.answer,
                 resting=self._refusing.names(now),
+                recorder=self._recorder,
             )
         )
         match result:
@@ -243,6 +240,7 @@ class Scheduler:
             intents=intents,
             attempts=queued.attempts,
             first_attempt_at=queued.first_attempt_at or 0.0,
+            was_flushed=queued.was_flushed,
         )
 
     def _finish_binding(self, message: BindingFinished, now: float) -> None:

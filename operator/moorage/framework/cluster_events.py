@@ -11,6 +11,18 @@ from typing import Any
 
 from msgspec import Struct
 
+POD_ADDED = "UnschedulablePodAdd"
+"""The label of a new pod without a node."""
+_GROUPS = {
+    "CSINode": "storage.k8s.io/",
+    "CSIDriver": "storage.k8s.io/",
+    "CSIStorageCapacity": "storage.k8s.io/",
+    "StorageClass": "storage.k8s.io/",
+    "VolumeAttachment": "storage.k8s.io/",
+    "DeviceClass": "resource.k8s.io/",
+}
+"""The prefixes of upstream's names of resources (kube-scheduler/framework/types.go)."""
+
 
 class Action(Enum):
     """The kind of a change."""
@@ -33,8 +45,14 @@ class ClusterEvent(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """The event's name in metrics and logs, such as `NodeAdd`."""
-        return f"{self.kind}{self.action.value}"
+        """The event's name in metrics, as upstream's: `NodeAdd`, `AssignedPodDelete`, `storage.k8s.io/CSINodeAdd`.
+
+        Updates of nodes and pods have one name, without the part that has changed.
+        """
+        if self.kind == "Pod":
+            newest = self.old if self.new is None else self.new
+            return ("AssignedPod" if newest.node_name else "UnschedulablePod") + self.action.value
+        return f"{_GROUPS.get(self.kind, '')}{self.kind}{self.action.value}"
 
 
 def added(kind: str, new: object) -> ClusterEvent:

@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from moorage.engine.messages import BindingFinished
+from moorage.engine.recorder import BIND, POST_BIND, Recorder
 from moorage.errors import ExtenderError, MoorageError, StaleDecision
+from moorage.framework.status import Code
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +46,8 @@ class Binder:
     """Return why the pod of a decision does not fit on its node any more; empty if it fits."""
     refusals: KubeletRefusals
     metrics: BindingMetrics
+    recorder: Recorder
+    """Records the duration of Bind; no plugin runs at PostBind."""
     reporter: Reporter
     post: Callable[[BindingFinished], None]
     parallelism: int
@@ -110,8 +114,11 @@ class Binder:
     async def _carry_out(self, bind: Bind, started_at: float) -> None:
         """Bind a pod, and report the result to the engine and to its users."""
         self._in_flight += 1
+        started = self.recorder.now()
+        code = Code.ERROR
         try:
             await self._bind(bind)
+            code = Code.SUCCESS
         except StaleDecision as error:
             self._report_stale(bind, error, started_at)
         except MoorageError as error:
@@ -125,6 +132,9 @@ class Binder:
             self.reporter.report_bound(bind, started_at)
         finally:
             self._in_flight -= 1
+            ended = self.recorder.observe_point(BIND, code, bind.profile.name, started)
+            if code is Code.SUCCESS:
+                self.recorder.observe_point(POST_BIND, code, bind.profile.name, ended)
 
     async def _bind(self, bind: Bind) -> None:
         """Bind a pod; raise a MoorageError if it is not bound to the chosen node."""

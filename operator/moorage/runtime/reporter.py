@@ -57,6 +57,8 @@ class Reporter:
         tally.last_bound_time = self._clock.time()
         self._observe("scheduled", bind.profile, started_at)
         self._metrics.observe_bound(bind.attempts, self._clock.monotonic() - bind.first_attempt_at)
+        if bind.was_flushed:
+            self._metrics.observe_flushed()
 
     def report_bind_failed(self, bind: Bind, message: str, started_at: float) -> None:
         """Report that a pod was not bound to the chosen node. The engine tries the pod again."""

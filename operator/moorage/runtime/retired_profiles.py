@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from moorage.framework.profile import Profile
     from moorage.runtime.clock import Clock
     from moorage.runtime.extenders.extender_dispatcher import ExtenderDispatcher
-    from moorage.runtime.metrics.scheduling_metrics import SchedulingMetrics
+    from moorage.runtime.metrics.process_metrics import ProcessMetrics
     from moorage.runtime.tally import Tally
 
 FORGET_SECONDS = 60.0
@@ -27,7 +27,7 @@ class RetiredProfiles:
 
     live: Mapping[str, Profile]
     """The live profiles by schedulerName."""
-    metrics: SchedulingMetrics
+    metrics: ProcessMetrics
     tally: Tally
     extenders: ExtenderDispatcher
     clock: Clock

@@ -16,6 +16,7 @@ from moorage.cluster.arrays import BoolArray
 from moorage.cluster.snapshot import Snapshot
 from moorage.cluster.what_if import NodeWhatIf
 from moorage.engine.cycle.pre_filter import PreFiltered, States
+from moorage.engine.recorder import FILTER
 from moorage.framework.extension_points import FilterPlugin, FilterResult, Rejection
 from moorage.framework.status import SUCCESS, Code, Status
 from moorage.model.pods.pod import Pod
@@ -154,7 +155,15 @@ def _fault_message(plugin: str, reason: str) -> str:
 def _run_one(plugin: FilterPlugin[Any], pre_filtered: PreFiltered, states: States, nodes: Snapshot) -> FilterResult:
     """Run a plugin; it fails on all nodes if it needs its PreFilter and the profile has disabled that."""
     if plugin not in pre_filtered.plan.unprepared:
-        return plugin.filter(states.get(plugin), pre_filtered.pod, nodes)
+        recorder = pre_filtered.recorder
+        if not recorder.samples_plugins:
+            return plugin.filter(states.get(plugin), pre_filtered.pod, nodes)
+        started = recorder.now()
+        result = plugin.filter(states.get(plugin), pre_filtered.pod, nodes)
+        recorder.observe_plugin(
+            plugin.name, FILTER, Code.SUCCESS if result.passed.any() else Code.UNSCHEDULABLE, started
+        )
+        return result
     everywhere = np.ones(nodes.size, np.bool_)
     return FilterResult(~everywhere, lambda: (Rejection(everywhere, plugin.without_pre_filter, Code.ERROR),))
 

@@ -15,8 +15,10 @@ from moorage.cluster.nodes_view import NodesView
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cycle.cycle_error import CycleError
 from moorage.engine.cycle.score_table import PluginScores
+from moorage.engine.recorder import NO_RECORDER, SCORE, Recorder
 from moorage.framework.extension_points import MAX_NODE_SCORE, ScorePlugin
 from moorage.framework.profile import WeightedScore
+from moorage.framework.status import Code
 from moorage.model.pods.pod import Pod
 
 FEW_NODES = 200
@@ -45,29 +47,29 @@ class KeptScores:
         self._generation = 0
         """The generation of pods that the kept scores belong to."""
 
-    def of(self, pod: Pod, nodes: Snapshot) -> ViewScores:
+    def of(self, pod: Pod, nodes: Snapshot, recorder: Recorder = NO_RECORDER) -> ViewScores:
         """Return the scores of a view's nodes for a pod of the shape; raise CycleError for a score out of range."""
         if nodes.size <= FEW_NODES:
-            raws = self._score(pod, nodes)
+            raws = self._score(pod, nodes, recorder)
             return ViewScores(lambda: self._named(raws), self._sum(raws))
         total = self._total
         if total is None or nodes.last_pod_generation > self._generation:
-            total = self._total = self._update(total, pod, nodes.cluster)
+            total = self._total = self._update(total, pod, nodes.cluster, recorder)
             self._generation = nodes.generations.pods
         kept = self._raws
         return ViewScores(lambda: self._named([nodes.gather(raw) for raw in kept]), nodes.gather(total))
 
-    def _update(self, total: IntArray | None, pod: Pod, cluster: Snapshot) -> IntArray:
+    def _update(self, total: IntArray | None, pod: Pod, cluster: Snapshot, recorder: Recorder) -> IntArray:
         (changed,) = (cluster.pod_generations > self._generation).nonzero()
         if total is None or changed.size * WORTHWHILE > cluster.size:
-            self._raws = self._score(pod, cluster)
+            self._raws = self._score(pod, cluster, recorder)
             return self._sum(self._raws)
-        raws = self._score(pod, NodesView(cluster, changed))
+        raws = self._score(pod, NodesView(cluster, changed), recorder)
         self._raws = tuple(_patched(kept, changed, raw) for kept, raw in zip(self._raws, raws, strict=True))
         return _patched(total, changed, self._sum(raws))
 
-    def _score(self, pod: Pod, nodes: Snapshot) -> tuple[IntArray, ...]:
-        raws = tuple(entry.plugin.score(None, pod, nodes) for entry in self._entries)
+    def _score(self, pod: Pod, nodes: Snapshot, recorder: Recorder) -> tuple[IntArray, ...]:
+        raws = tuple(score_nodes(entry.plugin, None, pod, nodes, recorder) for entry in self._entries)
         for entry, raw in zip(self._entries, raws, strict=True):
             check_range(entry.plugin, raw)
         return raws
@@ -83,6 +85,16 @@ class KeptScores:
             PluginScores(entry.plugin.name, entry.weight, raw, raw)
             for entry, raw in zip(self._entries, raws, strict=True)
         ]
+
+
+def score_nodes(plugin: ScorePlugin[Any], state: Any, pod: Pod, nodes: Snapshot, recorder: Recorder) -> IntArray:
+    """Return a plugin's raw scores, and record the call if the cycle is sampled."""
+    if not recorder.samples_plugins:
+        return plugin.score(state, pod, nodes)
+    started = recorder.now()
+    raw = plugin.score(state, pod, nodes)
+    recorder.observe_plugin(plugin.name, SCORE, Code.SUCCESS, started)
+    return raw
 
 
 def check_range(plugin: ScorePlugin[Any], scores: IntArray) -> None:

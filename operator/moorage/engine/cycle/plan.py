@@ -24,6 +24,8 @@ class Plan(Struct, frozen=True, eq=False):
     """Score plugins without those of `local_score`."""
     local_score: tuple[WeightedScore, ...] = ()
     """Score plugins whose scores are kept between cycles; their PreScore does not run."""
+    scorers: tuple[ScorePlugin[Any], ...] = ()
+    """The plugins of `score` and `local_score`."""
     unprepared: tuple[FilterPlugin[Any], ...] = ()
     """The plugins of `filter` that fail because the profile has disabled their PreFilter."""
     score_fault: str = ""
@@ -54,6 +56,7 @@ def _make(profile: Profile, shape: PodShape) -> Plan:
         pre_score=tuple(plugin for plugin in profile.pre_score if plugin not in no_score | local),
         score=tuple(entry for entry in scoring if entry.plugin not in local),
         local_score=tuple(entry for entry in scoring if entry.plugin in local),
+        scorers=tuple(entry.plugin for entry in scoring),
         unprepared=tuple(
             plugin for plugin in profile.filter if plugin.without_pre_filter and plugin not in profile.pre_filter
         ),

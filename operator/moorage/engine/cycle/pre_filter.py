@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cycle.plan import NOTHING, Plan, plan_for
+from moorage.engine.recorder import NO_RECORDER, PRE_FILTER, Recorder
 from moorage.framework.extension_points import FilterPlugin, Plugin, PreFilterPlugin
 from moorage.framework.profile import Profile
 from moorage.framework.status import SUCCESS, Code, Status, error, unresolvable
@@ -41,6 +42,8 @@ class PreFiltered(Struct):
     plan: Plan = NOTHING
     unreached: tuple[PreFilterPlugin[Any], ...] = ()
     """The plugins that did not run because an earlier one ended PreFilter."""
+    recorder: Recorder = NO_RECORDER
+    """The recorder of the cycle."""
 
     @property
     def elsewhere(self) -> Status:
@@ -55,7 +58,7 @@ class PreFiltered(Struct):
         return frozenset({*self.narrowed_by, self.status.plugin} - {""})
 
 
-def run_pre_filter(profile: Profile, pod: Pod, snapshot: Snapshot) -> PreFiltered:
+def run_pre_filter(profile: Profile, pod: Pod, snapshot: Snapshot, recorder: Recorder = NO_RECORDER) -> PreFiltered:
     """Run the PreFilter plugins; UNSCHEDULABLE_AND_UNRESOLVABLE and errors end PreFilter at once.
 
     For a pod that is too large, run none.
@@ -63,11 +66,14 @@ def run_pre_filter(profile: Profile, pod: Pod, snapshot: Snapshot) -> PreFiltere
     if pod.shape.is_too_large:
         return PreFiltered(pod, TOO_LARGE)
     plan = plan_for(profile, pod.shape, snapshot)
-    result = PreFiltered(pod, plan=plan)
+    result = PreFiltered(pod, plan=plan, recorder=recorder)
     skipped: set[Plugin] = set()
     for plugin in plan.pre_filter:
+        started = recorder.now() if recorder.samples_plugins else 0.0
         answer = plugin.pre_filter(pod, snapshot)
         code = answer.status.code
+        if recorder.samples_plugins:
+            recorder.observe_plugin(plugin.name, PRE_FILTER, code, started)
         if code is Code.SKIP:
             skipped.add(plugin)
             continue
@@ -83,6 +89,7 @@ def run_pre_filter(profile: Profile, pod: Pod, snapshot: Snapshot) -> PreFiltere
             result.unreached = _plugins_after(plugin, profile)
             break
     result.filters = tuple(plugin for plugin in plan.filter if plugin not in skipped)
+    recorder.count_evaluations(profile.name, PRE_FILTER, result.extensions)
     return result
 
 

@@ -16,8 +16,9 @@ from moorage.engine.cycle.pre_filter import PreFiltered, run_pre_filter
 from moorage.engine.cycle.sampling import Sample, nodes_to_find, sample
 from moorage.engine.cycle.scoring import add_extender_scores, run_scores, select_host
 from moorage.engine.messages import ExtendersAnswered
+from moorage.engine.recorder import FILTER, NO_RECORDER, PRE_FILTER, Recorder
 from moorage.framework.profile import Profile
-from moorage.framework.status import Status, unresolvable, unschedulable
+from moorage.framework.status import Code, Status, unresolvable, unschedulable
 from moorage.model.pods.pod import Pod
 
 ONLY_RESTING_NODES = (
@@ -42,6 +43,7 @@ class CycleInput(Struct, frozen=True, kw_only=True):
     """The extenders' answer; None before they are asked."""
     resting: frozenset[str] = frozenset()
     """Nodes to pass over if others fit (`moorage.engine.refusing_nodes`)."""
+    recorder: Recorder = NO_RECORDER
 
 
 class ScheduleResult(Struct, frozen=True):
@@ -67,7 +69,9 @@ def run_cycle(cycle: CycleInput) -> CycleResult:
     """Find a node for the pod; raise CycleError if a plugin or an extender fails. Without nodes, no plugin runs."""
     if not cycle.snapshot.size:
         return FitError(cycle.snapshot, PreFiltered(cycle.pod))
-    pre_filtered = run_pre_filter(cycle.profile, cycle.pod, cycle.snapshot)
+    started = cycle.recorder.now()
+    pre_filtered = run_pre_filter(cycle.profile, cycle.pod, cycle.snapshot, cycle.recorder)
+    cycle.recorder.observe_point(PRE_FILTER, pre_filtered.status.code, cycle.profile.name, started)
     if not pre_filtered.status.is_success:
         if not pre_filtered.status.code.rejects:
             raise CycleError(pre_filtered.status.message)
@@ -75,7 +79,7 @@ def run_cycle(cycle: CycleInput) -> CycleResult:
     nominated = _filter_nominated_node(cycle, pre_filtered)
     if nominated is not None and nominated.feasible.any() and cycle.pod.nominated_node_name not in cycle.resting:
         return _choose(cycle, pre_filtered, nominated, Sample(np.zeros(1, np.int64), 0))
-    filtered = run_filters(pre_filtered, nodes_to_filter(pre_filtered, cycle.snapshot))
+    filtered = _filter(cycle, pre_filtered, nodes_to_filter(pre_filtered, cycle.snapshot))
     if pre_filtered.plan.unprepared and (fault := filtered.fault()):
         raise CycleError(fault)
     fitting = _sample(cycle, filtered)
@@ -105,7 +109,16 @@ def _filter_nominated_node(cycle: CycleInput, pre_filtered: PreFiltered) -> Filt
     position = cycle.snapshot.position(name) if name and not cycle.asks_extenders else None
     if position is None:
         return None
-    return run_filters(pre_filtered, NodesView(cycle.snapshot, np.array([position], np.int64)))
+    return _filter(cycle, pre_filtered, NodesView(cycle.snapshot, np.array([position], np.int64)))
+
+
+def _filter(cycle: CycleInput, pre_filtered: PreFiltered, nodes: Snapshot) -> FilteredNodes:
+    recorder = cycle.recorder
+    started = recorder.now()
+    filtered = run_filters(pre_filtered, nodes)
+    recorder.observe_point(FILTER, Code.SUCCESS, cycle.profile.name, started)
+    recorder.count_evaluations(cycle.profile.name, FILTER, pre_filtered.filters)
+    return filtered
 
 
 def _sample(cycle: CycleInput, filtered: FilteredNodes) -> Sample:
@@ -149,7 +162,7 @@ def _select_node(cycle: CycleInput, nodes: Snapshot, positions: IntArray) -> str
     if len(positions) == 1 or (not cycle.profile.score and cycle.answer is None):
         return nodes.names[int(positions[0])]
     fitting = NodesView(nodes, positions) if len(positions) < nodes.size else nodes
-    table = run_scores(cycle.profile, cycle.pod, fitting)
+    table = run_scores(cycle.profile, cycle.pod, fitting, cycle.recorder)
     total = add_extender_scores(table, cycle.answer.scores) if cycle.answer else table.total
     best = select_host(total, cycle.seed, cycle.cycle)
     return nodes.names[best if fitting is nodes else int(positions[best])]

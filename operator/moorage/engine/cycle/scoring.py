@@ -13,26 +13,29 @@ from moorage.cluster.arrays import IntArray
 from moorage.cluster.nodes_view import NodesView
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cycle.cycle_error import CycleError
-from moorage.engine.cycle.kept_scores import KeptScores, check_range
+from moorage.engine.cycle.kept_scores import KeptScores, check_range, score_nodes
 from moorage.engine.cycle.plan import Plan, plan_for
 from moorage.engine.cycle.pre_filter import States
 from moorage.engine.cycle.score_table import PluginScores, ScoreTable
+from moorage.engine.recorder import NO_RECORDER, PRE_SCORE, SCORE, Recorder
 from moorage.framework.extension_points import ScorePlugin
 from moorage.framework.profile import Profile, WeightedScore
 from moorage.framework.status import Code
 from moorage.model.pods.pod import Pod
 
 
-def run_scores(profile: Profile, pod: Pod, nodes: Snapshot) -> ScoreTable:
+def run_scores(profile: Profile, pod: Pod, nodes: Snapshot, recorder: Recorder = NO_RECORDER) -> ScoreTable:
     """Score all nodes of a view; raise CycleError if a plugin fails or a score is out of range."""
     if not profile.score:
         return ScoreTable(profile, nodes, (), np.ones(nodes.size, np.int64))
     plan = plan_for(profile, pod.shape, nodes.cluster)
-    states, skipped = _run_pre_score(plan, pod, nodes)
+    started = recorder.now()
+    states, skipped = _run_pre_score(plan, pod, nodes, recorder)
+    started = recorder.observe_point(PRE_SCORE, Code.SUCCESS, profile.name, started)
     if plan.score_fault:
         raise CycleError(plan.score_fault)
-    kept = _kept_scores(plan, pod, nodes.cluster).of(pod, nodes) if plan.local_score else None
-    static = _static_scores(plan, pod, nodes.cluster)
+    kept = _kept_scores(plan, pod, nodes.cluster).of(pod, nodes, recorder) if plan.local_score else None
+    static = _static_scores(plan, pod, nodes.cluster, recorder)
     scores: list[PluginScores] = []
     level = 0
     total = np.zeros(nodes.size, np.int64) if kept is None else kept.total
@@ -42,7 +45,8 @@ def run_scores(profile: Profile, pod: Pod, nodes: Snapshot) -> ScoreTable:
         score = static.get(entry.plugin)
         if score is None:
             state = states.get(entry.plugin)
-            score = _normalized(entry, state, pod, nodes, entry.plugin.score(state, pod, nodes))
+            raw = score_nodes(entry.plugin, state, pod, nodes, recorder)
+            score = _normalized(entry, state, pod, nodes, raw)
         elif not isinstance(score, PluginScores):
             score = _normalized(entry, None, pod, nodes, nodes.gather(score))
         if isinstance(score.normalized, int):
@@ -50,7 +54,12 @@ def run_scores(profile: Profile, pod: Pod, nodes: Snapshot) -> ScoreTable:
         else:
             total = total + score.weighted  # not in place: the kept total must not change
         scores.append(score)
-    return ScoreTable(profile, nodes, scores, total + level if level else total, kept.by_plugin if kept else tuple)
+    total = total + level if level else total
+    recorder.observe_point(SCORE, Code.SUCCESS, profile.name, started)
+    recorder.count_evaluations(profile.name, PRE_SCORE, tuple(states))
+    ran = tuple(plugin for plugin in plan.scorers if plugin not in skipped) if skipped else plan.scorers
+    recorder.count_evaluations(profile.name, SCORE, ran)
+    return ScoreTable(profile, nodes, scores, total, kept.by_plugin if kept else tuple)
 
 
 def add_extender_scores(table: ScoreTable, scores: Mapping[str, int]) -> IntArray:
@@ -80,12 +89,15 @@ def draw(seed: int, cycle: int) -> int:
     return mixed ^ (mixed >> 31)
 
 
-def _run_pre_score(plan: Plan, pod: Pod, nodes: Snapshot) -> tuple[States, set[ScorePlugin[Any]]]:
+def _run_pre_score(plan: Plan, pod: Pod, nodes: Snapshot, recorder: Recorder) -> tuple[States, set[ScorePlugin[Any]]]:
     """Return the states of the PreScore plugins, and the plugins that returned Skip."""
     states: States = {}
     skipped: set[ScorePlugin[Any]] = set()
     for plugin in plan.pre_score:
+        started = recorder.now() if recorder.samples_plugins else 0.0
         result = plugin.pre_score(pod, nodes)
+        if recorder.samples_plugins:
+            recorder.observe_plugin(plugin.name, PRE_SCORE, result.status.code, started)
         if result.status.code is Code.SKIP:
             skipped.add(plugin)
         elif result.status.is_success:
@@ -100,7 +112,9 @@ def _kept_scores(plan: Plan, pod: Pod, cluster: Snapshot) -> KeptScores:
     return cluster.memo((plan, "kept"), pod.shape, generation, lambda: KeptScores(plan.local_score))
 
 
-def _static_scores(plan: Plan, pod: Pod, cluster: Snapshot) -> Mapping[ScorePlugin[Any], PluginScores | IntArray]:
+def _static_scores(
+    plan: Plan, pod: Pod, cluster: Snapshot, recorder: Recorder
+) -> Mapping[ScorePlugin[Any], PluginScores | IntArray]:
     """Return the raw scores of the plugins with `has_static_score`, for all nodes of the cluster.
 
     If all raw scores of a plugin are equal, its normalized scores are equal on every view; both are then plain numbers.
@@ -110,7 +124,7 @@ def _static_scores(plan: Plan, pod: Pod, cluster: Snapshot) -> Mapping[ScorePlug
         static: dict[ScorePlugin[Any], PluginScores | IntArray] = {}
         for entry in plan.score:
             if entry.plugin.has_static_score:
-                raw = entry.plugin.score(None, pod, cluster)
+                raw = score_nodes(entry.plugin, None, pod, cluster, recorder)
                 static[entry.plugin] = _level(entry, pod, cluster, raw) if raw.min() == raw.max() else raw
         return static
 

@@ -19,6 +19,7 @@ from moorage.engine.preemption.candidate_ranking import best_candidates
 from moorage.engine.preemption.chosen_victims import check_candidate
 from moorage.engine.preemption.disruption_budgets import budgets_of, covered_first
 from moorage.engine.preemption.victim_search import DryRun, Search, dry_run, ineligibility
+from moorage.engine.recorder import POST_FILTER
 from moorage.framework.extension_points import PostFilterPlugin, PreemptionPlugin, PreFilterPlugin
 from moorage.framework.profile import Profile
 from moorage.framework.status import Code
@@ -52,12 +53,20 @@ def run_post_filter(profile: Profile, fit_error: FitError, chance: int) -> PostF
     """
     if not profile.post_filter:
         return None
+    recorder = fit_error.pre_filtered.recorder
+    started = recorder.now()
+    result = _run_all(profile, fit_error, chance)
+    recorder.observe_point(POST_FILTER, result.code, profile.name, started)
+    return result
+
+
+def _run_all(profile: Profile, fit_error: FitError, chance: int) -> PostFilterResult:
     reasons: list[str] = []
     last = PostFilterResult(Code.UNSCHEDULABLE)
     for plugin in profile.post_filter:
         if isinstance(plugin, PreFilterPlugin) and not _has_run(plugin, profile, fit_error):
             return PostFilterResult(Code.ERROR, STATE_NOT_FOUND)
-        result = _run_one(plugin, profile, fit_error, chance)
+        result = _run_sampled(plugin, profile, fit_error, chance)
         if result.code is not Code.UNSCHEDULABLE:
             return result
         reasons += [result.message] if result.message else []
@@ -69,6 +78,16 @@ def run_post_filter(profile: Profile, fit_error: FitError, chance: int) -> PostF
 def _has_run(plugin: PreFilterPlugin[Any], profile: Profile, fit_error: FitError) -> bool:
     """Return whether the plugin's PreFilter has run: it is enabled, and no earlier PreFilter has ended the cycle."""
     return plugin in profile.pre_filter and plugin not in fit_error.pre_filtered.unreached
+
+
+def _run_sampled(plugin: PostFilterPlugin, profile: Profile, fit_error: FitError, chance: int) -> PostFilterResult:
+    """Run a plugin, and record the call if the cycle is sampled."""
+    recorder = fit_error.pre_filtered.recorder
+    started = recorder.now()
+    result = _run_one(plugin, profile, fit_error, chance)
+    if recorder.samples_plugins:
+        recorder.observe_plugin(plugin.name, POST_FILTER, result.code, started)
+    return result
 
 
 def _run_one(plugin: PostFilterPlugin, profile: Profile, fit_error: FitError, chance: int) -> PostFilterResult:

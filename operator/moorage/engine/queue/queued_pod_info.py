@@ -40,6 +40,8 @@ class QueuedPodInfo:
     """The plugins that rejected the pod in its last attempt, or that gate it now."""
     pending_plugins: frozenset[str] = frozenset()
     """The unschedulable plugins that answered Pending: their events skip the backoff."""
+    was_flushed: bool = False
+    """Whether the pod last left the unschedulable pods because it was there for too long."""
     message: str = ""
     """The message of the last attempt that failed."""
 

@@ -8,6 +8,7 @@ from enum import IntEnum
 
 from moorage.engine.cycle.diagnosis import EXTENDER
 from moorage.engine.queue.queued_pod_info import QueuedPodInfo
+from moorage.engine.recorder import Recorder
 from moorage.framework.cluster_events import ClusterEvent
 from moorage.framework.extension_points import Plugin
 from moorage.framework.profile import Profile
@@ -24,9 +25,10 @@ class QueueingStrategy(IntEnum):
 class QueueingHints:
     """The queueing hints of all profiles. Plugins are looked up by name once for each profile."""
 
-    def __init__(self, profiles: Mapping[str, Profile]) -> None:
+    def __init__(self, profiles: Mapping[str, Profile], recorder: Recorder) -> None:
         """Read the plugins from `profiles`, a live mapping."""
         self._profiles = profiles
+        self._recorder = recorder
         self._plugins: dict[str, tuple[Profile, dict[str, Plugin]]] = {}
 
     def strategy_for(self, queued: QueuedPodInfo, event: ClusterEvent) -> QueueingStrategy:
@@ -36,7 +38,7 @@ class QueueingHints:
         plugins = self._plugins_of(queued.pod.scheduler_name)
         strategy = QueueingStrategy.SKIP
         for name in queued.unschedulable_plugins:
-            if not _is_interested(name, plugins.get(name), queued, event):
+            if not self._is_interested(name, plugins.get(name), queued, event):
                 continue
             if name in queued.pending_plugins:
                 return QueueingStrategy.IMMEDIATELY
@@ -44,6 +46,20 @@ class QueueingHints:
             if not queued.pending_plugins:
                 break
         return strategy
+
+    def _is_interested(self, name: str, plugin: Plugin | None, queued: QueuedPodInfo, event: ClusterEvent) -> bool:
+        """Return whether the event may change the plugin's verdict on the pod.
+
+        Always true for extenders, which register no events, and for a plugin that the profile no longer has.
+        """
+        if name == EXTENDER or plugin is None:
+            return True
+        if event.kind not in plugin.interests:
+            return False
+        started = self._recorder.now()
+        queues = plugin.queueing_hint(queued.pod, event)
+        self._recorder.observe_hint(name, event, started, queues=queues)
+        return queues
 
     def _plugins_of(self, scheduler_name: str) -> dict[str, Plugin]:
         profile = self._profiles.get(scheduler_name)
@@ -54,13 +70,3 @@ class QueueingHints:
             known = (profile, {plugin.name: plugin for plugin in profile.plugins})
             self._plugins[scheduler_name] = known
         return known[1]
-
-
-def _is_interested(name: str, plugin: Plugin | None, queued: QueuedPodInfo, event: ClusterEvent) -> bool:
-    """Return whether the event may change the plugin's verdict on the pod.
-
-    Always true for extenders, which register no events, and for a plugin that the profile no longer has.
-    """
-    if name == EXTENDER or plugin is None:
-        return True
-    return event.kind in plugin.interests and plugin.queueing_hint(queued.pod, event)

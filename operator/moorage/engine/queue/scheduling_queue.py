@@ -22,7 +22,17 @@ from moorage.engine.queue.pod_heap import PodHeap
 from moorage.engine.queue.queued_pod_info import QueuedPodInfo, QueueType
 from moorage.engine.queue.queueing_hints import QueueingHints, QueueingStrategy
 from moorage.engine.queue.unschedulable_pods import UnschedulablePods
-from moorage.framework.cluster_events import ClusterEvent
+from moorage.engine.recorder import (
+    BACKOFF_COMPLETE,
+    FORCE_ACTIVATE,
+    NO_RECORDER,
+    POP_FROM_BACKOFF_QUEUE,
+    PRE_ENQUEUE,
+    SCHEDULE_ATTEMPT_FAILURE,
+    UNSCHEDULABLE_TIMEOUT,
+    Recorder,
+)
+from moorage.framework.cluster_events import POD_ADDED, ClusterEvent
 from moorage.framework.profile import Profile
 from moorage.framework.status import Code
 from moorage.model.pods.pod import Pod
@@ -34,15 +44,16 @@ MAX_IN_UNSCHEDULABLE_SECONDS = 300.0
 class SchedulingQueue:
     """The pods without a node whose profile is live, including pods in flight but not pods that are being bound."""
 
-    def __init__(self, profiles: Mapping[str, Profile]) -> None:
+    def __init__(self, profiles: Mapping[str, Profile], recorder: Recorder = NO_RECORDER) -> None:
         """Read from `profiles`, a live mapping; it must have the profile of every pod in the queue."""
         self._profiles = profiles
+        self._recorder = recorder
         self._pods: dict[str, QueuedPodInfo] = {}
         self._active = PodHeap()
         self._backoff = BackoffQueue(profiles)
         self._unschedulable = UnschedulablePods()
         self._in_flight = InFlight()
-        self._hints = QueueingHints(profiles)
+        self._hints = QueueingHints(profiles, recorder)
 
     def find(self, uid: str) -> QueuedPodInfo | None:
         """Return a pod of the queue."""
@@ -52,7 +63,7 @@ class SchedulingQueue:
         """Add a new pod; return the queue that it is in now."""
         queued = QueuedPodInfo(pod, now)
         self._pods[pod.uid] = queued
-        self._move_to_active(queued, now)
+        self._move_to_active(queued, now, POD_ADDED)
         return queued.queue
 
     def update(self, event: ClusterEvent, now: float) -> None:
@@ -67,12 +78,12 @@ class SchedulingQueue:
         self._remove(queued)
         queued.pod = pod
         if queue is QueueType.ACTIVE:
-            self._move_to_active(queued, now)
+            self._move_to_active(queued, now, "")
         elif queue is QueueType.BACKOFF:
             self._backoff.push(queued)
         else:
             self._unschedulable.add(queued, queue)
-            self._requeue(queued, self._hints.strategy_for(queued, event), now)
+            self._requeue(queued, self._hints.strategy_for(queued, event), now, event.label)
 
     def delete(self, uid: str) -> None:
         """Remove a pod; events are kept for a pod in flight until `done`."""
@@ -120,19 +131,19 @@ class SchedulingQueue:
         """Requeue the pods that an event may make schedulable (MoveAllToActiveOrBackoffQueue)."""
         self._in_flight.record(event)
         for queued, strategy in self._unschedulable.to_requeue(event, self._hints.strategy_for):
-            self._requeue(queued, strategy, now)
+            self._requeue(queued, strategy, now, event.label)
 
     def retry(self, uid: str, now: float) -> None:
         """Requeue an unschedulable pod without an event, after its backoff."""
         queued = self._pods.get(uid)
         if queued is not None and queued.queue is QueueType.UNSCHEDULABLE:
-            self._requeue(queued, QueueingStrategy.AFTER_BACKOFF, now)
+            self._requeue(queued, QueueingStrategy.AFTER_BACKOFF, now, FORCE_ACTIVATE)
 
     def retry_profile(self, scheduler_name: str, now: float) -> None:
         """Move all pods of a profile to the active queue, because the profile has changed; pods in flight stay."""
         for queued in self._not_in_flight(scheduler_name):
             self._remove(queued)
-            self._move_to_active(queued, now)
+            self._move_to_active(queued, now, FORCE_ACTIVATE)
 
     def remove_profile(self, scheduler_name: str) -> list[Pod]:
         """Remove and return all pods of a profile except those in flight."""
@@ -149,14 +160,15 @@ class SchedulingQueue:
     def flush_backoff(self, now: float) -> None:
         """Move the pods whose backoff has ended to the active queue (flushBackoffQCompleted)."""
         while (queued := self._backoff.pop_expired(now)) is not None:
-            self._move_to_active(queued, now)
+            self._move_to_active(queued, now, BACKOFF_COMPLETE)
 
     def flush_unschedulable_leftover(self, now: float) -> None:
         """Requeue the pods that are unschedulable for too long (flushUnschedulablePodsLeftover); gated pods stay."""
         for queued in list(self._unschedulable):
             is_leftover = now - queued.queued_at > MAX_IN_UNSCHEDULABLE_SECONDS
             if is_leftover and queued.queue is QueueType.UNSCHEDULABLE:
-                self._requeue(queued, QueueingStrategy.AFTER_BACKOFF, now)
+                queued.was_flushed = True
+                self._requeue(queued, QueueingStrategy.AFTER_BACKOFF, now, UNSCHEDULABLE_TIMEOUT)
 
     def next_backoff_expiry(self) -> float | None:
         """Return the time at which the next backoff has ended, in seconds; None if no pod is in backoff."""
@@ -203,25 +215,32 @@ class SchedulingQueue:
         if self._pods.setdefault(uid, queued) is not queued:
             return
         queued.queued_at = now
+        queued.was_flushed = False
         strategy = QueueingStrategy.SKIP if queued.unschedulable_plugins else QueueingStrategy.AFTER_BACKOFF
         strategy = max((strategy, *(self._hints.strategy_for(queued, event) for event in events)))
         self._unschedulable.add(queued, QueueType.UNSCHEDULABLE)
-        self._requeue(queued, strategy, now)
+        if strategy is QueueingStrategy.SKIP:
+            self._recorder.count_incoming(QueueType.UNSCHEDULABLE.value, SCHEDULE_ATTEMPT_FAILURE)
+        self._requeue(queued, strategy, now, SCHEDULE_ATTEMPT_FAILURE)
 
-    def _requeue(self, queued: QueuedPodInfo, strategy: QueueingStrategy, now: float) -> None:
+    def _requeue(self, queued: QueuedPodInfo, strategy: QueueingStrategy, now: float, event: str) -> None:
+        """Move a pod out of the unschedulable ones; `event` is the reason, as metrics name it."""
         if strategy is QueueingStrategy.SKIP:
             return
         self._remove(queued)
         if strategy is QueueingStrategy.AFTER_BACKOFF and self._backoff.is_backing_off(queued, now):
-            if not self._gate(queued):
+            if not self._gate(queued, event):
                 self._backoff.push(queued)
+                self._recorder.count_incoming(QueueType.BACKOFF.value, event)
         else:
-            self._move_to_active(queued, now)
+            self._move_to_active(queued, now, event)
 
-    def _move_to_active(self, queued: QueuedPodInfo, now: float) -> None:
-        """Make a pod active if no PreEnqueue plugin rejects it."""
-        if self._gate(queued):
+    def _move_to_active(self, queued: QueuedPodInfo, now: float, event: str) -> None:
+        """Make a pod active if no PreEnqueue plugin rejects it; metrics count it unless `event` is empty."""
+        if self._gate(queued, event):
             return
+        if event:
+            self._recorder.count_incoming("active", event)
         if queued.queue is not QueueType.ACTIVE:
             queued.ready_at = now
         queued.queue = QueueType.ACTIVE
@@ -230,21 +249,27 @@ class SchedulingQueue:
         profile = self._profiles[queued.pod.scheduler_name]
         self._active.push(queued, profile.queue_sort.sort_key(queued.pod, queued.queued_at))
 
-    def _gate(self, queued: QueuedPodInfo) -> bool:
+    def _gate(self, queued: QueuedPodInfo, event: str) -> bool:
         """Run PreEnqueue; gate the pod and return True if a plugin rejects it."""
-        for plugin in self._profiles[queued.pod.scheduler_name].pre_enqueue:
+        profile = self._profiles[queued.pod.scheduler_name]
+        started = self._recorder.now()
+        for plugin in profile.pre_enqueue:
             status = plugin.pre_enqueue(queued.pod)
             if not status.is_success:
+                self._recorder.observe_point(PRE_ENQUEUE, status.code, profile.name, started)
                 queued.unschedulable_plugins = frozenset({plugin.name})
                 queued.pending_plugins = queued.unschedulable_plugins if status.code is Code.PENDING else frozenset()
+                if event and (queued.queue is not QueueType.GATED or event == POD_ADDED):
+                    self._recorder.count_incoming(QueueType.UNSCHEDULABLE.value, event)
                 self._unschedulable.add(queued, QueueType.GATED)
                 return True
+        self._recorder.observe_point(PRE_ENQUEUE, Code.SUCCESS, profile.name, started)
         return False
 
     def _pop_early(self, now: float) -> QueuedPodInfo | None:
         """Return the first pod in backoff that PreEnqueue does not reject."""
         while (queued := self._backoff.pop_early()) is not None:
-            self._move_to_active(queued, now)
+            self._move_to_active(queued, now, POP_FROM_BACKOFF_QUEUE)
             if queued.queue is QueueType.ACTIVE:
                 return self._active.pop()
         return None

@@ -127,6 +127,11 @@ class Distributions(_Children[Distribution]):
         yield family
 
 
+def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
+    """Return the bucket bounds of Go's `prometheus.ExponentialBuckets`."""
+    return tuple(start * factor**step for step in range(count))
+
+
 def bounded(value: str) -> str:
     """Return a label value without control characters, cut to LABEL_CHARACTERS."""
     return one_line(value, LABEL_CHARACTERS)

@@ -8,6 +8,8 @@ not grow with the cluster.
 from __future__ import annotations
 
 import platform
+import time
+from random import random
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Gauge, ProcessCollector, disable_created_metrics
@@ -20,13 +22,14 @@ from moorage.runtime.metrics.binding_metrics import BindingMetrics
 from moorage.runtime.metrics.client_metrics import ClientMetrics
 from moorage.runtime.metrics.collectors import bounded
 from moorage.runtime.metrics.extender_metrics import ExtenderMetrics
+from moorage.runtime.metrics.framework_metrics import FrameworkMetrics
 from moorage.runtime.metrics.informer_metrics import InformerMetrics
 from moorage.runtime.metrics.recorder_metrics import RecorderMetrics
 from moorage.runtime.metrics.scheduling_metrics import SchedulingMetrics
 from moorage.runtime.metrics.serving_metrics import ServingMetrics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 """The content type of `ProcessMetrics.render`."""
@@ -35,12 +38,14 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST
 class ProcessMetrics:
     """All metrics of a process."""
 
-    def __init__(self, host: str) -> None:
-        """Register all metrics; `host` is the API server's, for client-go's labels."""
+    def __init__(self, host: str, now: Callable[[], float] = time.perf_counter) -> None:
+        """Register all metrics; `host` is the API server's, for client-go's labels. `now` measures durations."""
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()
         self._preparations: list[Callable[[], None]] = []
         self.scheduling = SchedulingMetrics(self._registry)
+        self.framework = FrameworkMetrics(self._registry, now, random)
+        self.before_scrape(self.framework.count_all)
         self.binding = BindingMetrics(self._registry)
         self.client = ClientMetrics(self._registry, host)
         self.informers = InformerMetrics(self._registry)
@@ -60,6 +65,11 @@ class ProcessMetrics:
     def before_scrape(self, prepare: Callable[[], None]) -> None:
         """Call `prepare` at the beginning of each scrape."""
         self._preparations.append(prepare)
+
+    def keep_profiles(self, profiles: Collection[str]) -> None:
+        """Remove the series of all other profiles."""
+        self.scheduling.keep_profiles(profiles)
+        self.framework.keep_profiles(profiles)
 
     def render(self) -> bytes:
         """Return all metrics in Prometheus' text format."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from moorage.framework.cluster_events import ClusterEvent
-from moorage.runtime.metrics.collectors import Counts, Distributions
+from moorage.runtime.metrics.collectors import Counts, Distributions, exponential
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -17,11 +17,6 @@ if TYPE_CHECKING:
 
 MOST_ATTEMPTS = 15
 """From this number on the label `attempts` is `15+`."""
-
-
-def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
-    """Return the bucket bounds of Go's `prometheus.ExponentialBuckets`."""
-    return tuple(start * factor**step for step in range(count))
 
 
 class SchedulingMetrics:
@@ -63,6 +58,13 @@ class SchedulingMetrics:
             exponential(1, 2, 5),
             registry,
         ).labels()
+        self._flushed = Counts(
+            "scheduler_pod_scheduled_after_flush",
+            "Number of pods that were successfully scheduled after being flushed from unschedulablePods due to timeout"
+            ". This metric helps detect potential queueing hint misconfigurations or event handling issues.",
+            (),
+            registry,
+        ).labels()
         self._preemptions = Counts(
             "scheduler_preemption_attempts", "Total preemption attempts in the cluster till now.", (), registry
         ).labels()
@@ -85,7 +87,7 @@ class SchedulingMetrics:
         ).labels()
         self._by_result: dict[tuple[str, str], tuple[Count, Distribution]] = {}
         self._by_attempts: dict[int, Distribution] = {}
-        self._by_message: dict[object, Distribution] = {}
+        self._by_message: dict[str, Distribution] = {}
 
     def observe_attempt(self, result: str, profile: str, seconds: float) -> None:
         """Count an attempt; `result` is `scheduled`, `unschedulable` or `error`."""
@@ -117,6 +119,10 @@ class SchedulingMetrics:
             child = self._by_attempts[attempts] = self._sli_seconds.labels(label)
         child.observe(seconds)
 
+    def observe_flushed(self) -> None:
+        """Count a bound pod that was tried because it had been unschedulable for too long."""
+        self._flushed.inc()
+
     def observe_preemption(self, victims: int) -> None:
         """Count a preemption and its victims."""
         self._preemptions.inc()
@@ -124,11 +130,10 @@ class SchedulingMetrics:
 
     def observe_message(self, message: Message, seconds: float) -> None:
         """Count a message that the engine applied."""
-        key = (message.kind, message.action) if isinstance(message, ClusterEvent) else type(message)
-        child = self._by_message.get(key)
+        label = message.label if isinstance(message, ClusterEvent) else type(message).__name__
+        child = self._by_message.get(label)
         if child is None:
-            label = message.label if isinstance(message, ClusterEvent) else type(message).__name__
-            child = self._by_message[key] = self._message_seconds.labels(label)
+            child = self._by_message[label] = self._message_seconds.labels(label)
         child.observe(seconds)
 
     def observe_fault(self) -> None:

@@ -18,7 +18,9 @@ import logging
 from typing import TYPE_CHECKING
 
 from moorage.cluster.intents import BindVolume, SelectNode
+from moorage.engine.recorder import PERMIT, PRE_BIND
 from moorage.errors import MoorageError
+from moorage.framework.status import Code
 from moorage.runtime.volumes.binding_progress import VolumesNotBound, WrittenIntent, find_pending_bindings
 
 if TYPE_CHECKING:
@@ -62,10 +64,13 @@ class VolumeBinder:
 
     def submit(self, bind: Bind, started_at: float) -> None:
         """Queue a decision; `started_at` is the start of its attempt, on the monotonic clock."""
+        recorder, profile = self._binder.recorder, bind.profile.name
+        started = recorder.observe_point(PERMIT, Code.SUCCESS, profile, recorder.now())
         if bind.intents:
             self._pending += 1
             self._queue.put_nowait((bind, started_at))
         else:
+            recorder.observe_point(PRE_BIND, Code.SUCCESS, profile, started)
             self._binder.submit(bind, started_at)
 
     async def run(self) -> None:
@@ -75,8 +80,11 @@ class VolumeBinder:
                 tasks.create_task(self._work(*await self._queue.get()))
 
     async def _work(self, bind: Bind, started_at: float) -> None:
+        recorder, code = self._binder.recorder, Code.ERROR
+        started = recorder.now()
         try:
             await self._bind_volumes(bind)
+            code = Code.SUCCESS
         except MoorageError as error:
             self._binder.fail(bind, f"binding volumes: {error}", started_at)
         except Exception as error:  # the border of the task: a bug must not stop other pods
@@ -86,6 +94,7 @@ class VolumeBinder:
             self._binder.submit(bind, started_at)
         finally:
             self._pending -= 1
+            recorder.observe_point(PRE_BIND, code, bind.profile.name, started)
 
     async def _bind_volumes(self, bind: Bind) -> None:
         written = [WrittenIntent(intent, await self._write(intent)) for intent in _in_order(bind.intents)]

@@ -1,0 +1,128 @@
+"""kube-scheduler's metrics of extension points, plugins, queueing hints and queues (pkg/scheduler/metrics/metrics.go).
+
+Upstream counts an evaluation for each node in Filter and Score. A plugin here evaluates all nodes at once, so each
+attempt counts once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from moorage.engine.recorder import Recorder
+from moorage.framework.status import Code
+from moorage.runtime.metrics.collectors import Counts, Distributions, exponential
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from prometheus_client import CollectorRegistry
+
+    from moorage.framework.cluster_events import ClusterEvent
+    from moorage.framework.extension_points import Plugin
+    from moorage.runtime.metrics.collectors import Distribution
+
+SAMPLED = 0.1
+"""The share of cycles in which single plugins are measured (pluginMetricsSamplePercent)."""
+PLUGIN_BUCKETS = exponential(0.00001, 1.5, 20)
+MAX_UNCOUNTED = 1000
+"""The number of different groups of plugins after which their evaluations are counted, also without a scrape."""
+
+
+class FrameworkMetrics(Recorder):
+    """The recorder of the engine. `now` reads a clock, `chance` returns a random number between 0 and 1."""
+
+    def __init__(self, registry: CollectorRegistry, now: Callable[[], float], chance: Callable[[], float]) -> None:
+        """Register in `registry`."""
+        self.now = now  # type: ignore[method-assign]  # saves a call in each cycle
+        self._chance = chance
+        self._point_seconds = Distributions(
+            "scheduler_framework_extension_point_duration_seconds",
+            "Latency for running all plugins of a specific extension point.",
+            ("extension_point", "status", "profile"),
+            exponential(0.0001, 2, 12),
+            registry,
+        )
+        self._plugin_seconds = Distributions(
+            "scheduler_plugin_execution_duration_seconds",
+            "Duration for running a plugin at a specific extension point.",
+            ("plugin", "extension_point", "status"),
+            PLUGIN_BUCKETS,
+            registry,
+        )
+        self._evaluations = Counts(
+            "scheduler_plugin_evaluation",
+            "Number of attempts to schedule pods by each plugin and the extension point (available only in PreFilter, "
+            "Filter, PreScore, and Score).",
+            ("plugin", "extension_point", "profile"),
+            registry,
+        )
+        self._hint_seconds = Distributions(
+            "scheduler_queueing_hint_execution_duration_seconds",
+            "Duration for running a queueing hint function of a plugin.",
+            ("plugin", "event", "hint"),
+            PLUGIN_BUCKETS,
+            registry,
+        )
+        self._incoming = Counts(
+            "scheduler_queue_incoming_pods",
+            "Number of pods added to scheduling queues by event and queue type.",
+            ("queue", "event"),
+            registry,
+        )
+        self._successes: dict[tuple[str, str], Distribution] = {}
+        self._uncounted: dict[tuple[str, str, tuple[Plugin, ...]], int] = {}
+
+    def start_cycle(self) -> None:
+        """Decide whether the next cycle is sampled."""
+        self.samples_plugins = self._chance() < SAMPLED
+
+    def observe_point(self, point: str, code: Code, profile: str, started: float) -> float:
+        """Record a run of all plugins of an extension point; return the time."""
+        now = self.now()
+        self.observe_point_seconds(point, code, profile, now - started)
+        return now
+
+    def observe_point_seconds(self, point: str, code: Code, profile: str, seconds: float) -> None:
+        """Record a run of all plugins of an extension point."""
+        if code is not Code.SUCCESS:
+            self._point_seconds.labels(point, code.value, profile).observe(seconds)
+            return
+        child = self._successes.get((point, profile))
+        if child is None:
+            child = self._successes[point, profile] = self._point_seconds.labels(point, code.value, profile)
+        child.observe(seconds)
+
+    def observe_plugin(self, plugin: str, point: str, code: Code, started: float) -> None:
+        """Record one call of a plugin."""
+        self._plugin_seconds.labels(plugin, point, code.value).observe(self.now() - started)
+
+    def count_evaluations(self, profile: str, point: str, plugins: Sequence[Plugin]) -> None:
+        """Count an attempt for each of these plugins; the metric shows it after `count_all`."""
+        key = profile, point, tuple(plugins)
+        count = self._uncounted.get(key)
+        self._uncounted[key] = 1 if count is None else count + 1
+        if count is None and len(self._uncounted) > MAX_UNCOUNTED:
+            self.count_all()
+
+    def count_all(self) -> None:
+        """Add the attempts since the last call to the metric; call it before each scrape."""
+        for (profile, point, plugins), count in self._uncounted.items():
+            for plugin in plugins:
+                self._evaluations.labels(plugin.name, point, profile).inc(count)
+        self._uncounted.clear()
+
+    def count_incoming(self, queue: str, event: str) -> None:
+        """Count a pod that enters a queue."""
+        self._incoming.labels(queue, event).inc()
+
+    def observe_hint(self, plugin: str, event: ClusterEvent, started: float, *, queues: bool) -> None:
+        """Record a call of a queueing hint."""
+        hint = "Queue" if queues else "QueueSkip"
+        self._hint_seconds.labels(plugin, event.label, hint).observe(self.now() - started)
+
+    def keep_profiles(self, profiles: Collection[str]) -> None:
+        """Remove the series of all other profiles."""
+        self.count_all()
+        self._point_seconds.keep("profile", profiles)
+        self._evaluations.keep("profile", profiles)
+        self._successes.clear()

@@ -1,0 +1,139 @@
+"""The engine's calls of its recorder: upstream's extension points, queues and events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from builders import node, pod
+from engine.doubles import SCHEDULER
+from moorage.engine.messages import BindingFinished
+from moorage.engine.outcomes import Bind, Unschedulable
+from moorage.engine.recorder import Recorder
+from moorage.engine.scheduler import Scheduler
+from moorage.framework.cluster_events import ClusterEvent, added
+from moorage.framework.extension_points import Plugin
+from moorage.framework.profile import ProfileSpec
+from moorage.framework.registry import Registry
+from moorage.framework.status import Code
+
+PROFILE = Registry.discover().build_profile(ProfileSpec(scheduler_name=SCHEDULER))
+
+
+@dataclass
+class ListRecorder(Recorder):
+    """Keeps every call; each reading of its clock is one later."""
+
+    samples_plugins: bool = True
+    time: float = 0.0
+    points: list[tuple[str, str]] = field(default_factory=list)
+    plugins: set[tuple[str, str]] = field(default_factory=set)
+    evaluated: dict[str, set[str]] = field(default_factory=dict)
+    incoming: list[tuple[str, str]] = field(default_factory=list)
+    hints: list[tuple[str, str, bool]] = field(default_factory=list)
+
+    def now(self) -> float:
+        self.time += 1
+        return self.time
+
+    def observe_point(self, point: str, code: Code, profile: str, started: float) -> float:
+        assert profile == SCHEDULER
+        assert 0 < started < self.now(), point
+        self.points.append((point, code.value))
+        return self.now()
+
+    def observe_plugin(self, plugin: str, point: str, code: Code, started: float) -> None:
+        assert 0 < started < self.now(), (plugin, code)
+        self.plugins.add((plugin, point))
+
+    def count_evaluations(self, profile: str, point: str, plugins: Sequence[Plugin]) -> None:
+        assert profile == SCHEDULER
+        self.evaluated.setdefault(point, set()).update(plugin.name for plugin in plugins)
+
+    def count_incoming(self, queue: str, event: str) -> None:
+        self.incoming.append((queue, event))
+
+    def observe_hint(self, plugin: str, event: ClusterEvent, started: float, *, queues: bool) -> None:
+        assert 0 < started < self.now()
+        self.hints.append((plugin, event.label, queues))
+
+
+def scheduler_with(recorder: Recorder, nodes: int) -> Scheduler:
+    scheduler = Scheduler(1, (PROFILE,), recorder)
+    for number in range(nodes):
+        scheduler.apply(added("Node", node(f"n{number}", cpu="1")), 0.0)
+    return scheduler
+
+
+def test_pod_that_fits_passes_the_extension_points_of_kube_scheduler() -> None:
+    recorder = ListRecorder()
+    scheduler = scheduler_with(recorder, nodes=2)
+    scheduler.apply(added("Pod", pod("p", cpu="100m")), 0.0)
+
+    assert isinstance(scheduler.schedule_one(1.0), Bind)
+
+    points = ("PreEnqueue", "PreFilter", "Filter", "PreScore", "Score", "Reserve")
+    assert recorder.points == [(point, "Success") for point in points]
+    assert {("NodeResourcesFit", "PreFilter"), ("NodeResourcesFit", "Filter"), ("NodeResourcesFit", "Score")} <= (
+        recorder.plugins
+    )
+    assert {"NodeResourcesFit", "NodeUnschedulable", "TaintToleration"} <= recorder.evaluated["Filter"]
+    assert {"NodeResourcesFit", "NodeResourcesBalancedAllocation"} <= recorder.evaluated["Score"]
+
+
+def test_plugins_are_not_measured_in_a_cycle_that_is_not_sampled() -> None:
+    recorder = ListRecorder(samples_plugins=False)
+    scheduler = scheduler_with(recorder, nodes=2)
+    scheduler.apply(added("Pod", pod("p")), 0.0)
+    scheduler.schedule_one(1.0)
+
+    assert recorder.plugins == set()
+    assert "NodeResourcesFit" in recorder.evaluated["Filter"]
+
+
+def test_pod_that_fits_nowhere_ends_with_post_filter() -> None:
+    recorder = ListRecorder()
+    scheduler = scheduler_with(recorder, nodes=1)
+    scheduler.apply(added("Pod", pod("p", cpu="9")), 0.0)
+
+    assert isinstance(scheduler.schedule_one(1.0), Unschedulable)
+
+    assert [point for point, _ in recorder.points] == ["PreEnqueue", "PreFilter", "Filter", "PostFilter"]
+    assert recorder.points[-1] == ("PostFilter", "Unschedulable")
+    assert ("DefaultPreemption", "PostFilter") in recorder.plugins
+
+
+def test_queues_are_counted_with_upstreams_events() -> None:
+    recorder = ListRecorder()
+    scheduler = scheduler_with(recorder, nodes=1)
+    scheduler.apply(added("Pod", pod("p", cpu="2")), 0.0)
+    scheduler.apply(added("Pod", pod("gated", spec={"schedulingGates": [{"name": "wait"}]})), 0.0)
+    scheduler.schedule_one(1.0)
+    scheduler.apply(added("Node", node("large", cpu="4")), 1.0)
+    scheduler.tick(5.0)
+
+    assert recorder.incoming == [
+        ("active", "UnschedulablePodAdd"),
+        ("unschedulable", "UnschedulablePodAdd"),
+        ("unschedulable", "ScheduleAttemptFailure"),
+        ("backoff", "NodeAdd"),
+        ("active", "BackoffComplete"),
+    ]
+    assert recorder.hints == [("NodeResourcesFit", "NodeAdd", True)]
+
+
+def test_bind_says_whether_the_pod_was_flushed_after_the_timeout() -> None:
+    recorder = ListRecorder()
+    scheduler = scheduler_with(recorder, nodes=1)
+    scheduler.apply(added("Pod", pod("p", spec={"nodeSelector": {"disk": "ssd"}})), 0.0)
+    assert isinstance(scheduler.schedule_one(1.0), Unschedulable)
+    assert recorder.incoming[-1] == ("unschedulable", "ScheduleAttemptFailure")
+    scheduler.tick(400.0)
+
+    assert recorder.incoming[-1] == ("active", "UnschedulableTimeout")
+    assert isinstance(scheduler.schedule_one(400.0), Unschedulable)
+    scheduler.apply(added("Node", node("ssd", labels={"disk": "ssd"})), 401.0)
+    outcome = scheduler.schedule_one(500.0)
+    assert isinstance(outcome, Bind)
+    assert not outcome.was_flushed
+    scheduler.apply(BindingFinished(outcome.pod, outcome.node_name), 500.0)
