@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from controlplane.component import ControlPlaneError
 from e2e.case import Case
 from e2e.clusters import as_text, eventually
 from e2e.faults import SLOW, World, failed_requests, in_world, problems
@@ -39,6 +40,17 @@ def test_an_operator_logs_each_missing_precondition_once_and_waits_for_it(tmp_pa
 
 MISSING = ("does not answer", "credentials (401)", "SchedulingPolicy is not installed")
 """Words of the log line for each precondition."""
+
+
+def test_readiness_shows_that_the_credentials_are_rejected(world: World) -> None:
+    world.case.cluster.apply(world.case.policy())
+    with world.operator() as moorage:
+        eventually(moorage.endpoint.ready)
+        world.api.fault(Fail(401), times=None)
+        with pytest.raises(ControlPlaneError, match=r"\[-\]api-server .* rejects the credentials \(401\)"):
+            eventually(lambda: not moorage.endpoint.read("/readyz"))
+        world.api.heal()
+        eventually(moorage.endpoint.ready)
 
 
 def test_bindings_under_way_are_finished_after_an_outage(world: World) -> None:

@@ -25,6 +25,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.controlplane]
 USER = "moorage-with-rules"
 RBAC = Path(__file__).parents[2] / "charts/moorage/templates/rbac.yaml"
 CASES = count(1)
+LEASES = [
+    {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": [verb]}
+    for verb in ("get", "create", "update")
+]
+"""The chart's Role for the Lease."""
 PRIORITY = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "above"}, "value": 1000}
 
 
@@ -47,15 +52,19 @@ class Guarded:
     cluster: Cluster
     kubeconfig: Path
 
-    def grant(self, *, without: tuple[str, ...] = ()) -> None:
-        """Give the user all rules but those on the resources `without`."""
-        rules = [rule for rule in chart_rules() if rule["resources"][0] not in without]
-        leases = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["*"]}
+    def grant(self, *, without: tuple[str, ...] = (), without_verb: str = "") -> None:
+        """Give the user all rules but those on the resources `without`, or only one verb on them less."""
+        everything = [*chart_rules(), *LEASES]
+        rules = [
+            rule
+            for rule in everything
+            if rule["resources"][0] not in without or without_verb not in {"", *rule["verbs"]}
+        ]
         role = {
             "apiVersion": "rbac.authorization.k8s.io/v1",
             "kind": "ClusterRole",
             "metadata": {"name": "rules"},
-            "rules": [*rules, leases],
+            "rules": rules,
         }
         binding = {
             "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -129,6 +138,72 @@ def test_a_refused_write_is_reported_everywhere(
         eventually(lambda: case.pod_conditions("large")["PodScheduled"]["reason"] == "Unschedulable")
 
 
+@pytest.mark.parametrize(
+    ("resource", "verb"),
+    [
+        ("events", "create"),
+        ("schedulingpolicies/status", "patch"),
+        ("schedulingpolicies", "watch"),
+        ("leases", "get"),
+        ("leases", "update"),
+        ("pods", "delete"),
+        ("pods/eviction", "create"),
+    ],
+)
+def test_each_missing_rule_is_named_until_it_is_given(
+    guarded: Guarded, tmp_path: Path, resource: str, verb: str
+) -> None:
+    guarded.grant(without=(resource,), without_verb=verb)
+    with guarded.operator(tmp_path) as moorage, guarded.case() as case:
+        small_node(case, "only")
+        pod = partial(case.pod, nodeSelector=case.labels(), requests={"cpu": "800m"})
+        spec = {"preemption": {"pdbPolicy": "Strict"}} if resource == "pods/eviction" else {}
+        case.cluster.apply(case.policy(**spec), pod("low"))
+        if resource != "leases":
+            case.wait_until_bound("low")
+        case.cluster.apply(pod("high", priorityClassName="above"))
+        eventually(lambda: names(moorage, f"moorage may not {verb} {resource}: add the rule"))
+        guarded.grant()
+        eventually(lambda: names(moorage, "ok"))
+        case.wait_until_bound("high", 60)
+
+
+def small_node(case: Case, suffix: str) -> None:
+    """Create a node with room for one of the pods."""
+    capacity = {"cpu": "1", "memory": "1Gi", "pods": "10"}
+    case.cluster.apply(case.node(suffix, labels=case.labels()))
+    status = json.dumps({"status": {"allocatable": capacity, "capacity": capacity}})
+    name = f"{case.name}-{suffix}"
+    case.cluster.kubectl("patch", "node", name, "--subresource=status", "--type=merge", f"--patch={status}")
+
+
+def test_a_new_budget_guards_its_pods_after_a_restart_of_the_api_server(guarded: Guarded, tmp_path: Path) -> None:
+    guarded.grant()
+    apiserver = guarded.cluster.apiserver
+    assert apiserver is not None
+    with guarded.operator(tmp_path) as moorage, guarded.case() as case:
+        for suffix in ("guarded", "other"):
+            small_node(case, suffix)
+        pod = partial(case.pod, nodeSelector=case.labels(), requests={"cpu": "800m"})
+        case.cluster.apply(case.policy(), pod("first"), pod("second"))
+        case.wait_until_bound("first")
+        case.wait_until_bound("second")
+        case.cluster.kubectl("label", "pod", f"{case.name}-first", "guarded=yes")
+        apiserver.kill()
+        apiserver.start()
+        budget = {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": case.name, "labels": case.labels()},
+            "spec": {"minAvailable": 1, "selector": {"matchLabels": {"guarded": "yes"}}},
+        }
+        case.cluster.apply(budget)
+        case.cluster.apply(pod("high", priorityClassName="above"))
+        case.wait_until_bound("high", 60)
+        assert case.node_of("first")
+        eventually(lambda: names(moorage, "ok"))
+
+
 def test_a_pod_is_told_that_claims_may_not_be_listed(guarded: Guarded, tmp_path: Path) -> None:
     guarded.grant(without=("persistentvolumeclaims",))
     volume = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
@@ -148,11 +223,7 @@ def test_a_pod_is_told_that_claims_may_not_be_listed(guarded: Guarded, tmp_path:
 def test_preemption_waits_until_budgets_may_be_listed(guarded: Guarded, tmp_path: Path) -> None:
     guarded.grant(without=("poddisruptionbudgets",))
     with guarded.operator(tmp_path) as moorage, guarded.case() as case:
-        capacity = {"cpu": "1", "memory": "1Gi", "pods": "10"}
-        case.cluster.apply(case.node("small", labels=case.labels(), capacity=capacity, allocatable=capacity))
-        status = json.dumps({"status": {"allocatable": capacity, "capacity": capacity}})
-        name = f"{case.name}-small"
-        case.cluster.kubectl("patch", "node", name, "--subresource=status", "--type=merge", f"--patch={status}")
+        small_node(case, "small")
         where: dict[str, Any] = {"nodeSelector": case.labels(), "requests": {"cpu": "800m"}}
         case.cluster.apply(case.policy(), case.pod("low", **where))
         case.wait_until_bound("low")
