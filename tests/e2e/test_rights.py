@@ -157,7 +157,7 @@ def test_each_missing_rule_is_named_until_it_is_given(
     with guarded.operator(tmp_path) as moorage, guarded.case() as case:
         small_node(case, "only")
         pod = partial(case.pod, nodeSelector=case.labels(), requests={"cpu": "800m"})
-        spec = {"preemption": {"pdbPolicy": "Strict"}} if resource == "pods/eviction" else {}
+        spec: dict[str, Any] = {"preemption": {"pdbPolicy": "Strict"}} if resource == "pods/eviction" else {}
         case.cluster.apply(case.policy(**spec), pod("low"))
         if resource != "leases":
             case.wait_until_bound("low")

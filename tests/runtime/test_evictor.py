@@ -122,6 +122,20 @@ async def test_a_failing_api_server_is_retried() -> None:
         assert at.sent == ["PATCH a/status", "PATCH a/status", "DELETE a"]
 
 
+async def test_a_failed_deletion_is_not_repeated_while_budgets_are_unknown() -> None:
+    def answer(_: Sent) -> Any:
+        raise ApiError(500, "InternalError", "the API server starts")
+
+    async with preempting(answer) as made:
+        made.evictor.knows_budgets = lambda: False
+        made.submit(victims("a"))
+        await made.wait(30)
+        sent = len(made.api.sent)
+        await made.wait(60)
+    assert (sent, len(made.api.sent)) == (1, 1)
+    assert made.posted == [TryAgain("uid-of-high", "")]
+
+
 async def test_a_forbidden_eviction_is_not_retried_and_keeps_the_last_victim() -> None:
     async with preempting(forbid_pod_a) as at:
         at.submit(victims("a", "b"))

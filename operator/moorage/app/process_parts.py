@@ -203,6 +203,7 @@ def _binding_timeout_seconds(settings: Settings) -> float:
 def build_evictor(engine: EngineParts, reporting: ReportingParts, environment: Environment) -> Evictor:
     """Build the evictor of victims, with the watch on those that do not terminate."""
     clock, recorder, post = environment.clock, reporting.recorder, engine.inbox.post
+    budgets = engine.informers["PodDisruptionBudget"].readability
     return Evictor(
         writer=VictimWriter(environment.client, clock),
         evicted=EvictedPods(engine.latest, recorder, post, clock),
@@ -210,6 +211,7 @@ def build_evictor(engine: EngineParts, reporting: ReportingParts, environment: E
         metrics=environment.metrics.scheduling,
         clock=clock,
         post=post,
+        knows_budgets=lambda: budgets.is_current,
     )
 
 

@@ -54,6 +54,11 @@ class Readability:
         self._refused_at: float | None = None
         self._logged: type[Exception] | None = None
 
+    @property
+    def is_current(self) -> bool:
+        """Whether the kind was read up to now, or is absent."""
+        return self.has_synced and not self._is_unreadable
+
     def fault(self) -> str:
         """Return why a replica without this kind is not ready; empty if it is listed or absent."""
         if self.is_absent:

@@ -50,6 +50,8 @@ class Evictor:
     metrics: SchedulingMetrics
     clock: Clock
     post: Callable[[TryAgain], None]
+    knows_budgets: Callable[[], bool] = lambda: True
+    """Whether the disruption budgets are read up to now. A failed eviction is only repeated if they are."""
     _queue: asyncio.Queue[Unschedulable] = field(default_factory=asyncio.Queue, init=False)
     _preemptors: set[str] = field(default_factory=set, init=False)
     _writes: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(PARALLEL_WRITES), init=False)
@@ -123,6 +125,8 @@ class Evictor:
                     self._report_failure(victim, outcome, error)
                     return _EvictionResult.FAILED
                 await self.clock.sleep(pause_seconds)
+                if not self.knows_budgets():
+                    return _EvictionResult.FAILED  # the API server restarts; a new budget may protect the victim
                 pause_seconds *= 2
             else:
                 self.recorder.record(preempted(victim, outcome.pod, outcome.profile.name))
