@@ -44,7 +44,7 @@ class Storage:
         return found
 
 
-def test_assumed_versions_replace_the_objects() -> None:
+def test_snapshot_has_the_assumed_versions_of_objects() -> None:
     storage = Storage()
 
     storage.assumed.assume("p", [BIND, SELECT])
@@ -53,7 +53,7 @@ def test_assumed_versions_replace_the_objects() -> None:
     assert storage.claim.selected_node == "a"
 
 
-def test_revert_restores_the_objects_of_one_pod() -> None:
+def test_revert_restores_only_the_objects_that_the_pod_assumed() -> None:
     storage = Storage()
     storage.assumed.assume("p", [BIND, SELECT])
 
@@ -64,7 +64,7 @@ def test_revert_restores_the_objects_of_one_pod() -> None:
     assert (storage.volume, storage.claim) == (VOLUME, CLAIM)
 
 
-def test_known_version_does_not_replace_an_assumed_one() -> None:
+def test_assumed_version_stays_if_the_watch_sends_the_version_before_it() -> None:
     storage = Storage()
     storage.assumed.assume("p", [SELECT])
 
@@ -73,7 +73,7 @@ def test_known_version_does_not_replace_an_assumed_one() -> None:
     assert storage.claim.selected_node == "a"
 
 
-def test_newer_version_replaces_an_assumed_one_and_survives_a_revert() -> None:
+def test_newer_version_replaces_the_assumed_version_and_stays_after_a_revert() -> None:
     storage, newer = Storage(), replace(CLAIM, resource_version="2")
     storage.assumed.assume("p", [SELECT])
 

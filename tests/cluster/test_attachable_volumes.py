@@ -20,7 +20,7 @@ PODS = ("p", "q", "r")
 
 
 class Cluster(RuleBasedStateMachine):
-    """A cluster in which pods are placed and removed, claims bound, and volumes attached."""
+    """A cluster in which rules place and remove pods, bind claims and attach volumes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ class Cluster(RuleBasedStateMachine):
         self.attached.add((name, on))
 
     def handles(self, on: str) -> set[str]:
-        """Return handles of the volumes that the node's pods use; an unprovisioned volume has its claim's name."""
+        """Return the handles of the volumes that the node's pods use. An unbound claim stands for its future volume."""
         known = self.columns.objects.of_kind("PersistentVolumeClaim")
         used = {
             mount.claim_name
@@ -90,7 +90,7 @@ TestCluster = Cluster.TestCase
 TestCluster.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
 
 
-def test_limit_comes_from_the_csi_node_of_the_node() -> None:
+def test_csi_node_sets_the_volume_limit_of_its_node() -> None:
     columns = NodeColumns()
     for name in NODES:
         columns.set_node(node(name))

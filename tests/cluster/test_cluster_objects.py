@@ -34,7 +34,7 @@ def test_equal_object_does_not_change_the_generation() -> None:
     assert columns.generations.objects == 1
 
 
-def test_only_a_change_of_a_namespace_changes_the_generation() -> None:
+def test_namespace_generation_grows_only_if_a_namespace_changes() -> None:
     columns = columns_of(namespaces={"a": {"team": "x"}})
     before = columns.generations.namespaces
     columns.objects.set_namespace("a", {"team": "x"})

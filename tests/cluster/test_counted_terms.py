@@ -25,7 +25,7 @@ def test_clause_with_an_owner_counts_only_pods_of_that_controller() -> None:
     assert snapshot.counted(term).tolist() == [2]
 
 
-def test_terminating_pods_count_only_with_counts_terminating() -> None:
+def test_term_counts_terminating_pods_only_if_counts_terminating_is_true() -> None:
     snapshot = snapshot_of([node("n")], [pod("one", node="n"), pod("two", node="n", terminating=True)])
     counts = [
         snapshot.counted(CountedTerm((Clause(None, ANY),), counts_terminating=terminating)).tolist()
@@ -34,7 +34,7 @@ def test_terminating_pods_count_only_with_counts_terminating() -> None:
     assert counts == [[2], [1]]
 
 
-def test_pod_must_meet_all_clauses_and_no_pod_meets_a_clause_without_selector() -> None:
+def test_term_counts_pods_that_match_all_clauses_and_a_clause_without_selector_matches_no_pod() -> None:
     snapshot = snapshot_of([node("n")], [pod(node="n", labels={"app": "web"})])
     for clauses, count in (
         ((Clause(None, None),), 0),
@@ -71,7 +71,7 @@ def test_carried_term_selects_namespaces_by_name_or_by_label() -> None:
     )
 
 
-def test_carried_by_returns_kind_and_weight_of_each_term() -> None:
+def test_carried_by_returns_each_term_with_its_kind_and_weight() -> None:
     selector = {"matchLabels": {"app": "web"}}
     required = [{"topologyKey": "zone", "labelSelector": selector}]
     preferred = [{"weight": 7, "podAffinityTerm": required[0]}]
@@ -89,7 +89,7 @@ def test_carried_by_returns_kind_and_weight_of_each_term() -> None:
     assert carried_by(pod().shape) == ()
 
 
-def test_index_yields_each_candidate_once_for_every_form_of_key() -> None:
+def test_index_finds_each_matching_term_once_however_the_term_selects_pods() -> None:
     index: ShapeIndex[str] = ShapeIndex()
     many = frozenset(f"ns-{number}" for number in range(100))
     both = LabelSelector((*WEB.requirements, Requirement("tier", "In", frozenset({"a", "b"}))))

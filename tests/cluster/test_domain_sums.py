@@ -17,7 +17,7 @@ def test_sums_agree_with_a_plain_loop(nodes: list[tuple[int, int]]) -> None:
     assert sums.dtype == np.int64
 
 
-def test_nodes_without_domain_do_not_count() -> None:
+def test_sums_leave_out_nodes_without_a_domain() -> None:
     ids = np.array([-1, -1], dtype=np.int32)
     counts = np.array([3, 4], dtype=np.int64)
     assert sum_by_domain(ids, counts, 0).tolist() == []

@@ -113,7 +113,7 @@ class ColumnsMachine(RuleBasedStateMachine):
             assert counts == expected
 
     @invariant()
-    def slots_are_dense_and_nodes_are_found_by_name(self) -> None:
+    def slots_have_no_gaps_and_nodes_are_found_by_name(self) -> None:
         assert sorted(self.snapshot.names) == sorted(self.nodes)
         assert self.snapshot.size == self.snapshot.total_nodes == len(self.nodes)
         for position, name in enumerate(self.snapshot.names):
@@ -197,7 +197,7 @@ class CountingSlots(Slots):
         super().discard(column)
 
 
-def test_the_column_of_a_resource_is_dropped_with_the_last_pod_that_requests_it() -> None:
+def test_column_of_a_resource_is_dropped_if_no_pod_requests_the_resource_any_more() -> None:
     slots = CountingSlots()
     resources = ResourceColumns(slots)
     pods = [pod(cpu="1", spec=spec_requesting(f"example.com/r{number % 10}", "1")) for number in range(20)]
@@ -208,7 +208,7 @@ def test_the_column_of_a_resource_is_dropped_with_the_last_pod_that_requests_it(
     assert slots.columns > before + 10
     for each in pods:
         resources.remove(each, 0)
-    assert slots.columns <= before + 2  # those of cpu and memory stay
+    assert slots.columns <= before + 2  # the columns of cpu and memory stay
     assert resources.requested("example.com/r1").tolist() == [0]
 
 
@@ -217,14 +217,14 @@ def spec_requesting(resource: str, amount: str) -> dict[str, Any]:
     return {"containers": [{"name": "c", "image": "i", "resources": {"requests": requests, "limits": requests}}]}
 
 
-def test_keys_that_no_node_has_are_forgotten_when_there_are_too_many() -> None:
+def test_columns_drop_label_keys_that_no_node_has_if_there_are_too_many() -> None:
     nodes = snapshot_of([node("n1", labels={"zone": "a"})])
     for number in range(MAX_UNKNOWN + 10):
         assert list(nodes.label(f"key-{number}").values) == []
     assert list(nodes.label("zone").values) == ["a"]
 
 
-def test_arrays_are_live_read_only_slices() -> None:
+def test_arrays_are_read_only_and_show_later_changes() -> None:
     columns = columns_of([node("n0"), node("n1")])
     snapshot = Snapshot(columns)
     before = snapshot.requested("cpu")
@@ -248,7 +248,7 @@ def test_columns_grow_with_the_number_of_nodes() -> None:
     assert snapshot.requested("cpu").tolist() == [1000] * 100
 
 
-def test_removing_a_changed_pod_subtracts_the_placed_version() -> None:
+def test_remove_pod_subtracts_the_requests_of_the_placed_version() -> None:
     columns = columns_of([node("n0")], [pod("p", node="n0", cpu="1", labels={"app": "a"})])
     columns.remove_pod(pod("p", node="n0", cpu="3"))
     snapshot = Snapshot(columns)
@@ -256,14 +256,14 @@ def test_removing_a_changed_pod_subtracts_the_placed_version() -> None:
     assert snapshot.pod_count.tolist() == [0]
 
 
-def test_placing_a_placed_pod_raises_value_error() -> None:
+def test_add_pod_raises_value_error_if_the_pod_is_already_placed() -> None:
     columns = columns_of([node("n0"), node("n1")], [pod("p", node="n0")])
     with pytest.raises(ValueError, match="pod default/p is already placed on node n0"):
         columns.add_pod(pod("p"), "n1")
     assert Snapshot(columns).pod_count.tolist() == [1, 0]
 
 
-def test_heartbeat_does_not_change_a_generation() -> None:
+def test_heartbeat_of_a_node_changes_no_generation() -> None:
     columns = columns_of([node("n0", labels={"a": "1"}, images={"app:1": 5})])
     before = (columns.generations.nodes, columns.generations.images)
     columns.set_node(node("n0", labels={"a": "1"}, images={"app:1": 5}, metadata={"resourceVersion": "9"}))
@@ -282,14 +282,14 @@ def test_heartbeat_does_not_change_a_generation() -> None:
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_scheduling_property_of_a_node_changes_the_generation(change: dict[str, Any]) -> None:
+def test_node_generation_grows_if_a_property_that_scheduling_reads_changes(change: dict[str, Any]) -> None:
     columns = columns_of([node("n0")])
     before = columns.generations.nodes
     columns.set_node(node("n0", **change))
     assert columns.generations.nodes == before + 1
 
 
-def test_images_have_their_own_generation() -> None:
+def test_change_of_images_increments_only_the_image_generation() -> None:
     columns = columns_of([node("n0", images={"app:1": 5})])
     nodes, images = columns.generations.nodes, columns.generations.images
     columns.set_node(node("n0", images={"app:1": 5, "app:2": 6}))
@@ -308,7 +308,7 @@ def test_image_has_the_size_that_the_first_node_reported() -> None:
     assert (image.size_bytes, image.node_count, image.present.tolist()) == (5, 1, [True])
 
 
-def test_label_values_without_a_node_are_dropped() -> None:
+def test_columns_drop_label_values_that_no_node_has() -> None:
     columns = columns_of([node("stays", zone="z-a")])
     snapshot = Snapshot(columns)
     snapshot.label(HOSTNAME)
@@ -320,7 +320,7 @@ def test_label_values_without_a_node_are_dropped() -> None:
     assert column.values[column.ids[0]] == "stays"
 
 
-def test_dropped_term_is_counted_again_on_the_next_read() -> None:
+def test_term_that_was_dropped_from_the_counts_is_counted_again_on_the_next_read() -> None:
     def term(app: str) -> CountedTerm:
         selector = LabelSelector((Requirement("app", "In", frozenset({app})),))
         return CountedTerm((Clause(None, selector),), counts_terminating=True)

@@ -1,4 +1,4 @@
-"""The order in which the engine visits nodes."""
+"""The order in which the engine filters nodes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from moorage.model.pods.pod import Pod
 
 @given(cluster=strategies.clusters())
 @settings(max_examples=20)
-def test_zones_take_turns(cluster: tuple[list[Node], list[Pod]]) -> None:
+def test_order_has_one_node_of_each_zone_before_the_next_node_of_a_zone(cluster: tuple[list[Node], list[Pod]]) -> None:
     nodes, _ = cluster
     snapshot = Snapshot(columns_of(nodes))
     zones: dict[str, list[str]] = {}

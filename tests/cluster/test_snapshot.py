@@ -25,7 +25,7 @@ Cluster = tuple[list[Node], list[Pod]]
 
 @given(cluster=strategies.clusters(), term=strategies.counted_terms(), incoming=strategies.pods(), data=st.data())
 @settings(max_examples=30)
-def test_view_has_the_entries_of_the_snapshot(
+def test_view_returns_the_snapshots_entries_of_its_nodes(
     cluster: Cluster, term: CountedTerm, incoming: Pod, data: st.DataObject
 ) -> None:
     whole = snapshot_of(*cluster, namespaces=strategies.NAMESPACE_LABELS)
@@ -62,7 +62,7 @@ def test_view_has_the_entries_of_the_snapshot(
             assert list(part.pods_on(position)) == list(whole.pods_on(slot))
 
 
-def test_snapshot_returns_the_array_itself_and_a_view_gathers_it_once() -> None:
+def test_gather_copies_nothing_for_the_snapshot_and_once_for_a_view() -> None:
     whole = snapshot_of([node("a"), node("b")])
     array = np.array([5, 6])
     assert whole.gather(array) is array
@@ -71,7 +71,7 @@ def test_snapshot_returns_the_array_itself_and_a_view_gathers_it_once() -> None:
     assert view.gather(array).tolist() == [6]
 
 
-def test_views_share_ids_and_values() -> None:
+def test_view_has_the_label_ids_and_values_of_the_snapshot() -> None:
     whole = snapshot_of([node("a", zone="z1"), node("b", zone="z2")])
     view = NodesView(whole, np.array([1]))
     assert list(view.label(ZONE).values) == ["z1", "z2"]
@@ -79,14 +79,14 @@ def test_views_share_ids_and_values() -> None:
 
 
 @pytest.mark.parametrize(("ip", "taken"), [("0.0.0.0", True), ("10.0.0.1", True), ("10.0.0.2", False), ("::", False)])
-def test_host_port_conflicts_on_the_same_address_and_on_all_addresses(ip: str, taken: bool) -> None:  # noqa: FBT001
+def test_host_port_conflicts_if_the_address_is_the_same_or_means_all_addresses(ip: str, taken: bool) -> None:  # noqa: FBT001
     container = {"name": "c", "ports": [{"hostPort": 80, "hostIP": "10.0.0.1"}]}
     snapshot = snapshot_of([node("a")], [pod(node="a", containers=[container])])
     assert snapshot.port_in_use(HostPort(ip, "TCP", 80)).tolist() == [taken]
     assert snapshot.port_in_use(HostPort(ip, "UDP", 80)).tolist() == [False]
 
 
-def test_attached_volumes_follow_pods_and_storage_objects() -> None:
+def test_attached_volumes_change_with_pods_and_storage_objects() -> None:
     def claim(name: str) -> Object:
         return {"metadata": {"name": name, "namespace": "default"}, "spec": {"volumeName": f"pv-{name}"}}
 
@@ -116,7 +116,7 @@ def test_attached_volumes_follow_pods_and_storage_objects() -> None:
     assert snapshot.attached_volumes("csi.example.com").tolist() == [2, 0]
 
 
-def test_label_column_appears_with_the_first_node_that_has_the_label() -> None:
+def test_label_column_has_values_after_a_node_with_the_label_is_added() -> None:
     columns = columns_of([node("a")])
     snapshot = Snapshot(columns)
     assert snapshot.label("rack").ids.tolist() == [-1]

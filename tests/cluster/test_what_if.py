@@ -1,4 +1,4 @@
-"""A what-if agrees with a cluster in which its changes are real."""
+"""A what-if agrees with a cluster that has the same pods."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Cluster = tuple[list[Node], list[Pod]]
 
 @given(cluster=strategies.clusters(), term=strategies.counted_terms(), incoming=strategies.pods(), data=st.data())
 @settings(max_examples=40)
-def test_what_if_agrees_with_a_changed_cluster(
+def test_what_if_agrees_with_a_cluster_that_has_the_same_pods(
     cluster: Cluster, term: CountedTerm, incoming: Pod, data: st.DataObject
 ) -> None:
     nodes, placed = cluster
@@ -68,7 +68,7 @@ def test_what_if_does_not_change_the_snapshot() -> None:
     assert (view.size, list(view.names), view.position("a"), view.position("b")) == (1, ["a"], 0, None)
 
 
-def test_removing_one_of_two_pods_with_the_same_host_port_frees_the_port() -> None:
+def test_what_if_frees_a_host_port_if_one_of_two_pods_with_the_port_is_removed() -> None:
     both = [pod(name, node="a", host_ports=[80]) for name in ("p", "q")]
     view = NodeWhatIf(snapshot_of([node("a")], both), 0)
     view.remove_pod(both[0])

@@ -1,4 +1,4 @@
-"""Fake plugins, and profiles of them."""
+"""Fake plugins, and a function that makes profiles of them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -26,7 +26,7 @@ SCHEDULER = "default-scheduler"
 
 
 class NameFilter(FilterPlugin[None]):
-    """A Filter that rejects nodes by name; its queueing hint accepts events of the kinds `wakes_on`."""
+    """A Filter that rejects nodes by name. Its queueing hint is true for events of the kinds in `wakes_on`."""
 
     interests = frozenset({"Node", "Pod", "Service"})
 
@@ -102,7 +102,7 @@ class NameScore(ScorePlugin[None]):
 
 
 def profile(name: str = SCHEDULER, **points: Any) -> Profile:
-    """Return a profile of plugins by extension point; scores have weight 1, `settings` are those of ProfileSettings."""
+    """Return a profile with these plugins at each extension point; scores have weight 1."""
     settings = ProfileSettings(**points.pop("settings", {}))
     scores = tuple(WeightedScore(plugin, 1) for plugin in points.pop("score", ()))
     return Profile(name=name, queue_sort=PrioritySort(), score=scores, settings=settings, **points)

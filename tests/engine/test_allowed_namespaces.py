@@ -1,4 +1,4 @@
-"""Pods of namespaces that their policy does not allow are held, and come back when that changes."""
+"""The scheduler holds pods in namespaces that their policy does not allow, until policy or namespace changes."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def set_namespace(scheduler: Scheduler, name: str, old: dict[str, str] | None, n
 
 
 def scheduler_with(*pods: Pod, profile: Profile | None = None, **teams: str) -> Scheduler:
-    """Return a scheduler whose policy allows the team ml; `teams` are the namespaces, with their teams."""
+    """Return a scheduler whose policy allows the team ml. `teams` maps each namespace to its team."""
     scheduler = scheduler_of(node("n1", cpu="8"), profiles=(profile or allowing(ML),))
     for name, team in teams.items():
         set_namespace(scheduler, name, None, {"team": team})
@@ -52,7 +52,7 @@ def counts(scheduler: Scheduler) -> dict[str, int]:
     return {name: count for name, count in scheduler.statistics.pending_pods_by_profile()[SCHEDULER].items() if count}
 
 
-def test_only_pods_of_allowed_namespaces_are_tried_and_the_others_are_reported_once() -> None:
+def test_scheduler_tries_pods_of_allowed_namespaces_and_reports_other_pods_once() -> None:
     scheduler = scheduler_with(pod("p", namespace="a"), pod("p", namespace="b"), a="ml", b="web")
     held = next_outcome(scheduler, Held)
     assert (held.pod.namespace, held.reason) == ("b", HoldReason.NAMESPACE)
@@ -65,7 +65,7 @@ def test_only_pods_of_allowed_namespaces_are_tried_and_the_others_are_reported_o
     assert next_outcome(scheduler, Held).pod.namespace == "b"
 
 
-def test_a_gated_pod_of_another_namespace_is_reported_once_its_gates_are_removed() -> None:
+def test_gated_pod_of_a_disallowed_namespace_is_reported_after_its_gates_are_removed() -> None:
     gated = pod("p", namespace="b", spec={"schedulingGates": [{"name": "wait"}]})
     scheduler = scheduler_with(gated, b="web")
     assert run_until_idle(scheduler) == []
@@ -73,7 +73,7 @@ def test_a_gated_pod_of_another_namespace_is_reported_once_its_gates_are_removed
     assert next_outcome(scheduler, Held).reason is HoldReason.NAMESPACE
 
 
-def test_a_held_pod_is_tried_when_the_labels_of_its_namespace_change() -> None:
+def test_held_pod_is_tried_if_new_labels_make_its_namespace_allowed() -> None:
     scheduler = scheduler_with(pod("p", namespace="b"), b="web")
     next_outcome(scheduler, Held)
     set_namespace(scheduler, "b", {"team": "web"}, {"team": "ml"})
@@ -81,7 +81,7 @@ def test_a_held_pod_is_tried_when_the_labels_of_its_namespace_change() -> None:
     assert "notAllowed" not in counts(scheduler)
 
 
-def test_a_waiting_pod_is_held_when_its_namespace_loses_the_label() -> None:
+def test_waiting_pod_is_held_if_its_namespace_loses_the_label() -> None:
     scheduler = scheduler_with(pod("p", namespace="a"), pod("big", namespace="a", cpu="99"), a="ml")
     scheduler.apply(added("Pod", pod("other", namespace="a", cpu="99")), 0.0)
     while not isinstance(scheduler.schedule_one(0.0), Unschedulable):
@@ -92,7 +92,7 @@ def test_a_waiting_pod_is_held_when_its_namespace_loses_the_label() -> None:
     assert bound(scheduler) == set()
 
 
-def test_a_held_pod_is_tried_when_the_policy_changes_and_the_other_way_round() -> None:
+def test_change_of_the_policy_holds_pods_of_disallowed_namespaces_and_releases_pods_of_allowed_ones() -> None:
     scheduler = scheduler_with(pod("p", namespace="a"), pod("p", namespace="b"), a="ml", b="web")
     scheduler.apply(ProfileChanged(allowing(WEB)), 0.0)
     assert {each.pod.namespace for each in run_until_idle(scheduler) if isinstance(each, Held)} == {"a"}
@@ -101,7 +101,7 @@ def test_a_held_pod_is_tried_when_the_policy_changes_and_the_other_way_round() -
     assert counts(scheduler) == {"binding": 2}
 
 
-def test_a_pod_whose_namespace_is_not_known_yet_is_held_without_a_report() -> None:
+def test_pod_is_held_without_a_report_until_its_namespace_is_known() -> None:
     scheduler = scheduler_with(pod("p", namespace="new"), pod("p", namespace="other"))
     assert run_until_idle(scheduler) == []
     set_namespace(scheduler, "new", None, {"team": "ml"})
@@ -110,12 +110,12 @@ def test_a_pod_whose_namespace_is_not_known_yet_is_held_without_a_report() -> No
     assert bound(scheduler) == {"new/p"}
 
 
-def test_an_empty_selector_allows_every_known_namespace() -> None:
+def test_empty_selector_allows_every_known_namespace() -> None:
     scheduler = scheduler_with(pod("p", namespace="a"), profile=allowing(LabelSelector()), a="any")
     assert bound(scheduler) == {"a/p"}
 
 
-def test_a_paused_or_deleted_policy_holds_its_disallowed_pods_for_that_reason() -> None:
+def test_held_pod_has_the_reason_paused_or_no_profile_before_the_reason_namespace() -> None:
     scheduler = scheduler_with(pod("p", namespace="b"), b="web")
     next_outcome(scheduler, Held)
     scheduler.apply(ProfileChanged(allowing(ML, paused=True)), 0.0)
@@ -127,14 +127,14 @@ def test_a_paused_or_deleted_policy_holds_its_disallowed_pods_for_that_reason() 
     assert counts(scheduler) == {"held": 1}
 
 
-def test_a_deleted_pod_is_forgotten() -> None:
+def test_held_pod_that_is_deleted_is_no_longer_counted() -> None:
     scheduler = scheduler_with(pod("p", namespace="b"), b="web")
     scheduler.apply(deleted("Pod", pod("p", namespace="b")), 0.0)
     assert run_until_idle(scheduler) == []
     assert scheduler.statistics.pending_pods_by_profile().get(SCHEDULER, {}).get("notAllowed", 0) == 0
 
 
-def test_a_binding_that_fails_after_the_namespace_was_refused_ends_with_a_held_pod() -> None:
+def test_pod_is_held_if_its_binding_fails_after_its_namespace_became_disallowed() -> None:
     scheduler = scheduler_with(pod("p", namespace="a"), a="ml")
     bind = next_outcome(scheduler, Bind)
     set_namespace(scheduler, "a", {"team": "ml"}, {})
@@ -143,7 +143,7 @@ def test_a_binding_that_fails_after_the_namespace_was_refused_ends_with_a_held_p
     assert run_until_idle(scheduler, 100.0) == []
 
 
-def test_an_attempt_that_waits_for_an_extender_ends_when_its_namespace_is_refused() -> None:
+def test_pod_that_waits_for_an_extender_is_held_if_its_namespace_becomes_disallowed() -> None:
     extender = Extender.model_validate({"urlPrefix": "http://x", "filterVerb": "filter"})
     scheduler = scheduler_with(pod("p", namespace="a"), profile=allowing(ML, extenders=(extender,)), a="ml")
     asked = next_outcome(scheduler, CallExtenders)

@@ -15,7 +15,7 @@ class Service:
     namespace: str = "default"
 
 
-def test_events_are_not_kept_for_a_pod_in_its_binding() -> None:
+def test_queue_keeps_no_events_for_a_pod_that_is_being_bound() -> None:
     scheduler = scheduler_of(node("n1"), pod("a"))
     next_outcome(scheduler, Bind)
     service = Service()
@@ -27,7 +27,7 @@ def test_events_are_not_kept_for_a_pod_in_its_binding() -> None:
     assert scheduler.statistics.pending_pods()["inFlight"] == 0
 
 
-def test_pod_returns_from_a_failed_binding_in_its_newest_version() -> None:
+def test_newest_version_of_a_pod_is_tried_after_its_binding_failed() -> None:
     scheduler = scheduler_of(node("n1"), pod("a"))
     bind = next_outcome(scheduler, Bind)
     scheduler.apply(updated("Pod", pod("a"), pod("a", labels={"version": "2"})), 0.0)
@@ -45,7 +45,7 @@ def test_failed_binding_frees_the_room_and_tries_the_pod_again() -> None:
     assert next_outcome(scheduler, Bind, 3.0).attempts == 2
 
 
-def test_failed_binding_requeues_a_pod_that_needs_the_room() -> None:
+def test_failed_binding_requeues_another_pod_that_needs_the_room() -> None:
     scheduler = scheduler_of(node("n1", cpu="1"), pod("a", cpu="1"), pod("b", cpu="1"))
     bind, rejected = run_until_idle(scheduler)
     assert isinstance(bind, Bind)
@@ -54,7 +54,7 @@ def test_failed_binding_requeues_a_pod_that_needs_the_room() -> None:
     assert next_outcome(scheduler, Bind, 20.0).pod.name == "b"
 
 
-def test_pod_that_is_gone_when_its_binding_fails_is_not_tried_again() -> None:
+def test_pod_that_was_deleted_before_its_binding_failed_is_not_tried_again() -> None:
     scheduler = scheduler_of(node("n1"), pod("a"))
     bind = next_outcome(scheduler, Bind)
     scheduler.apply(deleted("Pod", pod("a")), 1.0)
@@ -63,7 +63,7 @@ def test_pod_that_is_gone_when_its_binding_fails_is_not_tried_again() -> None:
     assert sum(scheduler.statistics.pending_pods().values()) == 0
 
 
-def test_pod_that_the_watch_has_confirmed_stays_on_its_node_when_its_binding_fails() -> None:
+def test_pod_stays_on_its_node_if_the_watch_confirms_it_before_its_binding_fails() -> None:
     scheduler = scheduler_of(node("n1", cpu="1"), pod("a", cpu="1"))
     bind = next_outcome(scheduler, Bind)
     add_objects(scheduler, pod("a", cpu="1", node="n1"))
@@ -80,13 +80,13 @@ def test_bound_pod_is_not_pending() -> None:
     assert scheduler.next_wakeup(0.0) is None
 
 
-def test_pod_that_another_client_has_bound_leaves_the_queue() -> None:
+def test_pod_leaves_the_queue_if_another_client_binds_it() -> None:
     scheduler = scheduler_of(node("n1"), pod("a"))
     add_objects(scheduler, pod("a", node="n1"))
     assert run_until_idle(scheduler) == []
 
 
-def test_assumed_pod_that_is_being_deleted_frees_its_room() -> None:
+def test_assumed_pod_frees_its_room_if_it_is_being_deleted() -> None:
     scheduler = scheduler_of(node("n1", cpu="1"), pod("a", cpu="1"))
     bind = next_outcome(scheduler, Bind)
     scheduler.apply(updated("Pod", pod("a", cpu="1"), pod("a", cpu="1", terminating=True)), 0.0)
@@ -95,7 +95,7 @@ def test_assumed_pod_that_is_being_deleted_frees_its_room() -> None:
     assert run_until_idle(scheduler, 100.0) == []
 
 
-def test_pod_whose_profile_is_removed_during_its_binding_is_held_when_the_binding_fails() -> None:
+def test_pod_is_held_if_its_binding_fails_after_its_profile_was_removed() -> None:
     scheduler = scheduler_of(node("n1"), pod("a"))
     bind = next_outcome(scheduler, Bind)
     scheduler.apply(ProfileRemoved(SCHEDULER), 0.0)

@@ -26,7 +26,7 @@ def test_assumed_pod_uses_resources_of_its_node_until_it_is_forgotten() -> None:
     assert not cache.forget(assumed.uid)
 
 
-def test_forget_keeps_a_confirmed_pod() -> None:
+def test_forget_keeps_a_pod_that_the_watch_has_confirmed() -> None:
     cache = Cache()
     cache.set_node(node("n1"))
     cache.assume(pod("a", cpu="1"), "n1")
@@ -36,7 +36,7 @@ def test_forget_keeps_a_confirmed_pod() -> None:
     assert requested(cache, "n1") == 1000
 
 
-def test_assumed_pod_moves_to_the_node_that_the_watch_shows() -> None:
+def test_assumed_pod_moves_to_another_node_if_the_watch_shows_it_there() -> None:
     cache = Cache()
     cache.set_node(node("n1"))
     cache.set_node(node("n2"))
@@ -45,7 +45,7 @@ def test_assumed_pod_moves_to_the_node_that_the_watch_shows() -> None:
     assert (requested(cache, "n1"), requested(cache, "n2")) == (0, 1000)
 
 
-def test_assume_raises_for_a_pod_that_is_assumed() -> None:
+def test_assume_raises_value_error_if_the_pod_is_already_assumed() -> None:
     cache = Cache()
     cache.set_node(node("n1"))
     cache.assume(pod("a"), "n1")
@@ -72,7 +72,7 @@ def test_pods_of_a_removed_node_are_counted_when_the_node_is_added_again() -> No
     assert requested(cache, "n1") == 1000
 
 
-def test_resized_pod_counts_with_its_new_requests() -> None:
+def test_node_counts_the_new_requests_of_a_resized_pod() -> None:
     cache = Cache()
     cache.set_node(node("n1"))
     cache.set_pod(pod("a", cpu="1", node="n1"))
@@ -80,7 +80,7 @@ def test_resized_pod_counts_with_its_new_requests() -> None:
     assert requested(cache, "n1") == 3000
 
 
-def test_confirmation_that_changes_what_plugins_read_replaces_the_pod() -> None:
+def test_confirmed_pod_with_a_start_time_replaces_the_assumed_pod() -> None:
     cache = Cache()
     cache.set_node(node("n1"))
     cache.assume(pod("a"), "n1")

@@ -30,9 +30,9 @@ def candidate(name: str, *victims: Pod, violations: int = 0) -> Candidate:
     ],
     ids=["violations", "highest priority", "sum", "number", "later start", "not started", "start of the highest"],
 )
-def test_first_different_criterion_decides_between_candidates(better: Candidate, worse: Candidate) -> None:
+def test_first_criterion_in_which_candidates_differ_decides(better: Candidate, worse: Candidate) -> None:
     assert best_candidates([worse, better]) == [better]
 
 
-def test_all_candidates_with_the_lowest_cost_are_best() -> None:
+def test_best_candidates_returns_all_candidates_of_equal_rank() -> None:
     assert [each.node_name for each in best_candidates([candidate("b", pod()), candidate("a", pod())])] == ["a", "b"]

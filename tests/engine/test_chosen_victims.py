@@ -1,4 +1,4 @@
-"""Victims that extenders choose: only pods that the engine itself could have chosen are evicted."""
+"""Victims that extenders choose: the engine evicts only pods that it could have chosen itself."""
 
 from typing import Any
 
@@ -58,7 +58,7 @@ def evicted(node_name: str, *names: str, **settings: Any) -> list[str]:
     return [victim.name for victim in rejected.victims]
 
 
-def test_victims_of_lower_priority_on_a_candidate_node_are_evicted_the_most_important_first() -> None:
+def test_victims_that_an_extender_chooses_are_evicted_in_order_of_importance() -> None:
     assert evicted("n1", "lower-1", "low-1") == ["low-1", "lower-1"]
 
 
@@ -70,31 +70,31 @@ def test_victims_of_lower_priority_on_a_candidate_node_are_evicted_the_most_impo
         ("n3", ["spare"]),  # preemption cannot help on this node
         ("n1", ["low-2", "guarded"]),  # pods of another node
         ("n1", ["low-1", "lower-1", "vital"]),
-        ("n1", ["low-1"]),  # evicted in vain: the pod needs the room of both
+        ("n1", ["low-1"]),  # not enough: the pod needs the room of both
         ("n9", ["low-1", "lower-1"]),
         ("n1", []),
     ],
 )
-def test_no_pod_is_evicted_for_an_answer_that_names_other_pods_than_the_engine_may_choose(
+def test_no_pod_is_evicted_if_the_answer_names_a_pod_that_the_engine_could_not_choose(
     node_name: str, names: list[str]
 ) -> None:
     assert evicted(node_name, *names) == []
 
 
-def test_a_budget_protects_a_pod_from_extenders_of_a_strict_profile_only() -> None:
+def test_budget_protects_a_pod_from_extenders_only_in_a_strict_profile() -> None:
     assert evicted("n2", "low-2", "guarded") == ["low-2", "guarded"]
     assert evicted("n2", "low-2", "guarded", strict_preemption=True) == []
     assert evicted("n1", "low-1", "lower-1", strict_preemption=True) == ["low-1", "lower-1"]
 
 
-def test_the_engine_counts_violations_itself_so_that_a_candidate_without_one_wins() -> None:
+def test_engine_ignores_the_violations_that_an_extender_reports_and_counts_them_itself() -> None:
     scheduler, question = ask_about_victims()
     lie = (Candidate("n2", tuple(NODES["n2"]), -5), Candidate("n1", tuple(NODES["n1"]), 7))
     scheduler.apply(CandidatesAnswered(pod_uid=question.pod.uid, candidates=lie), 1.0)
     assert next_outcome(scheduler, Unschedulable, 1.0).nominated_node_name == "n1"
 
 
-def test_a_victim_that_terminates_since_the_question_is_not_evicted_again() -> None:
+def test_victim_is_not_evicted_again_if_it_terminates_before_the_answer() -> None:
     scheduler, question = ask_about_victims()
     ending = pod("low-1", node="n1", cpu="1", priority=1, terminating=True)
     scheduler.apply(updated("Pod", PODS["low-1"], ending), 1.0)
@@ -102,7 +102,7 @@ def test_a_victim_that_terminates_since_the_question_is_not_evicted_again() -> N
     assert [victim.name for victim in rejected.victims if not victim.terminating] == ["lower-1"]
 
 
-def test_a_pod_that_never_preempts_has_no_victims() -> None:
+def test_candidate_of_raises_value_error_if_the_pod_never_preempts() -> None:
     polite = pod("polite", cpu="2", priority=10, spec={"preemptionPolicy": "Never"})
     snapshot = snapshot_of([node("n1", cpu="2")], NODES["n1"])
     with pytest.raises(ValueError, match="pod default/polite, which is not eligible due to preemptionPolicy=Never"):
@@ -110,7 +110,9 @@ def test_a_pod_that_never_preempts_has_no_victims() -> None:
 
 
 @given(st.sampled_from(sorted(NODES)), st.lists(st.sampled_from([*PODS, "nobody"]), max_size=4))
-def test_whatever_uids_are_named_only_lower_pods_of_that_node_become_victims(node_name: str, names: list[str]) -> None:
+def test_candidate_of_accepts_only_uids_of_pods_with_lower_priority_on_the_node(
+    node_name: str, names: list[str]
+) -> None:
     snapshot = snapshot_of([node(name) for name in NODES], PODS.values())
     may = {each.name for each in NODES[node_name] if each.priority < HIGH.priority}
     uids = [PODS[name].uid if name in PODS else name for name in names]

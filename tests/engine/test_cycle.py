@@ -24,7 +24,7 @@ def fit_error_of(chosen_profile: Profile, each: Pod | None = None) -> FitError:
     return result
 
 
-def test_status_of_a_node_is_that_of_the_first_plugin_that_rejects_it() -> None:
+def test_node_has_the_status_of_the_first_plugin_that_rejects_it() -> None:
     fit_error = fit_error_of(
         profile(
             filter=(
@@ -45,7 +45,7 @@ def test_status_of_a_node_is_that_of_the_first_plugin_that_rejects_it() -> None:
     assert fit_error_message(diagnosis) == "0/3 nodes are available: 1 first, 2 second."
 
 
-def test_plugin_that_rejects_only_nodes_rejected_before_is_not_an_unschedulable_plugin() -> None:
+def test_plugin_is_not_unschedulable_if_earlier_plugins_rejected_all_its_nodes() -> None:
     fit_error = fit_error_of(
         profile(
             filter=(
@@ -65,7 +65,7 @@ def test_unresolvable_prefilter_rejects_all_nodes() -> None:
     assert fit_error.potential_nodes().size == 0
 
 
-def test_unschedulable_prefilter_runs_the_next_ones_and_preemption_may_help_on_every_node() -> None:
+def test_prefilters_after_an_unschedulable_one_run_and_preemption_may_help_on_every_node() -> None:
     fit_error = fit_error_of(
         profile(pre_filter=(Narrower(answer=unschedulable("in use")), OtherNarrower(answer=unschedulable("also"))))
     )
@@ -73,7 +73,7 @@ def test_unschedulable_prefilter_runs_the_next_ones_and_preemption_may_help_on_e
     assert fit_error.potential_nodes().size == 3
 
 
-def test_nodes_that_a_prefilter_leaves_out_have_a_status_with_its_name() -> None:
+def test_node_that_a_prefilter_leaves_out_has_a_status_that_names_the_plugin() -> None:
     fit_error = fit_error_of(
         profile(pre_filter=(Narrower(names=frozenset({"n2", "gone"})),), filter=(NameFilter(rejected={"n2": U}),))
     )
@@ -84,7 +84,7 @@ def test_nodes_that_a_prefilter_leaves_out_have_a_status_with_its_name() -> None
     assert [NODES.names[position] for position in fit_error.potential_nodes()] == ["n2"]
 
 
-def test_nodes_of_two_prefilters_are_intersected() -> None:
+def test_node_must_be_in_the_result_of_every_prefilter() -> None:
     both = (Narrower(names=frozenset({"n1", "n2"})), OtherNarrower(names=frozenset({"n2", "n3"})))
     result = result_of(profile(pre_filter=both))
     assert isinstance(result, ScheduleResult)
@@ -101,7 +101,7 @@ def test_prefilters_that_leave_no_node_reject_the_pod_as_unresolvable() -> None:
     assert fit_error_message(alone.diagnose()) == "0/3 nodes are available: node(s) didn't satisfy plugin Narrower."
 
 
-def test_only_node_that_fits_is_chosen_without_scores() -> None:
+def test_only_node_that_fits_is_chosen_without_scoring() -> None:
     result = result_of(
         profile(filter=(NameFilter(rejected={"n1": U, "n3": U}),), score=(NameScore(scores={"n2": 1000}),))
     )
@@ -113,7 +113,7 @@ def test_node_with_the_highest_score_is_chosen() -> None:
     assert result.node_name == "n2"
 
 
-def test_search_without_scores_ends_at_the_first_node_that_fits() -> None:
+def test_search_ends_at_the_first_node_that_fits_if_no_plugin_scores() -> None:
     first = result_of(profile(filter=(NameFilter(rejected={"n1": U}),)))
     assert (first.node_name, first.evaluated_nodes) == ("n2", 2)
     turned = result_of(profile(filter=(NameFilter(rejected={"n1": U}),)), start=2)
@@ -142,7 +142,7 @@ def test_reasons_are_sorted_as_strings() -> None:
     assert histogram({"y": 2, "x": 10}) == "10 x, 2 y"
 
 
-def test_a_pod_that_is_too_large_is_unschedulable_and_no_plugin_reads_it() -> None:
+def test_pod_that_is_too_large_is_unschedulable_and_no_plugin_reads_it() -> None:
     large = pod(spec={"nodeSelector": {f"key-{number}": "x" for number in range(10_000)}})
     fit_error = fit_error_of(profile(filter=(NameFilter(rejected={"n1": U}, reason="first"),)), large)
     diagnosis = fit_error.diagnose()

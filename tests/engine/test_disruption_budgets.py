@@ -31,7 +31,7 @@ def test_budget_that_does_not_cover_a_pod_is_not_violated(guard: PodDisruptionBu
     assert (len(violating), len(others)) == (0, 1)
 
 
-def test_first_pods_use_up_the_budget() -> None:
+def test_first_pods_use_the_allowed_disruptions_and_later_pods_violate_the_budget() -> None:
     pods = [pod(name, labels={"app": "a"}) for name in "xyz"]
     violating, others = split_by_budgets(pods, [made_budget(APP, 2)])
     assert ([each.name for each in others], [each.name for each in violating]) == (["x", "y"], ["z"])

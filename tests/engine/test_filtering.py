@@ -52,23 +52,23 @@ def fitting(each: Pod, snapshot: Snapshot) -> set[str]:
 
 
 @pytest.mark.parametrize(("priority", "expected"), [(4, {"n1", "n2"}), (5, {"n2"}), (6, {"n2"})])
-def test_nominated_pods_of_the_same_or_a_higher_priority_use_resources(priority: int, expected: set[str]) -> None:
+def test_nominated_pod_uses_resources_if_its_priority_is_the_same_or_higher(priority: int, expected: set[str]) -> None:
     nominated = pod("nominated", cpu="2", priority=priority)
     assert fitting(pod("p", cpu="1", priority=5), snapshot_with_nominated((nominated, "n1"))) == expected
 
 
-def test_nomination_of_the_pod_itself_does_not_count() -> None:
+def test_pod_does_not_compete_with_its_own_nomination() -> None:
     mine = pod("p", cpu="2")
     assert fitting(mine, snapshot_with_nominated((mine, "n1"))) == {"n1", "n2"}
 
 
-def test_node_must_fit_without_the_nominated_pods_too() -> None:
-    """The nominated pod of a required affinity may never run on the node."""
+def test_node_is_rejected_if_the_pod_fits_only_with_the_nominated_pods() -> None:
+    """The affinity of the pod needs the nominated pod, which may never run on the node."""
     database = pod("db", labels={"app": "db"}, priority=9)
     assert fitting(pod("p", affinity=TOGETHER), snapshot_with_nominated((database, "n1"))) == set()
 
 
-def test_rejection_because_of_nominated_pods_has_the_plugin_and_its_reason() -> None:
+def test_rejection_caused_by_a_nominated_pod_names_the_plugin_and_its_reason() -> None:
     snapshot = snapshot_with_nominated((pod("nominated", cpu="2", priority=9), "n1"))
     found = run_pre_filter(kube_filters(), pod("p", cpu="1"), snapshot)
     fit_error = FitError(snapshot, found, run_filters(found, snapshot))
@@ -78,11 +78,11 @@ def test_rejection_because_of_nominated_pods_has_the_plugin_and_its_reason() -> 
     assert [snapshot.names[position] for position in fit_error.potential_nodes()] == ["n1"]
 
 
-def test_nominations_to_unknown_nodes_are_ignored() -> None:
+def test_nomination_to_an_unknown_node_is_ignored() -> None:
     assert fitting(pod("p"), snapshot_with_nominated((pod("nominated", priority=9), "gone"))) == {"n1", "n2"}
 
 
-def test_host_port_that_a_nominated_and_a_placed_pod_share_stays_used() -> None:
+def test_host_port_stays_in_use_if_a_nominated_and_a_placed_pod_share_it() -> None:
     """The nominated pod uses the port of its victim, which is still on the node."""
     leaving = pod("leaving", host_ports=(80,), node="n1")
     coming = pod("coming", host_ports=(80,), priority=9)

@@ -39,7 +39,7 @@ def kept(*plugins: ScorePlugin[None], weight: int = 1) -> KeptScores:
     return KeptScores([WeightedScore(plugin, weight) for plugin in plugins])
 
 
-def test_only_nodes_whose_pods_changed_are_scored_again() -> None:
+def test_plugin_scores_only_nodes_whose_pods_changed() -> None:
     columns = columns_of(NODES)
     cluster, counter = Snapshot(columns), PodCount()
     scores = kept(counter, weight=2)
@@ -54,7 +54,7 @@ def test_only_nodes_whose_pods_changed_are_scored_again() -> None:
     assert second.by_plugin()[0].raw[7] == 60  # type: ignore[index]
 
 
-def test_changed_nodes_outside_the_view_are_scored_later() -> None:
+def test_changed_node_outside_the_view_is_scored_when_a_later_view_has_it() -> None:
     columns = columns_of(NODES)
     cluster, counter = Snapshot(columns), PodCount()
     scores = kept(counter)
@@ -102,7 +102,7 @@ def test_score_out_of_range_ends_the_cycle() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.sets(st.integers(0, SIZE - 1)), max_size=4), st.sets(st.integers(0, SIZE - 1)))
-def test_kept_scores_equal_fresh_scores(steps: list[set[int]], unseen: set[int]) -> None:
+def test_kept_scores_equal_newly_computed_scores(steps: list[set[int]], unseen: set[int]) -> None:
     columns = columns_of(NODES)
     plugins = NodeResourcesFit(), NodeResourcesBalancedAllocation()
     cluster, scores = Snapshot(columns), kept(*plugins, weight=3)

@@ -20,7 +20,7 @@ def test_preemption_nominates_a_node_and_returns_the_victims() -> None:
     assert rejected.pod.nominated_node_name == "n1"
 
 
-def test_pod_of_lower_priority_does_not_get_the_room_of_a_nominated_pod() -> None:
+def test_room_of_a_nominated_pod_is_closed_to_pods_of_lower_priority() -> None:
     scheduler = scheduler_of(
         node("n1", cpu="2"), pod("low", cpu="2", node="n1", priority=1), pod("high", cpu="1", priority=9)
     )
@@ -31,7 +31,7 @@ def test_pod_of_lower_priority_does_not_get_the_room_of_a_nominated_pod() -> Non
     assert placed == [("high", Bind), ("thief", Unschedulable)]
 
 
-def test_nominations_of_pods_with_lower_priority_to_the_same_node_are_cleared() -> None:
+def test_preemption_clears_nominations_of_pods_with_lower_priority_to_the_same_node() -> None:
     scheduler = scheduler_of(node("n1", cpu="2"), pod("low", cpu="2", node="n1", priority=1))
     add_objects(scheduler, pod("middle", cpu="1", priority=5))
     next_outcome(scheduler, Unschedulable)
@@ -48,7 +48,7 @@ def test_pod_is_bound_to_its_nominated_node_although_another_node_scores_higher(
     assert bind.node_name == "mine"
 
 
-def test_update_without_the_new_nomination_keeps_the_nomination() -> None:
+def test_nomination_stays_if_an_update_of_the_pod_does_not_show_it_yet() -> None:
     scheduler = scheduler_of(
         node("n1", cpu="2"), pod("low", cpu="2", node="n1", priority=1), pod("high", cpu="1", priority=9)
     )
@@ -73,14 +73,14 @@ def strict_budget(allowed: int) -> PodDisruptionBudget:
 
 
 def scheduler_with_budget(allowed: int) -> Scheduler:
-    """Return a strict scheduler: one node with 4 CPUs, and three pods whose budget allows so many disruptions."""
+    """Return a scheduler with a strict profile, a node of 4 CPUs, three pods, and a budget for these pods."""
     guarded = [pod(f"lo-{n}", cpu="900m", node="n1", labels={"app": "db"}) for n in range(3)]
     scheduler = scheduler_of(node("n1", cpu="4"), *guarded, profiles=(kube_profile(strict_preemption=True),))
     scheduler.apply(added("PodDisruptionBudget", strict_budget(allowed)), 0.0)
     return scheduler
 
 
-def test_pod_that_a_budget_keeps_from_preempting_reserves_no_room() -> None:
+def test_pod_that_may_not_preempt_because_of_a_budget_reserves_no_room() -> None:
     scheduler = scheduler_with_budget(0)
     add_objects(scheduler, pod("hi", cpu="2", priority=9))
     rejected = next_outcome(scheduler, Unschedulable)
@@ -89,7 +89,7 @@ def test_pod_that_a_budget_keeps_from_preempting_reserves_no_room() -> None:
     assert next_outcome(scheduler, Bind).pod.name == "mid"
 
 
-def test_pod_that_a_budget_keeps_from_preempting_is_tried_when_the_budget_changes() -> None:
+def test_pod_that_may_not_preempt_because_of_a_budget_is_tried_when_the_budget_changes() -> None:
     scheduler = scheduler_with_budget(0)
     add_objects(scheduler, pod("hi", cpu="2", priority=9))
     next_outcome(scheduler, Unschedulable)
@@ -99,7 +99,7 @@ def test_pod_that_a_budget_keeps_from_preempting_is_tried_when_the_budget_change
     assert len(rejected.victims) == 1
 
 
-def test_new_budget_requeues_no_pod() -> None:
+def test_added_budget_requeues_no_pod() -> None:
     scheduler = scheduler_with_budget(0)
     add_objects(scheduler, pod("hi", cpu="2", priority=9))
     next_outcome(scheduler, Unschedulable)
@@ -108,7 +108,7 @@ def test_new_budget_requeues_no_pod() -> None:
     assert scheduler.schedule_one(60.0) is None
 
 
-def test_void_nomination_is_cleared_and_requeues_the_pods_that_may_use_the_room() -> None:
+def test_try_again_clears_the_invalid_nomination_and_requeues_pods_that_may_use_the_room() -> None:
     scheduler = scheduler_with_budget(1)
     add_objects(scheduler, pod("hi", cpu="2", priority=9))
     assert next_outcome(scheduler, Unschedulable).nominated_node_name == "n1"
@@ -123,7 +123,7 @@ def test_void_nomination_is_cleared_and_requeues_the_pods_that_may_use_the_room(
     assert tried == [("hi", Unschedulable), ("mid", Bind)]
 
 
-def test_void_nomination_to_another_node_keeps_the_current_nomination() -> None:
+def test_try_again_keeps_the_nomination_if_the_invalid_one_was_to_another_node() -> None:
     scheduler = scheduler_with_budget(1)
     add_objects(scheduler, pod("hi", cpu="2", priority=9))
     next_outcome(scheduler, Unschedulable)

@@ -18,7 +18,7 @@ def with_extender(**settings: Any) -> Profile:
     return profile(score=(NameScore(scores={"n1": 50}),), settings={"extenders": (EXTENDER,), **settings})
 
 
-def test_extenders_are_asked_about_the_feasible_nodes_and_their_answer_decides() -> None:
+def test_extenders_get_the_feasible_nodes_and_their_answer_chooses_the_node() -> None:
     scheduler = scheduler_of(node("n1"), node("n2"), node("n3"), pod("a"), profiles=(with_extender(),))
     call = next_outcome(scheduler, CallExtenders)
     assert sorted(call.node_names) == ["n1", "n2", "n3"]
@@ -30,7 +30,7 @@ def test_extenders_are_asked_about_the_feasible_nodes_and_their_answer_decides()
     assert next_outcome(scheduler, Bind, 1.0).node_name == "n2"
 
 
-def test_pod_that_extenders_reject_is_unschedulable_with_their_reasons() -> None:
+def test_pod_is_unschedulable_with_the_reasons_of_the_extenders_that_reject_it() -> None:
     scheduler = scheduler_of(node("n1"), node("n2"), pod("a"), profiles=(with_extender(),))
     call = next_outcome(scheduler, CallExtenders)
     answer = ExtendersAnswered(pod_uid=call.pod.uid, failed={"n1": "full"}, unresolvable={"n2": "too old"})
@@ -49,7 +49,7 @@ def test_error_of_an_extender_fails_the_attempt() -> None:
     assert next_outcome(scheduler, SchedulingFailed, 1.0).message == "extender: timeout"
 
 
-def test_answer_about_a_deleted_pod_is_dropped() -> None:
+def test_extenders_answer_about_a_deleted_pod_is_ignored() -> None:
     scheduler = scheduler_of(node("n1"), pod("a"), profiles=(with_extender(),))
     call = next_outcome(scheduler, CallExtenders)
     scheduler.apply(deleted("Pod", pod("a")), 1.0)
@@ -92,7 +92,7 @@ def ask_about_victims(**changes: Any) -> tuple[Scheduler, AskAboutVictims]:
     return scheduler, next_outcome(scheduler, AskAboutVictims)
 
 
-def test_extenders_are_asked_about_candidates_and_a_kept_one_is_evicted() -> None:
+def test_victims_of_a_candidate_that_extenders_keep_are_evicted() -> None:
     scheduler, question = ask_about_victims()
     assert sorted(candidate.node_name for candidate in question.candidates) == ["n1", "n2"]
     left = tuple(candidate for candidate in question.candidates if candidate.node_name == "n2")

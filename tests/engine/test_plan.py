@@ -1,4 +1,4 @@
-"""Plans and static results agree with the plugins: those left out return Skip, and kept results equal fresh ones."""
+"""Plans agree with the plugins: a plugin that a plan leaves out returns Skip; static results hold for all views."""
 
 import numpy as np
 import pytest

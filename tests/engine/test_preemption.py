@@ -57,7 +57,7 @@ def started(second: int) -> dict[str, str]:
     return {"startTime": f"2026-01-01T00:00:{second:02}Z"}
 
 
-def test_victims_are_the_fewest_and_least_important_pods() -> None:
+def test_preemption_evicts_the_least_important_pod_if_one_victim_is_enough() -> None:
     running = [
         pod("old", cpu="1", node="n1", priority=1, status=started(1)),
         pod("young", cpu="1", node="n1", priority=1, status=started(2)),
@@ -75,7 +75,7 @@ def test_pods_of_equal_priority_are_not_victims() -> None:
     assert post.nominated_node_name == ""
 
 
-def test_nodes_where_preemption_cannot_help_are_not_tried() -> None:
+def test_preemption_does_not_try_nodes_where_it_cannot_help() -> None:
     running = [pod("low", cpu="1", node="n1")]
     post = preempt(pod("p", cpu="2", priority=9), [node("n1", cpu="1"), node("n2", cpu="1")], running)
     assert post.message == "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."
@@ -83,13 +83,13 @@ def test_nodes_where_preemption_cannot_help_are_not_tried() -> None:
     assert not post.search.statuses
 
 
-def test_node_that_is_too_small_without_its_victims_has_the_reason_of_the_filter() -> None:
+def test_node_has_the_filters_reason_if_the_pod_does_not_fit_after_all_evictions() -> None:
     running = [pod("low", cpu="1", node="n1"), pod("high", cpu="2", node="n1", priority=99)]
     post = preempt(pod("p", cpu="2", priority=9), [node("n1", cpu="3")], running)
     assert post.message == "preemption: 0/1 nodes are available: 1 Insufficient cpu."
 
 
-def test_pod_with_policy_never_does_not_preempt_and_keeps_its_nomination() -> None:
+def test_pod_with_preemption_policy_never_does_not_preempt_and_keeps_its_nomination() -> None:
     never = pod("p", cpu="1", priority=9, spec={"preemptionPolicy": "Never"})
     post = preempt(never, [node("n1", cpu="1")], [pod("low", cpu="1", node="n1")])
     assert post.message == "preemption: not eligible due to preemptionPolicy=Never."
@@ -112,7 +112,7 @@ def test_pod_preempts_although_another_pod_on_its_nominated_node_terminates() ->
     assert victim_names(post) == ["low"]
 
 
-def test_pods_protected_by_a_budget_are_reprieved_first() -> None:
+def test_pod_protected_by_a_budget_stays_if_evicting_another_pod_is_enough() -> None:
     running = [
         pod("guarded", cpu="1", node="n1", labels={"app": "a"}, status=started(9)),
         pod("free", cpu="1", node="n1", priority=3, status=started(1)),
@@ -121,7 +121,7 @@ def test_pods_protected_by_a_budget_are_reprieved_first() -> None:
     assert victim_names(post) == ["free"]
 
 
-def test_pod_protected_by_a_budget_is_evicted_if_no_other_victim_helps() -> None:
+def test_pod_protected_by_a_budget_is_evicted_if_evicting_other_pods_does_not_help() -> None:
     running = [pod("guarded", cpu="1", node="n1", labels={"app": "a"})]
     post = preempt(pod("p", cpu="1", priority=9), [node("n1", cpu="1")], running, [budget(0)])
     assert victim_names(post) == ["guarded"]
@@ -129,7 +129,7 @@ def test_pod_protected_by_a_budget_is_evicted_if_no_other_victim_helps() -> None
     assert post.search.candidates[0].violations == 1
 
 
-def test_node_without_violations_is_nominated() -> None:
+def test_preemption_nominates_a_node_where_no_budget_is_violated() -> None:
     running = [
         pod("guarded", cpu="1", node="n1", labels={"app": "a"}),
         pod("important", cpu="1", node="n2", priority=8),
@@ -139,7 +139,7 @@ def test_node_without_violations_is_nominated() -> None:
     assert post.nominated_node_name == "n2"
 
 
-def test_host_port_of_a_victim_is_free() -> None:
+def test_preemption_evicts_the_pod_that_uses_the_host_port() -> None:
     running = [pod("low", node="n1", host_ports=(80,)), pod("other", node="n1", host_ports=(81,))]
     post = preempt(pod("p", priority=9, host_ports=(80,)), [node("n1")], running)
     assert victim_names(post) == ["low"]
@@ -157,14 +157,14 @@ def test_preemption_tries_all_nodes_after_an_unschedulable_prefilter() -> None:
     assert (post.nominated_node_name, victim_names(post)) == ("n2", ["low"])
 
 
-def test_pod_that_fits_without_victims_is_an_error_as_upstream() -> None:
+def test_preemption_fails_as_upstream_if_the_pod_fits_without_victims() -> None:
     by = profile(pre_filter=(Narrower(answer=unschedulable("in use")),), post_filter=(DefaultPreemption(),))
     post = preempt(pod("p", priority=9), [node("n1")], [pod("low", node="n1")], by=by)
     assert (post.code, post.message) == (Code.ERROR, 'preemption: expected at least one victim pod on node "n1"')
 
 
 class Deallocator(PreFilterPlugin[None], PostFilterPlugin):
-    """A PostFilter that is also a PreFilter and rejects every pod."""
+    """A plugin whose PreFilter returns Skip and whose PostFilter rejects every pod."""
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[None]:
         del pod, snapshot
@@ -175,7 +175,7 @@ class Deallocator(PreFilterPlugin[None], PostFilterPlugin):
         return unschedulable("nothing to deallocate")
 
 
-def test_messages_of_all_post_filters_are_joined() -> None:
+def test_post_filter_message_joins_the_messages_of_all_plugins() -> None:
     deallocator = Deallocator()
     by = profile(
         pre_filter=(deallocator,),
@@ -205,7 +205,7 @@ def covered(name: str, app: str = "a", **fields: Any) -> Pod:
     return pod(name, labels={"app": app}, **{"node": "n1", "cpu": "1", **fields})
 
 
-def test_strict_profile_does_not_nominate_a_node_where_a_budget_would_be_violated() -> None:
+def test_strict_profile_nominates_no_node_where_preemption_would_violate_a_budget() -> None:
     running = [covered("guarded"), pod("free", cpu="1", node="n1")]
     post = preempt(pod("p", cpu="2", priority=9), [node("n1", cpu="2")], running, [budget(0)], strict_profile())
     assert (post.nominated_node_name, post.victims) == ("", ())
@@ -221,8 +221,8 @@ def test_strict_profile_nominates_a_node_where_no_budget_is_violated() -> None:
     assert post.unschedulable_plugins == frozenset()
 
 
-def test_strict_profile_counts_only_victims_against_a_budget() -> None:
-    """The more important pod is reprieved, so the budget's one disruption is left for the other pod."""
+def test_pod_that_stays_uses_no_disruption_of_a_budget_in_a_strict_profile() -> None:
+    """The more important pod stays, so the budget's only disruption is still allowed for the other pod."""
     running = [covered("small", priority=2), covered("large", cpu="2", priority=1)]
     post = preempt(pod("p", cpu="2", priority=9), [node("n1", cpu="3")], running, [budget(1)], strict_profile())
     assert victim_names(post) == ["large"]
@@ -234,7 +234,7 @@ def test_terminating_victim_violates_no_budget() -> None:
     assert victim_names(post) == ["low"]
 
 
-def test_strict_profile_evicts_pods_that_a_budget_covers_first() -> None:
+def test_strict_profile_first_evicts_the_pods_that_a_budget_covers() -> None:
     running = [pod("important", cpu="1", node="n1", priority=5), covered("guarded", priority=1)]
     each, nodes = pod("p", cpu="2", priority=9), [node("n1", cpu="2")]
     assert victim_names(preempt(each, nodes, running, [budget(1)], strict_profile())) == ["guarded", "important"]
@@ -243,8 +243,8 @@ def test_strict_profile_evicts_pods_that_a_budget_covers_first() -> None:
 
 @given(sizes=st.lists(st.integers(1, 3), min_size=1, max_size=5), wanted=st.integers(1, 5))
 @settings(max_examples=40, deadline=None)
-def test_no_victim_can_be_reprieved(sizes: list[int], wanted: int) -> None:
-    """The victims free enough CPU, and without any one of them it is not enough."""
+def test_preemption_needs_every_victim(sizes: list[int], wanted: int) -> None:
+    """The victims free enough CPU. If one of them stays, the free CPU is not enough."""
     total = sum(sizes)
     wanted = min(wanted, total)
     running = [pod(f"v{number}", cpu=str(size), node="n1") for number, size in enumerate(sizes)]

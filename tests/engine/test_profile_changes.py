@@ -22,7 +22,7 @@ def test_next_cycle_uses_the_new_profile() -> None:
     assert next_outcome(scheduler, Bind).node_name == "right"
 
 
-def test_changed_profile_tries_its_unschedulable_pods_at_once() -> None:
+def test_unschedulable_pods_of_a_changed_profile_are_tried_at_once() -> None:
     strict = profile(filter=(NameFilter(rejected={"n1": Code.UNSCHEDULABLE_AND_UNRESOLVABLE}),))
     scheduler = scheduler_of(node("n1"), pod("a"), profiles=(strict,))
     next_outcome(scheduler, Unschedulable)
@@ -72,7 +72,7 @@ def test_pods_of_a_refused_policy_are_reported_once_for_each_message() -> None:
     assert next_outcome(scheduler, Bind, 1.0).pod.name == "a"
 
 
-def test_held_pods_are_reported_again_for_another_reason() -> None:
+def test_held_pods_are_reported_again_if_the_reason_changes() -> None:
     scheduler = scheduler_of(node("n1"), pod("a"), profiles=(kube_profile(),))
     reasons = []
     for message in (
@@ -106,14 +106,14 @@ def named(name: str, scheduler_name: str, **fields: Any) -> Pod:
 
 
 def misnamed(scheduler: Scheduler, now: float) -> list[tuple[str, str]]:
-    """Return the reports about misnamed pods until shortly after `now`: each pod's name, and the similar name."""
+    """Return the reports about misnamed pods after the waiting time: each pod's name and the similar scheduler name."""
     scheduler.tick(now)
     scheduler.tick(now + MISNAMED_SECONDS)
     reports = [outcome for outcome in run_until_idle(scheduler) if isinstance(outcome, Misnamed)]
     return [(each.pod.name, each.similar_name) for each in reports]
 
 
-def test_a_pod_whose_name_is_similar_to_a_policy_s_is_reported_once() -> None:
+def test_pod_whose_scheduler_name_is_similar_to_the_name_of_a_policy_is_reported_once() -> None:
     misspelled, foreign = named("a", "glod"), named("b", "volcano")
     scheduler = scheduler_of(node("n1"), misspelled, foreign, profiles=(policy_profile("gold"),))
     assert misnamed(scheduler, 0.0) == [("a", "gold")]
@@ -124,7 +124,7 @@ def test_a_pod_whose_name_is_similar_to_a_policy_s_is_reported_once() -> None:
     assert scheduler.next_wakeup(9.0) is None
 
 
-def test_a_pod_that_is_seen_before_its_own_policy_is_not_reported_as_misnamed() -> None:
+def test_pod_that_arrives_before_its_policy_is_not_reported_as_misnamed() -> None:
     scheduler = scheduler_of(node("n1"), named("a", "gold-2"), profiles=(policy_profile("gold-1"),))
     scheduler.tick(1.0)
     assert scheduler.next_wakeup(1.0) == 1.0 + MISNAMED_SECONDS
@@ -133,28 +133,28 @@ def test_a_pod_that_is_seen_before_its_own_policy_is_not_reported_as_misnamed() 
     assert [type(outcome) for outcome in run_until_idle(scheduler)] == [Bind]
 
 
-def test_a_misnamed_pod_is_reported_when_the_similar_policy_becomes_live() -> None:
+def test_misnamed_pod_is_reported_when_a_policy_with_a_similar_name_becomes_live() -> None:
     scheduler = scheduler_of(node("n1"), named("a", "gold"), named("b", "gold"))
     assert misnamed(scheduler, 0.0) == []
     scheduler.apply(ProfileChanged(policy_profile("gold1", paused=True)), 9.0)
     assert misnamed(scheduler, 9.0) == [("a", "gold1"), ("b", "gold1")]
 
 
-def test_names_are_compared_with_live_policies_only() -> None:
-    """A profile of the configuration file is no policy, and neither is a deleted one."""
+def test_scheduler_names_are_compared_only_with_those_of_live_policies() -> None:
+    """Profiles of the configuration file and deleted policies do not count."""
     scheduler = scheduler_of(node("n1"), profiles=(kube_profile("silver"), policy_profile("gold")))
     scheduler.apply(ProfileRemoved("gold"), 0.0)
     add_objects(scheduler, named("a", "silvr"), named("b", "golf"))
     assert misnamed(scheduler, 0.0) == []
 
 
-def test_pods_of_kube_scheduler_are_not_misnamed() -> None:
+def test_pods_of_kube_scheduler_are_not_reported_as_misnamed() -> None:
     """Otherwise the author of a policy could address all pods of the cluster."""
     scheduler = scheduler_of(named("a", "default-scheduler"), profiles=(policy_profile("default-schedule"),))
     assert misnamed(scheduler, 0.0) == []
 
 
-def test_a_misnamed_pod_is_scheduled_when_a_policy_takes_its_name_and_is_then_held_with_a_reason() -> None:
+def test_misnamed_pod_is_scheduled_by_a_new_policy_of_that_name_and_held_if_the_policy_is_removed() -> None:
     scheduler = scheduler_of(named("a", "glod"), profiles=(policy_profile("gold"),))
     assert misnamed(scheduler, 0.0) == [("a", "gold")]
     scheduler.apply(ProfileChanged(policy_profile("glod")), 9.0)
@@ -164,8 +164,8 @@ def test_a_misnamed_pod_is_scheduled_when_a_policy_takes_its_name_and_is_then_he
     assert misnamed(scheduler, 10.0) == []
 
 
-def test_a_gated_pod_is_held_without_a_report_until_its_gates_are_removed() -> None:
-    """Its condition is SchedulingGated, which kubectl shows, and the API server writes it only once."""
+def test_gated_pod_is_held_without_a_report_until_its_gates_are_removed() -> None:
+    """A report would replace its condition SchedulingGated, which kubectl shows and the API server writes only once."""
     gated, ungated = named("a", "gold", schedulingGates=[{"name": "wait"}]), named("a", "gold")
     scheduler = scheduler_of(gated, profiles=(policy_profile("gold", paused=True),))
     assert run_until_idle(scheduler) == []
@@ -178,7 +178,7 @@ def test_a_gated_pod_is_held_without_a_report_until_its_gates_are_removed() -> N
 
 
 def test_held_pods_are_reported_again_when_the_replica_leads_again() -> None:
-    """The writes of its earlier term may have been refused; a pod that already has the condition is not written."""
+    """The API server may have refused the replica's earlier writes. A pod with the condition is not written again."""
     gated = named("b", "gold", schedulingGates=[{"name": "wait"}])
     profiles = (policy_profile("gold", paused=True), policy_profile("silver"))
     scheduler = scheduler_of(node("n1"), named("a", "gold"), gated, named("c", "volcano"), profiles=profiles)

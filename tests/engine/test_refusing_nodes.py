@@ -1,4 +1,4 @@
-"""Nodes whose kubelet refused a pod are left alone for a while."""
+"""The scheduler binds no pods to a node for some time after its kubelet refused a pod: the node rests."""
 
 from builders import node, pod
 from engine.doubles import SCHEDULER
@@ -22,13 +22,13 @@ def refused_on_n1(*others: str) -> Scheduler:
     return scheduler
 
 
-def test_other_nodes_with_room_are_preferred_while_a_node_rests() -> None:
+def test_pod_is_bound_to_another_node_while_a_node_rests() -> None:
     scheduler = refused_on_n1("n2")
     add_objects(scheduler, pod("a", cpu="2"))
     assert next_outcome(scheduler, Bind).node_name == "n2"
 
 
-def test_a_pod_that_fits_only_a_resting_node_waits_without_being_unschedulable() -> None:
+def test_pod_that_fits_only_on_a_resting_node_waits_and_is_not_unschedulable() -> None:
     scheduler = refused_on_n1()
     add_objects(scheduler, pod("a", cpu="2"))
     assert "their kubelets refused pods" in next_outcome(scheduler, SchedulingFailed).message
@@ -36,34 +36,34 @@ def test_a_pod_that_fits_only_a_resting_node_waits_without_being_unschedulable()
     assert next_outcome(scheduler, Bind, FIRST_REST_SECONDS).node_name == "n1"
 
 
-def test_a_resting_node_changes_no_message_of_pods_that_fit_nowhere() -> None:
+def test_resting_node_does_not_change_the_message_of_a_pod_that_fits_nowhere() -> None:
     scheduler = refused_on_n1("n2")
     add_objects(scheduler, pod("large", cpu="3"))
     message = next_outcome(scheduler, Unschedulable).message
     assert message.startswith("0/2 nodes are available: 2 Insufficient cpu.")
 
 
-def test_a_nominated_node_that_rests_is_passed_over_too() -> None:
+def test_pod_is_bound_to_another_node_while_its_nominated_node_rests() -> None:
     scheduler = refused_on_n1("n2")
     add_objects(scheduler, pod("a", cpu="2", status={"nominatedNodeName": "n1"}))
     assert next_outcome(scheduler, Bind).node_name == "n2"
 
 
-def test_a_node_that_the_cache_knows_to_be_full_by_now_does_not_rest() -> None:
+def test_node_does_not_rest_if_the_cache_already_shows_too_little_room_for_the_refused_pod() -> None:
     scheduler = scheduler_of(node("n1", cpu="2"), pod("f", node="n1", cpu="1"), profiles=(kube_profile(SCHEDULER),))
     scheduler.apply(NodeRefused(pod("refused", node="n1", cpu="2"), "n1", kube_profile(SCHEDULER)), 0.0)
     add_objects(scheduler, pod("small", cpu="1"))
     assert next_outcome(scheduler, Bind).node_name == "n1"
 
 
-def test_a_refusal_by_a_node_that_is_gone_is_ignored() -> None:
+def test_refusal_by_a_deleted_node_is_ignored() -> None:
     scheduler = scheduler_of(node("n2"), profiles=(kube_profile(SCHEDULER),))
     scheduler.apply(NodeRefused(pod("refused", node="n1"), "n1", kube_profile(SCHEDULER)), 0.0)
     add_objects(scheduler, pod("a"))
     assert next_outcome(scheduler, Bind).node_name == "n2"
 
 
-def test_a_rest_doubles_with_each_refusal_is_bounded_and_starts_anew_later() -> None:
+def test_rest_doubles_with_each_refusal_up_to_a_limit_and_is_short_again_after_a_pause() -> None:
     nodes, now, rests = RefusingNodes(), 0.0, []
     for _ in range(6):
         nodes.add("n1", now)

@@ -1,4 +1,4 @@
-"""The last look at the chosen node before a pod is bound to it."""
+"""The check of the chosen node directly before the binding."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def decided(each: Pod, *objects: Node | Pod, **settings: Any) -> tuple[Scheduler
     return scheduler, next_outcome(scheduler, Bind)
 
 
-def test_a_pod_whose_node_is_as_it_was_decided_has_room() -> None:
+def test_node_that_did_not_change_has_room_for_the_pod() -> None:
     scheduler, bind = decided(pod("p", cpu="2"), node("n1", cpu="2"))
     assert scheduler.lost_room(bind) == ""
 
@@ -36,13 +36,13 @@ def test_a_pod_whose_node_is_as_it_was_decided_has_room() -> None:
         (pod("f", node="n1", cpu="500m"), ""),
     ],
 )
-def test_a_pod_of_another_scheduler_may_take_the_room(foreign: Pod, reason: str) -> None:
+def test_pod_of_another_scheduler_takes_the_room(foreign: Pod, reason: str) -> None:
     scheduler, bind = decided(pod("p", cpu="1", memory="2Gi"), node("n1", cpu="2", memory="10Gi"))
     add_objects(scheduler, foreign)
     assert scheduler.lost_room(bind) == reason
 
 
-def test_the_number_of_pods_and_host_ports_count() -> None:
+def test_node_has_no_room_if_it_has_too_many_pods_or_the_host_port_is_in_use() -> None:
     scheduler, bind = decided(pod("p"), node("n1", pods="1"))
     add_objects(scheduler, pod("f", node="n1"))
     assert scheduler.lost_room(bind) == "Too many pods"
@@ -53,14 +53,14 @@ def test_the_number_of_pods_and_host_ports_count() -> None:
     assert scheduler.lost_room(bind) == "node(s) didn't have free ports for the requested pod ports"
 
 
-def test_a_new_taint_counts_unless_the_pod_tolerates_it() -> None:
+def test_node_has_no_room_if_it_has_a_new_taint_that_the_pod_does_not_tolerate() -> None:
     for tolerations, reason in [([], "node(s) had untolerated taint(s)"), ([{"operator": "Exists"}], "")]:
         scheduler, bind = decided(pod("p", tolerations=tolerations), node("n1"))
         scheduler.apply(updated("Node", node("n1"), node("n1", taints=[TAINT])), 0.0)
         assert scheduler.lost_room(bind) == reason
 
 
-def test_a_node_that_shrinks_has_no_room_and_one_that_is_gone_is_not_judged() -> None:
+def test_node_that_shrinks_has_no_room_and_a_deleted_node_is_not_checked() -> None:
     scheduler, bind = decided(pod("p", cpu="2"), node("n1", cpu="2"))
     scheduler.apply(updated("Node", node("n1", cpu="2"), node("n1", cpu="1")), 0.0)
     assert scheduler.lost_room(bind) == "Insufficient cpu"
@@ -68,7 +68,7 @@ def test_a_node_that_shrinks_has_no_room_and_one_that_is_gone_is_not_judged() ->
     assert scheduler.lost_room(bind) == ""
 
 
-def test_a_profile_that_does_not_filter_by_resources_is_not_held_to_them() -> None:
+def test_resources_are_not_checked_if_the_profile_does_not_filter_by_resources() -> None:
     lenient = profile()
     scheduler = scheduler_of(node("n1", cpu="2"), pod("p", cpu="2"), profiles=(lenient,))
     bind = next_outcome(scheduler, Bind)
@@ -76,13 +76,13 @@ def test_a_profile_that_does_not_filter_by_resources_is_not_held_to_them() -> No
     assert scheduler.lost_room(bind) == ""
 
 
-def test_an_overcommitted_node_has_room_for_a_pod_that_requests_nothing_of_what_is_short() -> None:
+def test_overcommitted_node_has_room_if_the_pod_does_not_request_the_resource() -> None:
     scheduler, bind = decided(pod("p", memory="1Gi"), node("n1", cpu="2"))
     add_objects(scheduler, pod("f", node="n1", cpu="3"))
     assert scheduler.lost_room(bind) == ""
 
 
-def test_the_room_is_free_again_for_another_node_after_the_binding_is_given_up() -> None:
+def test_pod_is_bound_to_another_node_after_its_first_node_lost_the_room() -> None:
     scheduler, bind = decided(pod("p", cpu="2"), node("n1", cpu="2"))
     add_objects(scheduler, pod("f", node="n1", cpu="2"), node("n2", cpu="2"))
     finish_binding(scheduler, bind, scheduler.lost_room(bind))

@@ -21,7 +21,7 @@ from moorage.engine.cycle.sampling import nodes_to_find, sample
         (10000, 500),
     ],
 )
-def test_adaptive_percentage_equals_that_of_kube_scheduler(nodes: int, wanted: int) -> None:
+def test_adaptive_percentage_finds_as_many_nodes_as_kube_scheduler(nodes: int, wanted: int) -> None:
     assert nodes_to_find(nodes, 0) == wanted
 
 
@@ -36,7 +36,9 @@ def test_percentage_of_a_profile_finds_at_least_a_hundred_nodes(nodes: int, perc
     wanted=st.integers(1, 30),
     seed=st.randoms(use_true_random=False),
 )
-def test_sample_equals_a_search_node_by_node(feasible: list[bool], start: int, wanted: int, seed: object) -> None:
+def test_sample_equals_the_result_of_a_search_node_by_node(
+    feasible: list[bool], start: int, wanted: int, seed: object
+) -> None:
     size = len(feasible)
     order = list(range(size))
     seed.shuffle(order)  # type: ignore[attr-defined]

@@ -18,7 +18,7 @@ def test_pod_is_bound_to_the_only_node_that_it_fits_on() -> None:
     assert (bind.node_name, bind.pod.node_name, bind.attempts) == ("large", "large", 1)
 
 
-def test_many_pods_are_spread_over_nodes_until_the_nodes_are_full() -> None:
+def test_pods_fill_all_nodes_and_the_remaining_pods_are_unschedulable() -> None:
     nodes = [node(f"n{number}", cpu="4", pods="3") for number in range(4)]
     scheduler = scheduler_of(*nodes, *(pod(f"p{number}", cpu="1") for number in range(15)))
     outcomes = run_until_idle(scheduler)
@@ -35,7 +35,7 @@ def test_many_pods_are_spread_over_nodes_until_the_nodes_are_full() -> None:
     failures=st.sets(st.integers(0, 11)),
 )
 @settings(max_examples=50, deadline=None)
-def test_no_sequence_of_binds_and_failures_overcommits_a_node(
+def test_scheduler_never_overcommits_a_node_even_if_bindings_fail(
     cpus: list[int], wanted: list[int], failures: set[int]
 ) -> None:
     nodes = [node(f"n{number}", cpu=str(cpu)) for number, cpu in enumerate(cpus)]
@@ -85,7 +85,7 @@ def test_heartbeat_of_a_node_requeues_no_pod() -> None:
     assert run_until_idle(scheduler, 20.0) == []
 
 
-def test_second_failure_with_the_same_message_is_unchanged() -> None:
+def test_outcome_is_unchanged_if_the_second_attempt_has_the_same_message() -> None:
     scheduler = scheduler_of(node("n1", cpu="1"), pod("big", cpu="2"))
     run_until_idle(scheduler)
     scheduler.tick(400.0)
@@ -108,7 +108,7 @@ def test_pod_that_is_being_deleted_is_skipped() -> None:
     assert run_until_idle(scheduler, 100.0) == []
 
 
-def test_plugin_fault_fails_the_attempt_of_one_pod_only() -> None:
+def test_exception_in_a_plugin_fails_only_the_attempt_of_its_pod() -> None:
     scheduler = scheduler_of(
         node("n1"), pod("broken"), pod("sound"), profiles=(profile(filter=(BrokenFilter(),), score=(NameScore(),)),)
     )
@@ -119,13 +119,13 @@ def test_plugin_fault_fails_the_attempt_of_one_pod_only() -> None:
     assert isinstance(bind, Bind)
 
 
-def test_failed_prefilter_is_an_error_that_names_the_plugin() -> None:
+def test_error_of_a_prefilter_fails_the_attempt_with_the_name_of_the_plugin() -> None:
     failing = profile(pre_filter=(Narrower(answer=error("no answer")),))
     failed = next_outcome(scheduler_of(node("n1"), pod("a"), profiles=(failing,)), SchedulingFailed)
     assert failed.message == 'running PreFilter plugin "Narrower": no answer'
 
 
-def test_same_seed_makes_the_same_choices_and_another_seed_makes_others() -> None:
+def test_scheduler_places_pods_equally_with_the_same_seed_and_differently_with_another() -> None:
     def placements(seed: int) -> list[str]:
         nodes = [node(f"n{number}") for number in range(7)]
         scheduler = scheduler_of(*nodes, *(pod(f"p{number}") for number in range(30)), seed=seed)
@@ -135,7 +135,7 @@ def test_same_seed_makes_the_same_choices_and_another_seed_makes_others() -> Non
     assert placements(1) != placements(2)
 
 
-def test_next_wakeup_is_the_end_of_the_next_backoff() -> None:
+def test_next_wakeup_is_the_time_at_which_the_next_backoff_ends() -> None:
     scheduler = scheduler_of(pod("a"))
     assert scheduler.next_wakeup(0.0) == 0.0
     add_objects(scheduler, node("n1"))

@@ -1,4 +1,4 @@
-"""The scheduler with a small API server that delays events, loses bindings, and changes and deletes objects."""
+"""The scheduler with a model of the API server that delays events, loses bindings, and changes and deletes objects."""
 
 from dataclasses import dataclass, field
 
@@ -20,19 +20,19 @@ from moorage.model.pods.pod import Pod
 REGISTRY = Registry.discover()
 NODE_NAMES = ("n1", "n2", "n3")
 LONG = 10_000.0
-"""Seconds; longer than every backoff and than every pod stays unschedulable without an event."""
+"""Seconds; longer than each backoff, and longer than a pod stays unschedulable without an event."""
 
 
 @dataclass
 class ApiServer:
-    """The objects, and the events that the scheduler has not received yet."""
+    """The objects of the cluster, and the events that the scheduler has not received yet."""
 
     nodes: dict[str, int] = field(default_factory=dict)
     pods: dict[str, Pod] = field(default_factory=dict)
     undelivered: list[ClusterEvent] = field(default_factory=list)
 
     def bind(self, assumed: Pod) -> str | None:
-        """Bind a pod, or return the error."""
+        """Bind a pod and return None, or return an error."""
         current = self.pods.get(assumed.uid)
         if current is None:
             return "404"
@@ -157,7 +157,7 @@ class SchedulerMachine(RuleBasedStateMachine):
         assert counts.get("inFlight", 0) == 0
 
     @invariant()
-    def requests_on_nodes_are_those_of_their_pods(self) -> None:
+    def nodes_have_the_requests_of_their_pods(self) -> None:
         if self.api.undelivered:
             return
         expected = dict.fromkeys(self.api.nodes, 0)

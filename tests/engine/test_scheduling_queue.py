@@ -55,7 +55,7 @@ def test_pods_are_popped_by_priority_then_in_the_order_of_their_addition() -> No
     assert names(queue, 9.0) == ["b", "d", "a", "c"]
 
 
-def test_rejected_pod_waits_for_an_event_that_interests_an_unschedulable_plugin() -> None:
+def test_rejected_pod_waits_for_an_event_that_its_unschedulable_plugin_is_interested_in() -> None:
     waiting = pod("a")
     queue = queue_of(waiting)
     queue.reject(popped(queue, 0.0), NODES, NO_PLUGINS, 0.0)
@@ -96,7 +96,7 @@ def test_event_before_the_attempt_does_not_requeue_the_pod() -> None:
     assert first.queue is QueueType.BACKOFF
 
 
-def test_requeued_pod_stays_in_backoff_while_others_are_active() -> None:
+def test_requeued_pod_is_popped_after_its_backoff_if_other_pods_are_active() -> None:
     queue = queue_of(pod("a"))
     queue.reject(popped(queue, 0.0), NODES, NO_PLUGINS, 0.0)
     queue.move_on_event(NODE_ADDED, 0.5)
@@ -106,14 +106,14 @@ def test_requeued_pod_stays_in_backoff_while_others_are_active() -> None:
     assert popped(queue, 2.0).pod.name == "a"
 
 
-def test_rejected_pod_is_popped_before_its_backoff_ends_when_no_pod_is_active() -> None:
+def test_rejected_pod_is_popped_before_its_backoff_ends_if_no_pod_is_active() -> None:
     queue = queue_of(pod("a"))
     queue.reject(popped(queue, 0.0), NODES, NO_PLUGINS, 0.0)
     queue.move_on_event(NODE_ADDED, 0.1)
     assert popped(queue, 0.1).pod.name == "a"
 
 
-def test_pod_is_not_popped_before_its_backoff_after_an_error_ends() -> None:
+def test_pod_whose_attempt_failed_is_not_popped_before_its_backoff_ends() -> None:
     queue = queue_of(pod("a"))
     queue.fail(popped(queue, 0.0), 0.0)
     assert queue.pop(1.9) is None
@@ -141,7 +141,7 @@ def test_profile_sets_the_backoff() -> None:
     assert queue.next_backoff_expiry() == 9.0
 
 
-def test_rejection_resets_the_consecutive_errors() -> None:
+def test_rejection_resets_the_number_of_consecutive_errors() -> None:
     queue = queue_of(pod("a"))
     now = 0.0
     for _ in range(4):
@@ -152,7 +152,7 @@ def test_rejection_resets_the_consecutive_errors() -> None:
     assert queue.next_backoff_expiry() == now + 2.0
 
 
-def test_event_of_a_pending_plugin_skips_the_backoff() -> None:
+def test_pod_skips_its_backoff_if_an_event_helps_its_pending_plugin() -> None:
     waiting = pod("a")
     queue = queue_of(waiting)
     queue.reject(popped(queue, 0.0), NODES, NODES, 0.0)
@@ -170,7 +170,7 @@ def test_pod_that_is_unschedulable_for_too_long_is_requeued() -> None:
     assert queue_type_of(queue, waiting) is QueueType.ACTIVE
 
 
-def test_gated_pod_is_not_tried_until_its_update_passes_pre_enqueue() -> None:
+def test_gated_pod_is_not_tried_until_an_update_removes_its_gate() -> None:
     gated = pod("a", labels={"held": ""})
     queue = queue_of(gated)
     assert queue.pop(0.0) is None
@@ -193,7 +193,7 @@ def test_update_of_an_unschedulable_pod_replaces_the_pod_in_its_queue() -> None:
     assert popped(queue, 1.0).pod is new
 
 
-def test_pod_updated_during_its_attempt_returns_in_its_new_version() -> None:
+def test_new_version_of_a_pod_is_queued_if_an_update_arrives_during_its_attempt() -> None:
     old, new = pod("a"), pod("a", labels={"v": "2"})
     queue = queue_of(old)
     queued = popped(queue, 0.0)
@@ -202,7 +202,7 @@ def test_pod_updated_during_its_attempt_returns_in_its_new_version() -> None:
     assert popped(queue, 5.0).pod is new
 
 
-def test_pod_whose_attempt_is_done_returns_after_its_backoff_when_its_binding_fails() -> None:
+def test_pod_is_tried_again_after_its_backoff_if_its_binding_fails() -> None:
     bound = pod("a")
     queue = queue_of(bound)
     queued = popped(queue, 0.0)
@@ -213,7 +213,7 @@ def test_pod_whose_attempt_is_done_returns_after_its_backoff_when_its_binding_fa
     assert popped(queue, 8.0).attempts == 2
 
 
-def test_failed_pod_does_not_replace_a_pod_that_is_in_the_queue() -> None:
+def test_pod_whose_binding_failed_does_not_replace_its_newer_version_in_the_queue() -> None:
     first = pod("a")
     queue = queue_of(first)
     queued = popped(queue, 0.0)
@@ -237,7 +237,7 @@ def test_deleted_pod_leaves_every_queue() -> None:
     assert not any(queue.counts().values())
 
 
-def test_counts_name_every_queue() -> None:
+def test_counts_have_the_number_of_pods_in_every_queue() -> None:
     queue = queue_of(pod("a"), pod("b"), pod("c"), pod("d", labels={"held": ""}))
     queue.reject(popped(queue, 0.0), NODES, NO_PLUGINS, 0.0)
     queue.fail(popped(queue, 0.0), 0.0)
@@ -247,7 +247,7 @@ def test_counts_name_every_queue() -> None:
     }
 
 
-def test_retry_profile_makes_all_its_pods_active_at_once() -> None:
+def test_retry_profile_makes_all_pods_of_the_profile_active_at_once() -> None:
     queue = queue_of(pod("a"), pod("b"))
     queue.reject(popped(queue, 0.0), NODES, NO_PLUGINS, 0.0)
     queue.fail(popped(queue, 0.0), 0.0)
@@ -255,7 +255,7 @@ def test_retry_profile_makes_all_its_pods_active_at_once() -> None:
     assert sorted(names(queue, 0.5)) == ["a", "b"]
 
 
-def test_pods_of_one_shape_share_the_queueing_hint_of_an_event() -> None:
+def test_queue_computes_the_queueing_hint_of_an_event_once_for_pods_of_one_shape() -> None:
     asked: list[str] = []
 
     class Counting(NameFilter):

@@ -1,4 +1,4 @@
-"""The queue against a slow model: a list of records that each operation searches from the start."""
+"""The queue agrees with a slow model: a dict of records that each operation searches completely."""
 
 from dataclasses import dataclass, field
 from math import floor

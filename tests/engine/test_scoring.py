@@ -42,18 +42,18 @@ def test_total_is_the_weighted_sum() -> None:
     assert [np.asarray(scores.weighted).tolist() for scores in table.plugins] == [[30, 60], [100, 0]]
 
 
-def test_skipped_plugin_adds_nothing_and_is_in_skipped() -> None:
+def test_skipped_plugin_adds_nothing_to_the_total_and_is_listed_as_skipped() -> None:
     skipper = Skipper(scores={"n1": 100})
     table = run_scores(profile(score=(skipper,), pre_score=(skipper,)), pod(), NODES)
     assert table.total.tolist() == [0, 0]
     assert list(table.skipped) == ["Skipper"]
 
 
-def test_every_node_scores_one_without_score_plugins() -> None:
+def test_every_node_has_the_total_1_if_no_plugin_scores() -> None:
     assert run_scores(profile(), pod(), NODES).total.tolist() == [1, 1]
 
 
-def test_error_of_pre_score_ends_the_cycle_although_the_score_is_disabled() -> None:
+def test_error_of_pre_score_ends_the_cycle_even_if_the_plugins_score_is_disabled() -> None:
     with pytest.raises(CycleError, match='running PreScore plugin "Failing": no data'):
         run_scores(profile(score=(NameScore(),), pre_score=(Failing(),)), pod(), NODES)
 

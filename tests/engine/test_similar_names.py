@@ -1,4 +1,4 @@
-"""Names that differ by one edit, against an oracle that makes all edits."""
+"""The search for similar names agrees with a slow search that makes all edits."""
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,7 @@ names = st.text(LETTERS, min_size=1, max_size=6)
 
 
 def edits_of(name: str) -> set[str]:
-    """Return all names that are one edit away; slow and obvious."""
+    """Return all names that one edit makes of a name."""
     splits = [(name[:index], name[index:]) for index in range(len(name) + 1)]
     deleted = {left + right[1:] for left, right in splits if right}
     inserted = {left + letter + right for left, right in splits for letter in LETTERS}
@@ -26,7 +26,7 @@ def test_names_are_similar_if_one_edit_makes_them_equal(one: str, other: str) ->
 
 
 @given(st.sets(names, max_size=8), st.sets(names, max_size=4), names)
-def test_a_search_finds_the_first_similar_name(added: set[str], removed: set[str], wanted: str) -> None:
+def test_find_returns_the_alphabetically_first_similar_name(added: set[str], removed: set[str], wanted: str) -> None:
     similar = SimilarNames()
     for name in added:
         similar.add(name)
@@ -36,13 +36,13 @@ def test_a_search_finds_the_first_similar_name(added: set[str], removed: set[str
 
 
 @pytest.mark.parametrize("typo", ["gpu-trainin", "gpu-trainning", "gpu_training", "gpu-trianing", "Gpu-training"])
-def test_common_typing_errors_are_found(typo: str) -> None:
+def test_find_returns_the_name_for_common_typing_errors(typo: str) -> None:
     similar = SimilarNames()
     similar.add("gpu-training")
     assert similar.find(typo) == "gpu-training"
 
 
-def test_names_that_no_policy_can_have_are_not_searched() -> None:
+def test_find_returns_nothing_for_a_name_that_is_too_long_for_a_policy() -> None:
     similar = SimilarNames()
     similar.add("x" * 63)
     assert similar.find("x" * 64) == "x" * 63

@@ -1,4 +1,4 @@
-"""Profiles that disable an extension point that another point of the same plugin needs."""
+"""Profiles that disable PreFilter or PreScore of a plugin whose Filter or Score needs the result."""
 
 import pytest
 
@@ -26,17 +26,17 @@ def disabled(point: str, name: str) -> dict[str, object]:
     return {point: {"disabled": [{"name": name}]}}
 
 
-def test_filter_that_needs_its_pre_filter_fails_the_cycle() -> None:
+def test_filter_fails_the_cycle_if_it_needs_its_disabled_pre_filter() -> None:
     words = 'running "NodeResourcesFit" filter plugin: error reading "PreFilterNodeResourcesFit" from cycleState'
     with pytest.raises(CycleError, match=words):
         choose(disabled("preFilter", "NodeResourcesFit"))
 
 
-def test_filter_that_needs_its_pre_filter_fails_nothing_after_a_rejection_of_all_nodes() -> None:
+def test_filter_without_its_pre_filter_does_not_run_if_an_earlier_plugin_rejects_all_nodes() -> None:
     assert isinstance(choose(disabled("preFilter", "NodeResourcesFit"), unschedulable=True), FitError)
 
 
-def test_score_that_needs_its_pre_score_fails_the_cycle() -> None:
+def test_score_fails_the_cycle_if_it_needs_its_disabled_pre_score() -> None:
     words = 'plugin "TaintToleration" failed with: failed to read "PreScoreTaintToleration" from cycleState: not found'
     with pytest.raises(CycleError, match=words):
         choose(disabled("preScore", "TaintToleration"))
@@ -45,5 +45,5 @@ def test_score_that_needs_its_pre_score_fails_the_cycle() -> None:
 @pytest.mark.parametrize(
     ("point", "name"), [("preFilter", "NodeAffinity"), ("preFilter", "VolumeZone"), ("preScore", "NodeResourcesFit")]
 )
-def test_plugins_that_do_not_need_the_disabled_point_work(point: str, name: str) -> None:
+def test_pod_is_scheduled_if_the_plugin_does_not_need_the_disabled_point(point: str, name: str) -> None:
     assert isinstance(choose(disabled(point, name)), ScheduleResult)

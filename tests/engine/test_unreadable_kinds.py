@@ -1,4 +1,4 @@
-"""Kinds that the API server does not let moorage read: pods that need them wait, and all others are scheduled."""
+"""Kinds that moorage cannot read: pods that need such a kind wait, and all other pods are scheduled."""
 
 from builders import node, pod
 from engine.scheduler_driver import add_objects, next_outcome, run_until_idle, scheduler_of
@@ -7,14 +7,14 @@ from moorage.engine.outcomes import Bind, SchedulingFailed, Unschedulable
 
 CLAIM = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
 LATER = 20.0
-"""After the backoff."""
+"""Seconds; longer than the backoff."""
 
 
 def refused(kind: str) -> KindUnreadable:
     return KindUnreadable(kind, f"moorage may not list {kind}", is_refused=True)
 
 
-def test_a_pod_with_a_claim_waits_while_claims_are_refused() -> None:
+def test_pod_with_a_claim_waits_while_the_api_server_refuses_claims() -> None:
     scheduler = scheduler_of(node("n1"))
     scheduler.apply(refused("PersistentVolumeClaim"), 0.0)
     add_objects(scheduler, pod("p", spec=CLAIM))
@@ -25,14 +25,14 @@ def test_a_pod_with_a_claim_waits_while_claims_are_refused() -> None:
     assert 'persistentvolumeclaim "data" not found' in outcome.message
 
 
-def test_a_pod_without_claims_does_not_wait_for_storage_kinds() -> None:
+def test_pod_without_claims_does_not_wait_for_storage_kinds() -> None:
     scheduler = scheduler_of(node("n1"))
     scheduler.apply(refused("StorageClass"), 0.0)
     add_objects(scheduler, pod("p"))
     assert next_outcome(scheduler, Bind).node_name == "n1"
 
 
-def test_a_pod_with_a_claim_is_tried_while_only_the_connection_fails() -> None:
+def test_pod_with_a_claim_is_tried_if_only_the_connection_fails() -> None:
     scheduler = scheduler_of(node("n1"))
     scheduler.apply(KindUnreadable("PersistentVolumeClaim", "reset", is_refused=False), 0.0)
     add_objects(scheduler, pod("p", spec=CLAIM))

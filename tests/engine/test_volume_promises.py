@@ -1,4 +1,4 @@
-"""The decisions of Reserve about volumes apply to the next pod until the binding fails."""
+"""The scheduler assumes the volumes that Reserve chose. Later pods see them in use, until the binding fails."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def bound(scheduler: Scheduler, now: float = 0.0) -> Bind:
 STATIC = storage_class("late", provisioner="kubernetes.io/no-provisioner")
 
 
-def test_volume_is_assumed_for_one_pod_and_free_again_when_the_binding_fails() -> None:
+def test_volume_that_is_assumed_for_a_pod_is_free_again_after_its_binding_failed() -> None:
     first, second = claim("one", storage_class="late"), claim("two", storage_class="late")
     scheduler = scheduler_with(STATIC, first, second, volume("pv", storage_class="late"))
     scheduler.apply(added("Pod", mounting("p", "one")), 0.0)
@@ -50,7 +50,7 @@ def test_volume_is_assumed_for_one_pod_and_free_again_when_the_binding_fails() -
     assert [type(intent) for intent in bound(scheduler, 60.0).intents] == [BindVolume]
 
 
-def test_pods_of_one_claim_that_is_being_provisioned_share_its_node() -> None:
+def test_pods_with_a_claim_that_is_being_provisioned_are_bound_to_the_same_node() -> None:
     scheduler = scheduler_with(storage_class("late"), claim("data", storage_class="late"))
     for name in ("p", "q", "r"):
         scheduler.apply(added("Pod", mounting(name, "data")), 0.0)

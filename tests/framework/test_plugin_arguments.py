@@ -4,7 +4,7 @@ from moorage.framework.profile import ProfileSpec
 from moorage.plugins.upstream.node_resources_fit import NodeResourcesFit
 
 
-def test_null_counts_as_no_value() -> None:
+def test_plugin_argument_that_is_null_gets_its_default() -> None:
     nothing = {"ignoredResources": None, "scoringStrategy": None}
     config = PluginConfig(name="NodeResourcesFit", args=nothing)
     spec = ProfileSpec(scheduler_name="nulls", plugin_config=(config,))

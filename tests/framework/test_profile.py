@@ -27,7 +27,7 @@ class Reserving(ReservePlugin):
 @pytest.mark.parametrize(
     ("limits", "expected"), [((), 600), ((None,), 600), ((None, 30), 30), ((900,), 900), ((900, 30), 30)]
 )
-def test_pre_bind_timeout_is_the_shortest_limit_of_a_plugin(limits: tuple[int | None, ...], expected: int) -> None:
+def test_pre_bind_timeout_is_the_shortest_limit_of_all_plugins(limits: tuple[int | None, ...], expected: int) -> None:
     reserve = tuple(Reserving(limit_seconds=limit) for limit in limits)
 
     profile = Profile(name="mine", queue_sort=PrioritySort(), reserve=reserve)
@@ -35,7 +35,7 @@ def test_pre_bind_timeout_is_the_shortest_limit_of_a_plugin(limits: tuple[int | 
     assert profile.pre_bind_timeout_seconds == expected
 
 
-def test_bind_timeout_of_volume_binding_limits_pre_bind() -> None:
+def test_bind_timeout_of_volume_binding_is_the_pre_bind_timeout() -> None:
     config = PluginConfig(name="VolumeBinding", args={"bindTimeoutSeconds": 7})
 
     profile = Registry.discover().build_profile(ProfileSpec(scheduler_name="mine", plugin_config=(config,)))

@@ -39,7 +39,7 @@ def test_every_default_plugin_is_found() -> None:
     assert DEFAULT_PLUGINS.keys() <= REGISTRY.classes.keys()
 
 
-def test_default_profile_equals_kube_schedulers() -> None:
+def test_default_profile_equals_the_one_of_kube_scheduler() -> None:
     profile = built()
     assert names(profile.filter) == [
         "NodeUnschedulable",
@@ -73,7 +73,7 @@ def test_default_profile_equals_kube_schedulers() -> None:
     assert profile.queue_sort.name == "PrioritySort"
 
 
-def test_plugin_is_one_object_at_all_its_points() -> None:
+def test_plugin_is_the_same_object_at_all_its_extension_points() -> None:
     profile = built()
     assert next(p for p in profile.filter if p.name == "NodeAffinity") in [entry.plugin for entry in profile.score]
 
@@ -85,17 +85,17 @@ def test_disabled_plugin_is_left_out_at_that_point_only() -> None:
     assert "NodeAffinity" in names(profile.pre_score)
 
 
-def test_star_disables_all_default_plugins_of_a_point() -> None:
+def test_star_disables_all_default_plugins_of_an_extension_point() -> None:
     profile = built({"score": {"disabled": [{"name": "*"}], "enabled": [{"name": "ImageLocality", "weight": 7}]}})
     assert weights(profile) == {"ImageLocality": 7}
 
 
-def test_multi_point_disables_a_plugin_everywhere() -> None:
+def test_multi_point_disables_a_plugin_at_all_extension_points() -> None:
     profile = built({"multiPoint": {"disabled": [{"name": "NodeAffinity"}]}})
     assert "NodeAffinity" not in names(profile.plugins)
 
 
-def test_weight_of_the_point_overrides_multi_point_and_0_means_1() -> None:
+def test_weight_at_score_overrides_multi_point_and_a_missing_weight_means_1() -> None:
     profile = built(
         {
             "multiPoint": {"enabled": [{"name": "TaintToleration"}, {"name": "NodeAffinity", "weight": 9}]},
@@ -106,25 +106,25 @@ def test_weight_of_the_point_overrides_multi_point_and_0_means_1() -> None:
     assert weights(profile)["PodTopologySpread"] == 1
 
 
-def test_default_plugin_enabled_again_keeps_its_place_at_multi_point() -> None:
+def test_default_plugin_keeps_its_place_if_multi_point_enables_it_again() -> None:
     profile = built({"multiPoint": {"enabled": [{"name": "NodeAffinity"}, {"name": "Lifecycle", "weight": 5}]}})
     assert names(profile.filter)[:4] == ["NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity"]
     assert weights(profile)["Lifecycle"] == 5
 
 
-def test_plugins_that_the_point_itself_enables_run_first() -> None:
+def test_plugins_that_an_extension_point_enables_run_before_default_plugins() -> None:
     profile = built({"filter": {"enabled": [{"name": "NodePorts"}, {"name": "NodeName"}]}})
     assert names(profile.filter)[:3] == ["NodePorts", "NodeName", "NodeUnschedulable"]
     assert len(set(names(profile.filter))) == len(profile.filter)
 
 
-def test_disabling_and_enabling_moves_a_plugin_to_the_end() -> None:
+def test_plugin_that_is_disabled_and_enabled_runs_last() -> None:
     entry = [{"name": "NodeName"}]
     profile = built({"filter": {"enabled": entry, "disabled": entry}})
     assert names(profile.filter)[-1] == "NodeName"
 
 
-def test_arguments_reach_the_plugin() -> None:
+def test_plugin_has_the_arguments_of_its_plugin_config() -> None:
     profile = built(None, {"name": "DefaultPreemption", "args": {"minCandidateNodesAbsolute": 7}})
     preemption = next(p for p in profile.post_filter if p.name == "DefaultPreemption")
     assert preemption.model_dump()["min_candidate_nodes_absolute"] == 7
@@ -206,7 +206,7 @@ def test_feature_gate_disables_its_plugin() -> None:
     assert "NodeDeclaredFeatures" not in names(profile.filter)
 
 
-def test_resources_of_extenders_replace_ignored_resources() -> None:
+def test_resources_that_extenders_ignore_replace_the_argument_ignored_resources() -> None:
     extender = Extender.model_validate(
         {
             "urlPrefix": "http://extender",
@@ -226,7 +226,7 @@ def test_profile_has_the_settings_and_policy_of_its_spec() -> None:
     assert (profile.name, profile.settings, profile.policy) == ("mine", settings, policy)
 
 
-def test_weight_of_moorages_plugins_defaults_to_their_class() -> None:
+def test_weight_of_a_moorage_plugin_defaults_to_the_default_weight_of_its_class() -> None:
     profile = built({"multiPoint": {"enabled": [{"name": "Lifecycle"}]}})
     lifecycle = REGISTRY.classes["Lifecycle"]
     assert issubclass(lifecycle, ScorePlugin)

@@ -1,4 +1,4 @@
-"""Decoding pods and nodes: all fields, shared shapes, and errors with the path of the field."""
+"""Decoding of pods and nodes: all fields, shared shapes, and errors with the path of the field."""
 
 import gc
 import weakref
@@ -43,7 +43,7 @@ def test_equal_shapes_with_different_json_are_one_object() -> None:
     assert first.shape is second.shape
 
 
-def test_each_field_of_a_shape_makes_another_shape() -> None:
+def test_pods_that_differ_in_one_field_of_the_shape_have_different_shapes() -> None:
     bodies = [
         pod_object(),
         pod_object(namespace="other"),
@@ -63,7 +63,7 @@ def test_each_field_of_a_shape_makes_another_shape() -> None:
     assert len({make_pod(body).shape for body in bodies}) == len(bodies)
 
 
-def test_shape_is_freed_with_its_last_pod() -> None:
+def test_shape_is_freed_after_its_last_pod() -> None:
     decoder = Decoder()
     made = decoder.decode_pod(b'{"metadata":{"name":"a"}}')
     shape = weakref.ref(made.shape)
@@ -171,7 +171,7 @@ def test_a_pod_does_not_keep_its_json() -> None:
     assert Decoder().decode_pod(msgspec.json.encode(pod_object())).raw == b""
 
 
-def test_affinity_term_without_namespaces_selects_the_namespace_of_the_pod() -> None:
+def test_affinity_term_without_namespaces_selects_the_pods_own_namespace() -> None:
     def namespaces_of(**fields: object) -> tuple[frozenset[str], LabelSelector | None]:
         term = {"topologyKey": "zone", **fields}
         affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
@@ -183,7 +183,7 @@ def test_affinity_term_without_namespaces_selects_the_namespace_of_the_pod() -> 
     assert namespaces_of(namespaceSelector={}) == (frozenset(), LabelSelector())
 
 
-def test_match_label_keys_add_the_values_of_the_pod_to_the_selector() -> None:
+def test_match_label_keys_add_the_pods_labels_to_the_selector() -> None:
     constraint = {
         "maxSkew": 1,
         "topologyKey": "zone",

@@ -1,4 +1,4 @@
-"""Decoding claims, volumes and storage.k8s.io objects."""
+"""Decoding of claims, volumes and storage.k8s.io objects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from moorage.model.volumes.storage_objects import ClaimRef, CSINode, PersistentV
 from storage_builders import claim, csi_node, storage_class, volume
 
 
-def test_claim_is_bound_after_the_controller_confirms_it() -> None:
+def test_claim_is_bound_only_if_the_controller_has_confirmed_the_binding() -> None:
     assert make("PersistentVolumeClaim", claim(volume="pv")).is_bound
     assert not make("PersistentVolumeClaim", claim(volumeName="pv")).is_bound
 
@@ -23,7 +23,7 @@ def test_storage_class_in_the_old_annotation_overrides_the_spec() -> None:
     assert make("PersistentVolume", volume(storage_class="new")).class_name == "new"
 
 
-def test_claim_has_size_selector_selected_node_and_owner() -> None:
+def test_decoded_claim_has_size_selector_selected_node_and_owner() -> None:
     read = make(
         "PersistentVolumeClaim",
         claim(
@@ -57,19 +57,21 @@ def test_reserved_volume_has_a_claim_ref_without_uid() -> None:
         ({"azureDisk": {"diskName": "d", "diskURI": "/subscriptions/1/d"}}, AZURE_DISK_DRIVER, "/subscriptions/1/d"),
     ],
 )
-def test_in_tree_disk_has_driver_and_handle_of_its_csi_driver(source: Object, driver: str, handle: str) -> None:
+def test_in_tree_disk_is_decoded_with_the_driver_and_handle_of_its_csi_driver(
+    source: Object, driver: str, handle: str
+) -> None:
     zone = {"topology.kubernetes.io/zone": "europe-west1-b"}
     read: PersistentVolume = make("PersistentVolume", volume(labels=zone, **source))
 
     assert (read.csi_driver, read.csi_handle, read.in_tree) == (driver, handle, True)
 
 
-def test_other_volumes_have_no_driver() -> None:
+def test_local_volume_has_no_driver_and_csi_volume_is_not_in_tree() -> None:
     assert make("PersistentVolume", volume(local={"path": "/mnt"})).csi_driver == ""
     assert not make("PersistentVolume", volume(handle="h")).in_tree
 
 
-def test_csi_node_has_all_drivers_and_only_stated_limits() -> None:
+def test_csi_node_has_all_drivers_and_limits_only_for_drivers_that_state_one() -> None:
     body = csi_node("a", ebs_csi_aws_com=25)
     body["spec"]["drivers"].append({"name": "unlimited"})
     read: CSINode = make("CSINode", body)
@@ -78,7 +80,7 @@ def test_csi_node_has_all_drivers_and_only_stated_limits() -> None:
     assert read.limits == {"ebs.csi.aws.com": 25}
 
 
-def test_allowed_topologies_are_terms_of_requirements() -> None:
+def test_allowed_topologies_are_decoded_as_requirements() -> None:
     terms = [{"matchLabelExpressions": [{"key": "zone", "values": ["a", "b"]}]}]
 
     read = make("StorageClass", storage_class(allowedTopologies=terms))

@@ -1,4 +1,4 @@
-"""Decoding Services, controllers, Namespaces and PodDisruptionBudgets."""
+"""Decoding of Services, controllers, Namespaces and PodDisruptionBudgets."""
 
 import pytest
 
@@ -11,7 +11,7 @@ LABELS = {"matchLabels": {"app": "web"}}
 SELECTOR = LabelSelector((Requirement("app", "In", frozenset({"web"})),))
 
 
-def test_service_has_a_map_of_labels_as_selector() -> None:
+def test_selector_of_a_service_is_decoded_as_a_map_of_labels() -> None:
     body = {"metadata": META, "spec": {"selector": {"app": "web"}}}
     assert make("Service", body) == Service(namespace="ns", name="x", selector={"app": "web"})
     assert make("Service", {"metadata": META, "spec": {"selector": None}}).selector == {}
@@ -20,18 +20,18 @@ def test_service_has_a_map_of_labels_as_selector() -> None:
 @pytest.mark.parametrize(
     ("kind", "selector"), [("ReplicaSet", LABELS), ("StatefulSet", LABELS), ("ReplicationController", {"app": "web"})]
 )
-def test_controllers_of_all_kinds_have_a_label_selector(kind: str, selector: Object) -> None:
+def test_selector_of_every_kind_of_controller_is_decoded_as_a_label_selector(kind: str, selector: Object) -> None:
     body = {"metadata": META, "spec": {"selector": selector}}
     assert make(kind, body) == Controller(kind=kind, namespace="ns", name="x", uid="u", selector=SELECTOR)
 
 
-def test_namespace_has_labels() -> None:
+def test_labels_of_a_namespace_are_decoded() -> None:
     assert make("Namespace", {"metadata": {"name": "ns", "labels": {"a": "b"}}}) == Namespace(
         name="ns", labels={"a": "b"}
     )
 
 
-def test_pod_disruption_budget_names_the_disrupted_pods() -> None:
+def test_pod_disruption_budget_is_decoded_with_the_names_of_disrupted_pods() -> None:
     status = {"disruptionsAllowed": 2, "disruptedPods": {"p": "2026-01-01T00:00:00Z"}}
     body = {"metadata": META, "spec": {"selector": LABELS}, "status": status}
     assert make("PodDisruptionBudget", body) == PodDisruptionBudget(

@@ -28,26 +28,26 @@ def terms(count: int) -> dict[str, Any]:
     ],
     ids=["affinity", "nodeSelector", "tolerations", "volumes"],
 )
-def test_a_pod_that_is_too_large_to_schedule_keeps_its_requests_and_no_constraints(spec: dict[str, Any]) -> None:
+def test_shape_that_is_too_large_has_requests_but_no_constraints(spec: dict[str, Any]) -> None:
     shape = decoded(**spec).shape
     assert shape.is_too_large
     assert shape.requests.get("cpu") == 500
     assert (shape.node_affinity, shape.node_selector, shape.tolerations, shape.volumes) == (None, None, (), ())
 
 
-def test_a_pod_with_a_thousand_affinity_terms_is_not_too_large() -> None:
+def test_shape_with_a_thousand_affinity_terms_is_not_too_large() -> None:
     shape = decoded(affinity=terms(1000)).shape
     assert not shape.is_too_large
     assert shape.node_affinity
 
 
-def test_fields_that_scheduling_does_not_read_may_be_large() -> None:
+def test_shape_is_not_too_large_if_only_fields_that_scheduling_does_not_read_are_large() -> None:
     env = [{"name": "A", "value": "x" * 10 * MAX_SHAPE_BYTES}]
     containers = [{"name": "c", "image": "i", "env": env}]
     assert not decoded(containers=containers).shape.is_too_large
 
 
-def test_of_many_host_ports_and_resources_some_are_kept() -> None:
+def test_shape_keeps_a_limited_number_of_host_ports_and_resources() -> None:
     ports = [{"containerPort": number, "hostPort": number} for number in range(1, 5000)]
     requests = {f"example.com/{number}": "1" for number in range(5000)} | {"cpu": "1", "memory": "1Gi"}
     container = {"name": "c", "image": "i", "ports": ports, "resources": {"requests": requests, "limits": requests}}

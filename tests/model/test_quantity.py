@@ -57,7 +57,7 @@ SUFFIXES = {
         ("-1e30", -INT64_MAX),
     ],
 )
-def test_value_rounds_up_to_whole_units_and_stays_within_int64(text: str, expected: int) -> None:
+def test_value_is_rounded_up_to_whole_units_and_limited_to_int64(text: str, expected: int) -> None:
     assert value(text) == expected
 
 
@@ -74,12 +74,12 @@ def test_value_rounds_up_to_whole_units_and_stays_within_int64(text: str, expect
         ("1E", INT64_MAX),
     ],
 )
-def test_milli_value_rounds_up_to_thousandths(text: str, expected: int) -> None:
+def test_milli_value_is_rounded_up_to_thousandths(text: str, expected: int) -> None:
     assert milli_value(text) == expected
 
 
 @pytest.mark.parametrize(("number", "expected"), [(2, 2000), (0.5, 500), (1e3, 1_000_000)])
-def test_json_numbers_are_quantities(number: float, expected: int) -> None:
+def test_json_number_is_read_as_a_quantity(number: float, expected: int) -> None:
     assert milli_value(number) == expected
 
 
@@ -116,7 +116,7 @@ def test_quantities_agree_with_exact_fractions(whole: int, fraction: str, suffix
 
 
 @given(mantissa=st.integers(0, 10**6), exponent=st.integers(-40, 40))
-def test_exponents_agree_with_exact_fractions(mantissa: int, exponent: int) -> None:
+def test_quantities_with_an_exponent_agree_with_exact_fractions(mantissa: int, exponent: int) -> None:
     exact = Fraction(mantissa) * Fraction(10) ** exponent
     nano = math.ceil(exact * 10**9)
     assert value(f"{mantissa}e{exponent}") == min(math.ceil(Fraction(nano, 10**9)), INT64_MAX)

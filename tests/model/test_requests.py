@@ -1,4 +1,4 @@
-"""Effective requests of pods."""
+"""Requests of pods: sums over containers, defaults for scoring, and resizes."""
 
 from typing import Any
 
@@ -31,17 +31,17 @@ def amounts(resources: Resources) -> dict[str, int]:
     return dict(resources.amounts)
 
 
-def test_requests_of_containers_are_rounded_after_the_sum() -> None:
+def test_requests_of_containers_are_added_and_then_rounded() -> None:
     made = pod_of([container(cpu="0.3m", memory="0.5"), container(cpu="0.3m", memory="0.5"), container(cpu="1")])
     assert amounts(made.shape.requests) == {"cpu": 1001, "memory": 1}
 
 
-def test_largest_init_container_counts_if_it_requests_more_than_all_containers() -> None:
+def test_pod_requests_the_amount_of_its_largest_init_container_if_the_containers_request_less() -> None:
     made = pod_of([container(cpu="1", memory="1Mi")], [container(cpu="3"), container(cpu="2", memory="3Mi")])
     assert amounts(made.shape.requests) == {"cpu": 3000, "memory": 3 * MEBI}
 
 
-def test_sidecar_adds_to_containers_and_to_later_init_containers() -> None:
+def test_request_of_a_sidecar_is_added_to_those_of_containers_and_later_init_containers() -> None:
     early = [container(restart="Always", cpu="1"), container(cpu="4")]
     late = [container(cpu="4"), container(restart="Always", cpu="1")]
     assert amounts(pod_of([container(cpu="2")], early).shape.requests) == {"cpu": 5000}
@@ -49,12 +49,12 @@ def test_sidecar_adds_to_containers_and_to_later_init_containers() -> None:
     assert amounts(pod_of([container(cpu="4")], late).shape.requests) == {"cpu": 5000}
 
 
-def test_overhead_is_added() -> None:
+def test_overhead_is_added_to_the_requests_of_containers() -> None:
     made = pod_of([container(cpu="1")], spec={"overhead": {"cpu": "250m", "memory": "120Mi"}})
     assert amounts(made.shape.requests) == {"cpu": 1250, "memory": 120 * MEBI}
 
 
-def test_pod_level_requests_replace_those_of_containers_for_supported_resources() -> None:
+def test_pod_level_requests_of_supported_resources_replace_the_requests_of_containers() -> None:
     made = pod_of(
         [container(cpu="1", memory="1Mi", **{"example.com/gpu": "1"})],
         spec={"resources": {"requests": {"cpu": "500m", "hugepages-2Mi": "4Mi", "example.com/gpu": "7"}}},
@@ -62,20 +62,20 @@ def test_pod_level_requests_replace_those_of_containers_for_supported_resources(
     assert amounts(made.shape.requests) == {"cpu": 500, "memory": MEBI, "hugepages-2Mi": 4 * MEBI, "example.com/gpu": 1}
 
 
-def test_scoring_defaults_apply_to_absent_requests_but_not_to_zero() -> None:
+def test_scoring_default_replaces_an_absent_request_but_not_a_request_of_0() -> None:
     made = pod_of([container(cpu="0"), container(memory="1Mi")], [container()])
     assert amounts(made.shape.requests) == {"cpu": 0, "memory": MEBI}
     assert amounts(made.shape.score_requests) == {"cpu": 100, "memory": 201 * MEBI}
     assert made.non_zero_requests == made.shape.score_requests
 
 
-def test_defaults_of_a_pod_without_requests_count_only_in_scoring() -> None:
+def test_pod_without_requests_has_defaults_only_in_scoring() -> None:
     made = pod()
     assert amounts(made.requests) == {}
     assert amounts(made.non_zero_requests) == {"cpu": 100, "memory": 200 * MEBI}
 
 
-def test_pod_level_requests_count_in_scoring_for_placed_pods_but_not_for_the_incoming_pod() -> None:
+def test_scoring_reads_pod_level_requests_of_placed_pods_but_not_of_the_incoming_pod() -> None:
     made = pod_of([container(), container()], spec={"resources": {"requests": {"cpu": "2"}}})
     assert amounts(made.shape.score_requests) == {"cpu": 200, "memory": 400 * MEBI}
     assert amounts(made.non_zero_requests) == {"cpu": 2000, "memory": 400 * MEBI}
@@ -89,7 +89,7 @@ def status_of(name: str, actuated: dict[str, str] | None, allocated: dict[str, s
     }
 
 
-def test_resized_pod_requests_the_largest_of_spec_allocated_and_applied_amounts() -> None:
+def test_resized_container_counts_with_the_largest_of_spec_allocated_and_applied_amounts() -> None:
     made = pod_of(
         [container("a", cpu="1", memory="2Mi"), container("b", cpu="1")],
         status={"containerStatuses": [status_of("a", {"cpu": "2", "memory": "1Mi"}, {"memory": "3Mi"})]},
@@ -99,7 +99,7 @@ def test_resized_pod_requests_the_largest_of_spec_allocated_and_applied_amounts(
     assert amounts(made.non_zero_requests) == {"cpu": 3000, "memory": 203 * MEBI}
 
 
-def test_infeasible_resize_does_not_count() -> None:
+def test_infeasible_resize_does_not_change_the_requests() -> None:
     made = pod_of(
         [container("a", cpu="4")],
         status={
@@ -115,7 +115,7 @@ def test_status_without_resources_does_not_change_the_requests() -> None:
     assert amounts(made.requests) == {"cpu": 1000}
 
 
-def test_only_sidecars_among_init_containers_are_resized() -> None:
+def test_resize_of_an_init_container_counts_only_if_it_is_a_sidecar() -> None:
     made = pod_of(
         [container("a", cpu="1")],
         [container("i", cpu="1"), container("s", restart="Always", cpu="1")],
@@ -124,7 +124,7 @@ def test_only_sidecars_among_init_containers_are_resized() -> None:
     assert amounts(made.requests) == {"cpu": 3000}
 
 
-def test_pod_level_resize_requests_the_largest_amount() -> None:
+def test_pod_level_resize_counts_with_the_largest_amount() -> None:
     made = pod_of(
         [container("a", cpu="1")],
         spec={"resources": {"requests": {"cpu": "2"}}},
@@ -157,6 +157,6 @@ def test_pods_of_one_shape_can_have_different_resizes() -> None:
         ("requests.example.com/gpu", False),
     ],
 )
-def test_only_resources_of_a_node_are_counted(name: str, *, expected: bool) -> None:
+def test_request_counts_only_for_resources_that_a_node_can_have(name: str, *, expected: bool) -> None:
     assert is_counted(name) is expected
     assert (name in amounts(pod(requests={name: "1"}).requests)) is expected

@@ -37,11 +37,13 @@ LABELS = {"app": "web", "rank": "7", "empty": ""}
         ("app", "Near", {"web"}, False),
     ],
 )
-def test_requirement_matches_by_operator(key: str, operator: str, values: set[str], *, expected: bool) -> None:
+def test_requirement_matches_labels_as_its_operator_says(
+    key: str, operator: str, values: set[str], *, expected: bool
+) -> None:
     assert Requirement(key, operator, frozenset(values)).matches(LABELS) is expected
 
 
-def test_labels_must_meet_all_requirements_and_always_meet_an_empty_selector() -> None:
+def test_selector_matches_labels_that_meet_all_requirements_and_an_empty_selector_matches_all_labels() -> None:
     web, db = (Requirement("app", "In", frozenset({value})) for value in ("web", "db"))
     assert LabelSelector().matches({})
     assert LabelSelector((web,)).matches(LABELS)
@@ -51,13 +53,13 @@ def test_labels_must_meet_all_requirements_and_always_meet_an_empty_selector() -
 
 
 @given(st.integers(-(2**70), 2**70), st.sampled_from(["", "+"]), st.integers(0, 3))
-def test_int64_is_parsed_and_larger_numbers_are_not(number: int, plus: str, zeros: int) -> None:
+def test_parse_int64_returns_none_for_a_number_outside_int64(number: int, plus: str, zeros: int) -> None:
     text = f"-{'0' * zeros}{-number}" if number < 0 else f"{plus}{'0' * zeros}{number}"
     assert parse_int64(text) == (number if -(2**63) <= number < 2**63 else None)
 
 
 @pytest.mark.parametrize("text", ["", "+", "-", "1.0", " 1", "1_0", "0x1", "\N{ARABIC-INDIC DIGIT ONE}", "9" * 5000])
-def test_text_that_go_does_not_parse_is_not_a_number(text: str) -> None:
+def test_parse_int64_returns_none_for_text_that_go_does_not_parse(text: str) -> None:
     assert parse_int64(text) is None
 
 
@@ -133,7 +135,7 @@ def test_invalid_node_selector_term_has_the_error_text_of_kube_scheduler(body: O
     assert term_of(**body).error == error
 
 
-def test_label_selectors_are_equal_in_any_order_of_requirements() -> None:
+def test_label_selectors_are_equal_if_only_the_order_of_requirements_differs() -> None:
     app, tier = {"app": "web"}, expression("In", "b", "a", key="tier")
     first, second = (
         make("ReplicaSet", {"metadata": {"name": "r"}, "spec": {"selector": selector}}).selector

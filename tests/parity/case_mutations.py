@@ -1,4 +1,4 @@
-"""Random changes to a case that may change its decision: swap, add, drop and copy parts, or mix two cases."""
+"""Random changes of a case: swap, add, drop and copy parts, or mix two cases. A change may change the decision."""
 
 import copy
 from collections.abc import Callable
@@ -28,7 +28,9 @@ OBJECT_LISTS = (
 ASPECTS = (("nodes",), ("pods", "namespaces"), ("pod",), ("config",), ("pdbs",), ("services",))
 STORAGE = ("pvs", "pvcs", "storageClasses", "csinodes", "csidrivers", "csiStorageCapacities", "volumeAttachments")
 IDENTITY = frozenset({"metadata", "name", "namespace", "spec", "containers", "uid", "nodeName", "volumeBindingMode"})
-"""Keys that random changes must not drop or swap: a case would become invalid, rename an object, or lack a default."""
+"""Keys that random changes must not drop or swap.
+
+Such a change would make the case invalid, rename an object, or remove a default."""
 NUMBERS = (-1, 0, 1, 2, 3, 5, 7, 10, 50, 99, 100, 101, 1000, 2**31 - 1)
 CPU = ("0", "1m", "99m", "100m", "101m", "0.1", "333m", "1", "1500m", "2", "3.92", "4", "8", "16", "64", "1k", "0.0005")
 MEMORY = (
@@ -58,7 +60,7 @@ def mutate(case: Case, pools: CasePools, random: Random) -> None:
 
 
 def swap_part(case: Case, pools: CasePools, random: Random) -> None:
-    """Replace a part by a sample from the same place in the vectors."""
+    """Replace a part with a value that a vector has at the same place."""
     spot = _random_spot(case, random)
     if spot is not None:
         spot.holder[spot.key] = pools.sample(spot.place, random)
@@ -81,8 +83,8 @@ def add_part(case: Case, pools: CasePools, random: Random) -> None:
 def drop_part(case: Case, _pools: CasePools, random: Random) -> None:
     """Remove a key or an element.
 
-    Keeps operators, because validation does not refuse all objects without one. Keeps a list's last element, because
-    the API server treats empty and absent lists alike.
+    Keeps operators, because validation accepts some objects without an operator. Keeps the last element of a list,
+    because the API server treats empty and absent lists alike.
     """
     spot = _random_spot(case, random, lambda spot: spot.key != "operator")
     if spot is not None and not (isinstance(spot.holder, list) and len(spot.holder) == 1):
@@ -103,7 +105,7 @@ def novel_value(case: Case, _pools: CasePools, random: Random) -> None:
 
 
 def double_object(case: Case, _pools: CasePools, random: Random) -> None:
-    """Add a copy of a node or pod with another name, to cause ties, sums and conflicts."""
+    """Add a copy of a node or pod under another name, to cause equal scores, larger sums and conflicts."""
     field = random.choice(["nodes", "pods", "pods"])
     if case.get(field):
         twin = copy.deepcopy(random.choice(case[field]))
@@ -200,7 +202,7 @@ def _node_names(case: Case) -> list[str]:
 
 
 def _random_object(case: Case, random: Random) -> tuple[Any, Place]:
-    """Return an object: in half of the calls the scheduled pod, because its fields affect the decision most."""
+    """Return a random object; in half of the calls the scheduled pod, because its fields affect the decision most."""
     fields = [field for field in (*OBJECT_LISTS, "config") if case.get(field)]
     if not fields or random.random() < 0.5:
         return case["pod"], ("pods", ELEMENT)
@@ -217,7 +219,7 @@ def _random_spot(case: Case, random: Random, suits: Callable[[Spot], bool] = lam
 
 
 def _random_body(case: Case, random: Random) -> tuple[Any, Place]:
-    """Return an object, or a mapping or list inside it, with its place."""
+    """Return a random object, or a random mapping or list in the object, and its place."""
     body, place = _random_object(case, random)
     inner = [(spot.part, spot.place) for spot in parts(body, place) if isinstance(spot.part, dict | list)]
     return random.choice([(body, place), *inner])

@@ -1,7 +1,7 @@
-"""Samples of the values at each place of the vectors' cases. New cases are made from them.
+"""Samples: values that the vectors' cases have at each place. Generated cases get these values.
 
-A place is a path of keys, such as `pods/[]/spec/tolerations/[]/key`; a list's elements have the same place. The
-scheduled pod has the places of `pods`, so that values of the one are also used in the others.
+A place is a path of keys, such as `pods/[]/spec/tolerations/[]/key`. All elements of a list have the same place. The
+scheduled pod and the other pods have the same places, so that they exchange values.
 """
 
 import gzip
@@ -16,13 +16,13 @@ from typing import Any
 Place = tuple[str, ...]
 ELEMENT = "[]"
 MOST_SAMPLES = 300
-"""The limit of samples for a place; further samples replace kept ones at random."""
+"""The most samples of a place. Further samples replace random earlier ones."""
 NO_PLACE = frozenset({"id", "tags"})
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """One part of one case: `holder[key]`."""
+    """A part of a case: the value `holder[key]` and its place."""
 
     holder: Any
     key: Any
@@ -35,7 +35,7 @@ class Spot:
 
 
 class CasePools:
-    """Samples by place, and the possible keys of each place."""
+    """The samples of each place, and the keys that objects have at each place."""
 
     def __init__(self, cases: Iterable[Mapping[str, Any]], random: Random) -> None:
         """Collect samples from the cases."""
@@ -52,7 +52,7 @@ class CasePools:
         return json.loads(random.choice(self._samples[place]))
 
     def has(self, place: Place) -> bool:
-        """Return whether there is a sample from this place."""
+        """Return whether this place has a sample."""
         return place in self._samples
 
     def _add(self, spot: Spot, random: Random) -> None:

@@ -1,4 +1,4 @@
-"""Compares moorage's decisions with kube-scheduler's on generated cases. The oracle runs kube-scheduler's own code.
+"""Compares moorage's decisions about generated cases with those of the oracle, which runs kube-scheduler's code.
 
     PYTHONPATH=tests python tests/parity/differential.py --seed 7 --count 1000
 
@@ -26,7 +26,7 @@ Decided = dict[str, Any]
 
 
 def ask_oracle(cases: Iterable[Case]) -> list[Decided]:
-    """Return kube-scheduler's decisions for the valid cases; the API server would refuse the others."""
+    """Return kube-scheduler's decisions. The oracle drops cases that the API server would refuse."""
     text = "".join(f"{json.dumps(case)}\n" for case in cases)
     command = [str(Binaries().path("oracle")), "-validate"]
     answer = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
@@ -36,7 +36,7 @@ def ask_oracle(cases: Iterable[Case]) -> list[Decided]:
 
 
 def compare_with_moorage(decided: Iterable[Decided]) -> ParityReport:
-    """Return the report of moorage's decisions for the same cases."""
+    """Decide the same cases with moorage, and return the report of the comparison."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cases.jsonl"
         path.write_text("".join(f"{json.dumps(line)}\n" for line in decided), encoding="utf-8")

@@ -1,7 +1,7 @@
 """Generates parity cases from the vectors: `python generate_cases.py --seed 7 --count 1000 > cases.jsonl`.
 
-A generated case is a vector's case with 1 to 12 random changes. The API server would refuse some of the cases; the
-oracle's `-validate` drops these, and writes kube-scheduler's decisions for the others.
+A generated case is a vector's case with 1 to 12 random changes. The API server would refuse some of the cases. The
+oracle drops these if it gets `-validate`, and writes kube-scheduler's decisions about the other cases.
 """
 
 import argparse
@@ -24,7 +24,7 @@ GATES = ("TaintTolerationComparisonOperators",)
 
 
 def generate(seed: int, count: int, groups: str = "") -> Iterator[Case]:
-    """Yield cases that depend only on the arguments; `groups` is a pattern for the groups of the changed vectors."""
+    """Yield cases; equal arguments give equal cases. `groups` is a pattern for the groups of vectors to change."""
     random = Random(seed)
     pools = CasePools(read_vectors(VECTORS), random)
     vectors = [case for case in pools.cases if re.search(groups, case["id"].partition("/")[0])]
@@ -43,7 +43,7 @@ def generate(seed: int, count: int, groups: str = "") -> Iterator[Case]:
 
 
 def _make_consistent(case: Case, random: Random) -> None:
-    """Remove duplicate names, and move most pods whose node does not exist to one that does."""
+    """Remove objects with duplicate names, and move most pods of unknown nodes to existing nodes."""
     case.pop("tags", None)
     case["nodes"] = case.get("nodes") or []
     for field in OBJECT_LISTS:
@@ -62,7 +62,7 @@ def _make_consistent(case: Case, random: Random) -> None:
 
 
 def _clear_status(pod: dict[str, Any]) -> None:
-    """Remove the status fields that only a kubelet writes, because the pod has no node."""
+    """Keep only the nominated node, because a pod without a node has no status that a kubelet writes."""
     nominated = pod.get("status", {}).get("nominatedNodeName")
     pod["status"] = {"nominatedNodeName": nominated} if nominated else {}
 

@@ -41,7 +41,7 @@ POINTS = {
 RESOURCES = ("cpu", "memory", "ephemeral-storage", "nvidia.com/gpu", "example.com/foo")
 KEYS = ("topology.kubernetes.io/zone", "kubernetes.io/hostname", "rack", "disk")
 RARE = 0.04
-"""The probability of each kind of value that may be invalid."""
+"""The probability with which a value is one that kube-scheduler may refuse."""
 
 
 def random_config(random: Random) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _plugin_set(point: str, random: Random) -> dict[str, Any]:
     if random.random() < 0.15:
         disabled = ["*"]
     if random.random() < RARE:
-        # Not in `disabled`: kube-scheduler ignores an unknown plugin there, moorage refuses it.
+        # Only in `enabled`: in `disabled`, kube-scheduler ignores an unknown plugin and moorage refuses it.
         names.append("NoSuchPlugin")
     enabled = random.sample(names, min(random.choice([0, 0, 1, 2, 3]), len(names)))
     if random.random() < 0.5:
@@ -149,7 +149,7 @@ def _spread(random: Random) -> dict[str, Any]:
 
 
 def _preemption(random: Random) -> dict[str, Any]:
-    # 100 candidates are more than the nodes; with fewer, each scheduler would choose the candidates at random.
+    # No case has 100 nodes, so all nodes are candidates. Otherwise each scheduler would choose candidates at random.
     return {
         "minCandidateNodesPercentage": _rarely(random, 101, random.choice([0, 10, 100])),
         "minCandidateNodesAbsolute": 100,

@@ -1,4 +1,4 @@
-"""Shrinks a case as long as its decisions still differ."""
+"""Removes parts of a case while the decisions of moorage and kube-scheduler still differ."""
 
 import copy
 from collections.abc import Callable, Iterable, Sequence
@@ -9,13 +9,13 @@ from parity.case_mutations import IDENTITY, OBJECT_LISTS, Case
 Step = tuple[Any, ...]
 """The path of a removed part, such as `("pods", 3)`."""
 Differing = Callable[[Iterable[Case]], dict[str, frozenset[str]]]
-"""Returns the ids of the cases with different decisions, each with the differing fields."""
+"""A function that returns the ids of the cases with different decisions, each with the differing fields."""
 BATCH = 48
-"""The number of cases in one run of the oracle, which decides many as fast as a few."""
+"""The number of cases in one run of the oracle. Starting the oracle takes most of the time."""
 
 
 def shrink(case: Case, differing: Differing) -> Case:
-    """Return the smallest case found in which at least one of the same fields differs."""
+    """Return a case without dispensable parts in which at least one of the same fields differs."""
     fields = differing([case]).get(case["id"], frozenset())
     shrunk = True
     while shrunk:
@@ -29,7 +29,9 @@ def shrink(case: Case, differing: Differing) -> Case:
 
 
 def _without_any(case: Case, steps: Sequence[Step], fields: frozenset[str], differing: Differing) -> Case | None:
-    """Return the case without all, half or one of its dispensable parts; None if it needs every part."""
+    """Return the case without some of these parts; None if the difference needs every part.
+
+    Tries to remove all dispensable parts together, then half of them, then one."""
     tried = {f"{case['id']}~{index}": _without(case, [step]) for index, step in enumerate(steps)}
     for name, smaller in tried.items():
         smaller["id"] = name

@@ -1,4 +1,4 @@
-"""Generated cases: kube-scheduler's own code and moorage decide alike."""
+"""moorage decides generated cases as kube-scheduler's own code does."""
 
 import pytest
 
@@ -11,16 +11,16 @@ pytestmark = [pytest.mark.controlplane, pytest.mark.slow]
 SEED = 20261130
 COUNT = 150
 FEWEST_VALID = 90
-"""The lower limit of valid cases among `COUNT`; fewer indicate a broken generator."""
+"""If at most so many of the `COUNT` cases are valid, the generator is broken."""
 
 
-def test_moorage_and_kube_scheduler_decide_generated_cases_alike() -> None:
+def test_moorage_decides_generated_cases_as_kube_scheduler_does() -> None:
     report = compare_with_moorage(ask_oracle(generate(SEED, COUNT)))
     assert report.total > FEWEST_VALID
     assert report.agreeing == report.total, "\n".join(report_lines(report))
 
 
-def test_the_oracle_answers_with_kube_schedulers_own_message() -> None:
+def test_oracle_returns_the_message_of_kube_scheduler() -> None:
     node = {"metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "1", "memory": "1Gi", "pods": "10"}}}
     container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "2"}}}
     pod = {"metadata": {"name": "p"}, "spec": {"containers": [container]}}
@@ -31,5 +31,5 @@ def test_the_oracle_answers_with_kube_schedulers_own_message() -> None:
     )
 
 
-def test_the_oracle_drops_cases_that_the_api_server_would_refuse() -> None:
+def test_oracle_drops_cases_that_the_api_server_would_refuse() -> None:
     assert not ask_oracle([{"id": "resources/1", "nodes": [], "pod": {"metadata": {"name": "No_Name"}, "spec": {}}}])

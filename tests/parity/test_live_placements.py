@@ -1,7 +1,7 @@
 """kube-scheduler and moorage place the same pods on equal clusters of the real control plane.
 
-Each scheduler chooses at random among equally good nodes, so the clusters soon differ. Therefore the test compares each
-placement with the nodes that the other scheduler finds best in exactly that cluster.
+Each scheduler chooses at random among nodes of equal score, so the two clusters soon differ. Therefore the test asks
+for each placement whether the other scheduler finds that node best in the same cluster.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ CONFIGURATION = {
 
 Body = dict[str, Any]
 Placement = dict[str, Any]
-"""`case`: the input; `chosen`: the pod's node."""
+"""`case`: the cluster and the pod as a parity case; `chosen`: the pod's node."""
 
 
 def cluster_nodes() -> Iterator[Body]:
@@ -54,7 +54,7 @@ def cluster_nodes() -> Iterator[Body]:
 
 
 def pod(index: int) -> Body:
-    """Return the pod with this number. Together the pods use every default plugin."""
+    """Return the pod with this number. All pods together use every default plugin."""
     app = {"matchLabels": {"app": f"a{index % 4}"}}
     specs: list[Body] = [
         {},
@@ -66,7 +66,7 @@ def pod(index: int) -> Body:
         {"tolerations": [{"key": "dedicated", "operator": "Exists"}]},
         {"affinity": {"nodeAffinity": required_nodes(expression(ZONE, "z0", "z1"))}},
     ]
-    # Each pod has different requests: for a pod equal to the last one, a scheduler may not look at all nodes.
+    # Each pod has different requests, because a scheduler may not score all nodes for a pod that equals the last one.
     body = pause_pod(f"p{index:02d}", cpu=f"{100 + 7 * index}m", **specs[index % len(specs)])
     body["metadata"] = {"name": f"p{index:02d}", "namespace": "default", "labels": {"app": f"a{index % 4}"}}
     return body

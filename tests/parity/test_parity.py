@@ -25,7 +25,7 @@ def case(case_id: str, **expected: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["cases.jsonl", "cases.jsonl.gz"])
-def test_a_difference_is_reported_with_its_path_and_both_values(tmp_path: Path, name: str) -> None:
+def test_report_has_the_path_and_both_values_of_a_difference(tmp_path: Path, name: str) -> None:
     path = write(tmp_path / name, case("resources/1", fitErrorMessage="0/1 nodes are available: 1 Too many pods."))
     report = run_parity([path])
     lines = report_lines(report)
@@ -38,7 +38,7 @@ def test_a_difference_is_reported_with_its_path_and_both_values(tmp_path: Path, 
     assert lines[-1] == "0 of 1 cases agree"
 
 
-def test_the_table_counts_cases_by_group_and_differing_field(tmp_path: Path) -> None:
+def test_report_counts_cases_by_group_and_by_differing_field(tmp_path: Path) -> None:
     path = write(tmp_path / "cases.jsonl", case("a/1", feasible=["n1"]), case("b/1"), case("b/2"))
     report = run_parity([path], {"b/2": "on purpose"})
     assert report.cases == {"a": 1, "b": 2}
@@ -48,14 +48,14 @@ def test_the_table_counts_cases_by_group_and_differing_field(tmp_path: Path) -> 
     assert report_json(report)["mismatches"][0]["id"] == "a/1"
 
 
-def test_refusals_of_a_configuration_agree_even_with_different_messages(tmp_path: Path) -> None:
+def test_case_agrees_if_both_refuse_the_configuration_with_different_messages(tmp_path: Path) -> None:
     body = case("profiles/1", configError="kube-scheduler's own words")
     body["case"]["config"] = {"schedulerName": "default-scheduler", "pluginz": {}}
     report = run_parity([write(tmp_path / "cases.jsonl", body)])
     assert report.agreeing == 1
 
 
-def test_an_unexpected_refusal_is_a_mismatch(tmp_path: Path) -> None:
+def test_case_differs_if_only_moorage_refuses_the_configuration(tmp_path: Path) -> None:
     body = case("profiles/1")
     body["case"]["config"] = {"plugins": {"score": {"enabled": [{"name": "NoSuchPlugin"}]}}}
     report = run_parity([write(tmp_path / "cases.jsonl", body)])
@@ -70,14 +70,14 @@ def test_an_unexpected_refusal_is_a_mismatch(tmp_path: Path) -> None:
         ('{"case": {"id": "a/1", "pod": {}, "nodez": []}, "expect": {}}', "nodez"),
     ],
 )
-def test_an_invalid_line_is_refused_with_its_number_or_field(tmp_path: Path, line: str, complaint: str) -> None:
+def test_invalid_line_is_refused_with_its_number_or_field(tmp_path: Path, line: str, complaint: str) -> None:
     path = tmp_path / "cases.jsonl"
     path.write_text(line, encoding="utf-8")
     with pytest.raises(ConfigurationError, match=complaint):
         run_parity([path])
 
 
-def test_empty_and_absent_values_are_equal() -> None:
+def test_compare_treats_empty_and_absent_values_as_equal() -> None:
     assert not list(compare({"feasible": [], "scores": {}}, {}))
     assert list(compare({"total": {"n1": 0}}, {"total": {}}))
     assert [str(difference) for difference in compare({"total": {"n1": 3}}, {"total": {"n1": 4}})] == [
@@ -85,7 +85,7 @@ def test_empty_and_absent_values_are_equal() -> None:
     ]
 
 
-def test_an_exception_in_one_case_does_not_stop_the_others(tmp_path: Path) -> None:
+def test_exception_in_one_case_does_not_stop_the_other_cases(tmp_path: Path) -> None:
     broken = case("a/1")
     broken["case"]["pod"] = {"metadata": {"name": "p"}, "spec": "no object"}
     report = run_parity([write(tmp_path / "cases.jsonl", broken, case("a/2", feasible=["n9"]))])

@@ -1,4 +1,4 @@
-"""Pods that a DaemonSet pins to nodes: a policy's filters decide as kube-scheduler with the same addedAffinity."""
+"""A policy's filters place and refuse pods of a DaemonSet as kube-scheduler does with the same addedAffinity."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def container(cpu: str) -> Object:
 
 
 def named(*names: str, **more: Any) -> Object:
-    """Return a term that requires each of the names, as the DaemonSet controller requires one."""
+    """Return a term that requires each name in the form that the DaemonSet controller uses for one name."""
     fields = [{"key": "metadata.name", "operator": "In", "values": [name]} for name in names]
     return {"matchFields": fields, **more}
 
@@ -74,7 +74,7 @@ def pinned(terms: list[Object], cpu: str) -> Object:
 
 
 def config_of(filters: Object) -> Object:
-    """Return the profile of a policy with these filters, for kube-scheduler."""
+    """Return the kube-scheduler profile that is equal to a policy with these filters."""
     spec = {"filters": {**filters, "serverlessNodes": "Allow"}}
     policy = parse_policy({"metadata": {"name": "p", "uid": "u", "generation": 1}, "spec": spec})
     compiled = compile_policy(policy, REGISTRY, ProfileSettings())
@@ -108,7 +108,7 @@ TERMS = [
 ]
 
 
-def test_filters_place_and_refuse_pinned_pods_as_added_affinity_does() -> None:
+def test_filters_of_a_policy_decide_about_pods_of_a_daemon_set_as_added_affinity_does() -> None:
     cases = [
         {
             "id": f"pinned/{number}",
@@ -124,7 +124,7 @@ def test_filters_place_and_refuse_pinned_pods_as_added_affinity_does() -> None:
     assert report.agreeing == report.total, "\n".join(report_lines(report))
 
 
-def test_a_pod_pinned_to_an_excluded_node_gets_kube_schedulers_message() -> None:
+def test_daemon_set_pod_for_an_excluded_node_gets_the_message_of_kube_scheduler() -> None:
     case = {"id": "pinned/1", "config": config_of(FILTERS[1]), "nodes": NODES, "pod": pinned([named("b1")], "500m")}
     (decided,) = ask_oracle([case])
     assert decided["expect"]["fitErrorMessage"] == (

@@ -1,4 +1,4 @@
-"""Decides every vector with the engine, and compares all fields with kube-scheduler's decision."""
+"""moorage's engine decides every vector as kube-scheduler did, in all fields."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from moorage.simulator.parity_report import report_lines
 HERE = Path(__file__).parent
 VECTORS = sorted((HERE / "vectors").glob("*.jsonl.gz"))
 FOUND = HERE / "vectors" / "found.jsonl"
-"""Cases from differential runs; each id names the rule that was wrong."""
+"""Cases in which moorage and kube-scheduler once differed; each id names the rule that was wrong."""
 DEVIATIONS: dict[str, str] = yaml.safe_load((HERE / "deviations.yaml").read_text(encoding="utf-8"))
 
 

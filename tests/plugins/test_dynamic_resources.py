@@ -14,7 +14,7 @@ def test_pod_with_claims_is_rejected_with_a_reason() -> None:
     assert status.reasons == ("pod uses resource claims, which moorage does not allocate",)
 
 
-def test_pod_without_claims_passes_and_scores_0_everywhere() -> None:
+def test_all_nodes_pass_and_score_0_for_a_pod_without_claims() -> None:
     cluster = snapshot_of([node("n1"), node("n2")])
 
     assert DynamicResources().pre_filter(pod(), cluster).status.code is Code.SKIP
@@ -22,13 +22,13 @@ def test_pod_without_claims_passes_and_scores_0_everywhere() -> None:
     assert scores(DynamicResources(), pod(), cluster) == {"n1": 0, "n2": 0}
 
 
-def test_post_filter_returns_kube_schedulers_message_without_claims() -> None:
+def test_post_filter_returns_the_message_of_kube_scheduler_for_a_pod_without_claims() -> None:
     status = DynamicResources().post_filter(None, pod())
 
     assert (status.code, status.reasons) == (Code.UNSCHEDULABLE, ("no new claims to deallocate",))
 
 
-def test_pod_is_queued_only_when_it_loses_its_claims() -> None:
+def test_pod_is_queued_only_if_its_claims_are_removed() -> None:
     waiting = pod(spec=CLAIMING)
 
     assert DynamicResources().queueing_hint(waiting, updated("Pod", waiting, pod()))

@@ -33,7 +33,7 @@ CLUSTER = [gpu_node("full", 8), gpu_node("empty", 8), gpu_node("amd", 4, AMD), n
 PLACED = [requesting(5, "e", on="full")]
 
 
-def test_gpu_nodes_score_lower_for_pods_without_a_gpu() -> None:
+def test_gpu_node_scores_low_for_a_pod_that_requests_no_gpu() -> None:
     cluster = snapshot_of(CLUSTER, PLACED)
 
     assert scores(gpu(), pod(), cluster) == {"full": 10, "empty": 10, "amd": 10, "plain": 50}
@@ -41,7 +41,7 @@ def test_gpu_nodes_score_lower_for_pods_without_a_gpu() -> None:
     assert passes(gpu(), pod(), cluster) == {"full", "empty", "amd", "plain"}
 
 
-def test_gpu_nodes_reject_pods_without_a_gpu_if_the_policy_forbids_them() -> None:
+def test_gpu_node_rejects_a_pod_that_requests_no_gpu_if_the_policy_forbids_it() -> None:
     had_gpus = (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ["node(s) had GPUs that the pod does not ask for"])
     cluster = snapshot_of(CLUSTER)
 
@@ -62,24 +62,26 @@ def test_gpu_nodes_reject_pods_without_a_gpu_if_the_policy_forbids_them() -> Non
         ("Ignore", {"full": 50, "empty": 50, "amd": 0, "plain": 0}),
     ],
 )
-def test_pods_with_a_gpu_pack_or_spread_by_free_gpus(with_gpu: str, expected: dict[str, int]) -> None:
+def test_gpu_node_scores_by_its_free_gpus_if_the_policy_packs_or_spreads(
+    with_gpu: str, expected: dict[str, int]
+) -> None:
     assert scores(gpu(podsWithGpu=with_gpu), requesting(1), snapshot_of(CLUSTER, PLACED)) == expected
 
 
-def test_last_free_gpu_scores_100_and_too_few_free_gpus_score_0() -> None:
+def test_node_scores_100_if_the_pod_takes_its_last_free_gpu_and_0_if_too_few_gpus_are_free() -> None:
     cluster = snapshot_of(CLUSTER, PLACED)
 
     assert scores(gpu(), requesting(3), cluster)["full"] == 100
     assert scores(gpu(), requesting(4), cluster)["full"] == 0
 
 
-def test_nodes_score_by_the_gpu_resource_that_the_pod_requests() -> None:
+def test_node_scores_by_the_gpu_resource_that_the_pod_requests() -> None:
     found = scores(gpu(), requesting(2, resource=AMD), snapshot_of(CLUSTER, PLACED))
 
     assert found == {"full": 0, "empty": 0, "amd": 75, "plain": 0}
 
 
-def test_gpu_model_score_wins_over_use() -> None:
+def test_node_has_the_score_of_its_gpu_model_instead_of_a_score_by_free_gpus() -> None:
     plugin = gpu(models={"H100": 10, "T4": 2})
     cluster = snapshot_of(
         [gpu_node("h100", 8, product="H100"), gpu_node("t4", 8, product="T4"), gpu_node("other", 8, product="A10")]
@@ -96,7 +98,7 @@ def test_meaningless_arguments_are_rejected(args: Object) -> None:
         gpu(**args)
 
 
-def test_new_node_or_changed_resources_queue_the_pod() -> None:
+def test_pod_is_queued_if_a_node_is_added_or_its_resources_change() -> None:
     assert gpu().queueing_hint(pod(), added("Node", node()))
     assert gpu().queueing_hint(pod(), updated("Node", gpu_node("n", 8), node("n")))
     assert not gpu().queueing_hint(pod(), updated("Node", node("n"), node("n", labels={"a": "b"})))

@@ -16,7 +16,7 @@ def test_score_grows_with_image_size_and_the_share_of_nodes_with_the_image() -> 
     assert found == {f"n{index}": 12 if index < 3 else 0 for index in range(10)}
 
 
-def test_small_images_score_0_and_huge_images_score_100() -> None:
+def test_node_scores_0_for_a_small_image_and_100_for_a_huge_image() -> None:
     small, huge = node("small", images={"app:1": 22 * MIB}), node("huge", images={"big:1": 4000 * MIB})
 
     assert scores(ImageLocality(), pod(image="app:1"), snapshot_of([small])) == {"small": 0}
@@ -29,7 +29,7 @@ def test_image_name_without_a_tag_means_latest() -> None:
     assert scores(ImageLocality(), pod(image="registry:5000/app"), cluster) == {"n": 100}
 
 
-def test_image_volume_adds_its_size_and_does_not_raise_the_maximum() -> None:
+def test_image_volume_adds_its_size_to_the_sum_but_not_to_the_size_that_scores_100() -> None:
     cluster = snapshot_of([node("n", images={"app:1": 300 * MIB, "model:1": 300 * MIB})])
     volumes = {"volumes": [{"name": "model", "image": {"reference": "model:1"}}]}
 

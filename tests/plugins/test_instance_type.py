@@ -24,7 +24,7 @@ def instance_type(args: Object) -> InstanceType:
     return plugin
 
 
-def test_default_table_is_that_of_the_tutorial() -> None:
+def test_default_scores_are_those_of_the_tutorial() -> None:
     cluster = snapshot_of(
         [
             of_type("a", "c5.large"),
@@ -45,7 +45,7 @@ def test_first_matching_row_gives_the_score() -> None:
     assert scores(instance_type(table), pod(), cluster) == {"x": 90, "y": 20, "z": 0}
 
 
-def test_allow_and_deny_filter_by_pattern() -> None:
+def test_filter_compares_instance_types_with_the_patterns_of_allow_and_deny() -> None:
     plugin = instance_type({"allow": ["p5.*", "g6*"], "deny": ["g6.xlarge"]})
     cluster = snapshot_of([of_type("p5", "p5.48xlarge"), of_type("g6", "g6.xlarge"), of_type("none")])
     excluded = (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ["node(s) had an instance type that the policy excludes"])

@@ -63,19 +63,19 @@ NODES = (node("a", zone="z1"), node("b", zone="z1"), node("c", zone="z2"), node(
 
 
 class TestFilter:
-    def test_affinity_passes_the_zone_of_a_matching_pod(self) -> None:
+    def test_nodes_in_the_zone_of_a_pod_that_matches_the_affinity_pass(self) -> None:
         snapshot = snapshot_of(NODES, [pod("e", labels=DB, node="a")])
 
         found = filtered(pod("p", affinity=affinity(term())), snapshot)
 
         assert found == {"a": "ok", "b": "ok", "c": AFFINITY_REASON, "d": AFFINITY_REASON}
 
-    def test_first_pod_of_a_group_may_run_on_any_node_with_the_label(self) -> None:
+    def test_pod_that_matches_its_own_affinity_may_run_on_any_labelled_node_if_no_other_pod_matches(self) -> None:
         found = filtered(pod("p", labels=DB, affinity=affinity(term())), snapshot_of(NODES))
 
         assert found == {"a": "ok", "b": "ok", "c": "ok", "d": AFFINITY_REASON}
 
-    def test_one_placed_pod_must_match_all_affinity_terms(self) -> None:
+    def test_affinity_needs_one_placed_pod_that_matches_all_terms(self) -> None:
         placed = [pod("e0", labels=DB, node="a"), pod("e1", labels={"tier": "back"}, node="a")]
         back = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"tier": "back"}}}
 
@@ -84,21 +84,21 @@ class TestFilter:
         assert found is not None
         assert set(found.values()) == {AFFINITY_REASON}
 
-    def test_anti_affinity_rejects_the_zone_of_a_matching_pod(self) -> None:
+    def test_nodes_in_the_zone_of_a_pod_that_matches_the_anti_affinity_are_rejected(self) -> None:
         snapshot = snapshot_of(NODES, [pod("e", labels=DB, node="a")])
 
         found = filtered(pod("p", affinity=anti_affinity(term())), snapshot)
 
         assert found == {"a": ANTI_AFFINITY_REASON, "b": ANTI_AFFINITY_REASON, "c": "ok", "d": "ok"}
 
-    def test_anti_affinity_of_a_placed_pod_rejects_its_zone(self) -> None:
+    def test_nodes_in_the_zone_of_a_pod_with_matching_anti_affinity_are_rejected(self) -> None:
         snapshot = snapshot_of(NODES, [pod("e", node="c", affinity=anti_affinity(term()))])
 
         found = filtered(pod("p", labels=DB), snapshot)
 
         assert found == {"a": "ok", "b": "ok", "c": EXISTING_ANTI_AFFINITY_REASON, "d": "ok"}
 
-    def test_only_missing_affinity_is_unresolvable(self) -> None:
+    def test_rejection_is_unresolvable_only_if_affinity_is_not_met(self) -> None:
         snapshot = snapshot_of(NODES, [pod("e", labels=DB, node="a")])
         plugin, incoming = InterPodAffinity(), pod("p", affinity=affinity(term()) | anti_affinity(term("web")))
         state = plugin.pre_filter(incoming, snapshot).state
@@ -112,14 +112,14 @@ class TestFilter:
             EXISTING_ANTI_AFFINITY_REASON: Code.UNSCHEDULABLE,
         }
 
-    def test_term_without_namespaces_matches_in_the_pods_namespace(self) -> None:
+    def test_term_without_namespaces_matches_only_pods_in_the_namespace_of_the_pod(self) -> None:
         snapshot = snapshot_of(NODES, [pod("e", namespace="team-a", labels=DB, node="a")])
 
         assert filtered(pod("p", namespace="team-b", affinity=anti_affinity(term())), snapshot) == dict.fromkeys(
             "abcd", "ok"
         )
 
-    def test_terminating_pods_count(self) -> None:
+    def test_anti_affinity_counts_terminating_pods(self) -> None:
         snapshot = snapshot_of(NODES, [pod("e", labels=DB, node="c", terminating=True)])
 
         found = filtered(pod("p", affinity=anti_affinity(term())), snapshot)
@@ -127,7 +127,7 @@ class TestFilter:
         assert found is not None
         assert found["c"] == ANTI_AFFINITY_REASON
 
-    def test_pod_without_matching_terms_is_skipped(self) -> None:
+    def test_pre_filter_skips_a_pod_without_matching_terms(self) -> None:
         assert filtered(pod("p"), snapshot_of(NODES, [pod("e", labels=DB, node="a")])) is None
 
 
@@ -145,20 +145,20 @@ class TestNamespaceSelector:
         assert self.found(blue, "blue") == {"a": "ok", "b": "ok", "c": ANTI_AFFINITY_REASON, "d": "ok"}
         assert self.found(blue, "plain") == dict.fromkeys("abcd", "ok")
 
-    def test_empty_selector_means_all_namespaces(self) -> None:
+    def test_empty_selector_selects_all_namespaces(self) -> None:
         found = self.found({}, "plain")
 
         assert found is not None
         assert found["c"] == ANTI_AFFINITY_REASON
 
-    def test_selector_of_negations_means_all_namespaces(self) -> None:
-        """compat: kube-1.36, fixed upstream in PR #138198: the selector also selects namespaces with the label."""
+    def test_selector_with_only_negations_selects_all_namespaces(self) -> None:
+        """compat: kube-1.36: the selector also selects namespaces with the label. Upstream fixed this in PR #138198."""
         found = self.found({"matchExpressions": [{"key": "colour", "operator": "DoesNotExist"}]}, "blue")
 
         assert found is not None
         assert found["c"] == ANTI_AFFINITY_REASON
 
-    def test_negations_in_terms_of_placed_pods_select_namespaces_literally(self) -> None:
+    def test_negation_in_a_term_of_a_placed_pod_selects_only_namespaces_without_the_label(self) -> None:
         selector = {"matchExpressions": [{"key": "colour", "operator": "DoesNotExist"}]}
         placed = pod("e", node="c", affinity=anti_affinity(term(namespaceSelector=selector)))
         snapshot = snapshot_of(NODES, [placed], namespaces=self.namespaces)
@@ -168,19 +168,19 @@ class TestNamespaceSelector:
 
 
 class TestScore:
-    def test_preferred_terms_of_the_pod_raise_and_lower_scores(self) -> None:
+    def test_preferred_affinity_raises_scores_and_preferred_anti_affinity_lowers_scores(self) -> None:
         snapshot = snapshot_of(NODES, [pod("e0", labels=DB, node="a"), pod("e1", labels={"app": "web"}, node="c")])
         wishes = prefers("podAffinity", 10, term()) | prefers("podAntiAffinity", 30, term("web"))
 
         assert scored(InterPodAffinity(), pod("p", affinity=wishes), snapshot) == ([10, 10, -30, 0], [100, 100, 0, 75])
 
-    def test_required_affinity_of_placed_pods_adds_its_weight(self) -> None:
+    def test_required_affinity_of_a_placed_pod_adds_the_hard_pod_affinity_weight(self) -> None:
         snapshot = snapshot_of(NODES, [pod("e", node="a", affinity=affinity(term()))])
 
         assert scored(InterPodAffinity(), pod("p", labels=DB), snapshot) == ([1, 1, 0, 0], [100, 100, 0, 0])
         assert scored(InterPodAffinity(hard_pod_affinity_weight=0), pod("p", labels=DB), snapshot) is None
 
-    def test_preferred_terms_of_placed_pods_can_be_ignored(self) -> None:
+    def test_score_ignores_preferred_terms_of_placed_pods_if_the_argument_says_so(self) -> None:
         snapshot = snapshot_of(NODES, [pod("e", node="a", affinity=prefers("podAffinity", 5, term()))])
         ignoring = InterPodAffinity(ignore_preferred_terms_of_existing_pods=True)
         choosy = pod("p", labels=DB, affinity=prefers("podAffinity", 1, term("web")))
@@ -189,7 +189,7 @@ class TestScore:
         assert scored(ignoring, pod("p", labels=DB), snapshot) is None
         assert scored(ignoring, choosy, snapshot) is not None
 
-    def test_equal_scores_all_become_0(self) -> None:
+    def test_all_nodes_score_0_if_their_raw_scores_are_equal(self) -> None:
         snapshot = snapshot_of(NODES[:2], [pod("e", labels=DB, node="a")])
 
         assert scored(InterPodAffinity(), pod("p", affinity=prefers("podAffinity", 7, term())), snapshot) == (
@@ -210,7 +210,7 @@ class TestHints:
     def hints(self, waiting: Pod, event: ClusterEvent) -> bool:
         return self.plugin.queueing_hint(waiting, event)
 
-    def test_new_pod_that_matches_affinity_may_help(self) -> None:
+    def test_added_pod_queues_the_pod_if_it_matches_the_affinity(self) -> None:
         waiting = pod("p", affinity=affinity(term()))
 
         assert self.hints(waiting, added("Pod", pod("e", labels=DB, node="a")))
@@ -218,20 +218,20 @@ class TestHints:
         assert not self.hints(waiting, added("Pod", pod("e", node="a")))
         assert not self.hints(waiting, deleted("Pod", pod("e", labels=DB, node="a")))
 
-    def test_deleted_pod_that_matches_anti_affinity_may_help(self) -> None:
+    def test_deleted_pod_queues_the_pod_if_it_matches_the_anti_affinity(self) -> None:
         waiting = pod("p", affinity=anti_affinity(term()))
 
         assert self.hints(waiting, deleted("Pod", pod("e", labels=DB, node="a")))
         assert self.hints(waiting, updated("Pod", pod("e", labels=DB, node="a"), pod("e", node="a")))
         assert not self.hints(waiting, added("Pod", pod("e", labels=DB, node="a")))
 
-    def test_deleted_pod_with_anti_affinity_to_the_pod_may_help(self) -> None:
+    def test_deleted_pod_queues_the_pod_if_its_anti_affinity_matches_the_pod(self) -> None:
         avoiding = pod("e", node="a", affinity=anti_affinity(term()))
 
         assert self.hints(pod("p", labels=DB), deleted("Pod", avoiding))
         assert not self.hints(pod("p"), deleted("Pod", avoiding))
 
-    def test_node_with_new_topology_may_help(self) -> None:
+    def test_node_queues_the_pod_if_it_is_added_or_its_topology_labels_change(self) -> None:
         wanting, avoiding = pod("p", affinity=affinity(term())), pod("p", affinity=anti_affinity(term()))
         here, there, nowhere = node("n", zone="z1"), node("n", zone="z2"), node("n")
 
@@ -245,7 +245,7 @@ class TestHints:
 
 @dataclass
 class Oracle:
-    """A slow implementation of kube-scheduler's rules that checks each pod."""
+    """A slow implementation of kube-scheduler's rules; it checks each placed pod."""
 
     incoming: Pod
     nodes: Sequence[Node]
@@ -307,7 +307,7 @@ class Oracle:
         return not pairs and all(self.own_matches(term, self.incoming) for term in self.near)
 
     def scores(self) -> Counter[tuple[str, str]] | None:
-        """Return the weight of each key and value; None if no placed pod matches."""
+        """Return the weight of each topology key and value; None if no placed pod matches."""
         affinity, weights = self.incoming.shape.pod_affinity, Counter[tuple[str, str]]()
         for other in self.placed:
             theirs = other.shape.pod_affinity
@@ -369,7 +369,7 @@ def test_score_agrees_with_a_check_pod_by_pod(
 
 @settings(max_examples=40)
 @given(clusters(max_pods=6), pods(), st.data())
-def test_what_ifs_agree_with_a_cluster_that_has_those_pods(
+def test_filter_of_a_what_if_agrees_with_a_cluster_that_has_the_same_pods(
     cluster: tuple[list[Node], list[Pod]], incoming: Pod, data: st.DataObject
 ) -> None:
     nodes, placed = cluster

@@ -74,7 +74,7 @@ def test_policy_can_rename_the_pod_label() -> None:
         ({KARPENTER: "on-demand", "node.kubernetes.io/lifecycle": "spot"}, "on-demand"),
     ],
 )
-def test_labels_of_the_providers_are_known(labels: dict[str, str], expected: str) -> None:
+def test_lifecycle_is_read_from_the_labels_of_all_known_providers(labels: dict[str, str], expected: str) -> None:
     cluster = snapshot_of([node("n", labels=labels)])
 
     allowing = {each for each in ("spot", "on-demand", "reserved", "unknown") if _allows(each, cluster)}
@@ -86,14 +86,14 @@ def _allows(lifecycle_class: str, cluster: Snapshot) -> bool:
     return passes(lifecycle({"allow": [lifecycle_class]}), pod(), cluster) == {"n"}
 
 
-def test_sources_in_the_policy_replace_the_default_ones() -> None:
+def test_label_sources_of_the_policy_replace_the_default_sources() -> None:
     plugin = lifecycle({"allow": ["spot"], "sources": [{"key": "pool-kind", "spot": ["Cheap"], "onDemand": ["dear"]}]})
     cluster = snapshot_of([node("cheap", labels={"pool-kind": "CHEAP"}), node("spot", labels={KARPENTER: "spot"})])
 
     assert passes(plugin, pod(), cluster) == {"cheap"}
 
 
-def test_classes_that_are_not_allowed_are_rejected() -> None:
+def test_node_is_rejected_if_its_lifecycle_is_not_allowed() -> None:
     excluded = (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ["node(s) had a lifecycle that the policy excludes"])
 
     assert rejections(lifecycle({"allow": ["on-demand", "unknown"]}), pod(), cluster_of_each()) == {
@@ -110,7 +110,7 @@ def test_meaningless_arguments_are_rejected(args: Object) -> None:
         lifecycle(args)
 
 
-def test_node_of_an_allowed_class_queues_the_pod() -> None:
+def test_node_queues_the_pod_if_its_lifecycle_becomes_allowed() -> None:
     plugin = lifecycle({"allow": ["spot"]})
     spot, other = node(labels={KARPENTER: "spot"}), node(labels={KARPENTER: "on-demand"})
 
@@ -151,7 +151,7 @@ def test_score_agrees_with_a_check_of_each_node(labels: list[dict[str, str]], re
     assert found == {f"n{index}": score(each) for index, each in enumerate(labels)}
 
 
-def test_a_label_that_names_no_class_gets_a_warning() -> None:
+def test_pod_label_that_names_no_lifecycle_causes_a_warning() -> None:
     assert lifecycle({}).pod_warnings(pod(labels={"lifecycle-preference": "Spot"})) == ()
     (warning,) = lifecycle({}).pod_warnings(pod(labels={"lifecycle-preference": "spto"}))
     assert warning == (

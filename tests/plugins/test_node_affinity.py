@@ -69,7 +69,7 @@ CLUSTER = [
         (expression("nobody-has-it", "In", "x"), set()),
     ],
 )
-def test_each_operator_over_labels(requirement: Object, expected: set[str]) -> None:
+def test_nodes_pass_if_their_labels_meet_the_operator(requirement: Object, expected: set[str]) -> None:
     assert passes(NodeAffinity(), affine(required(term(requirement))), snapshot_of(CLUSTER)) == expected
 
 
@@ -97,7 +97,7 @@ def test_invalid_and_empty_terms_match_no_node() -> None:
     assert passes(NodeAffinity(), affine(required()), cluster) == set()
 
 
-def test_pod_without_required_terms_is_skipped() -> None:
+def test_pre_filter_and_pre_score_skip_a_pod_without_affinity() -> None:
     assert NodeAffinity().pre_filter(pod(), snapshot_of(CLUSTER)).status.code is Code.SKIP
     assert NodeAffinity().pre_score(pod(), snapshot_of(CLUSTER)).status.code is Code.SKIP
 
@@ -106,7 +106,7 @@ def named(*names: str) -> Object:
     return term(fields=tuple(expression("metadata.name", "In", name) for name in names))
 
 
-def test_terms_that_all_name_nodes_limit_the_search() -> None:
+def test_pre_filter_returns_the_named_nodes_if_every_term_names_nodes() -> None:
     cluster = snapshot_of(CLUSTER)
     both = affine(required(named("ssd-a"), named("gone")))
     conflict = affine(required(named("ssd-a", "hdd-a")))
@@ -119,7 +119,7 @@ def test_terms_that_all_name_nodes_limit_the_search() -> None:
     assert (status.code, status.reasons) == (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("pod affinity terms conflict",))
 
 
-def test_score_sums_weights_and_is_scaled_to_the_best_node() -> None:
+def test_score_is_the_sum_of_matching_weights_scaled_so_that_the_best_node_has_100() -> None:
     incoming = affine(preferred((30, term(expression("disk", "In", "ssd"))), (10, term(expression("rank", "Gt", "5")))))
     cluster = snapshot_of(CLUSTER)
 
@@ -136,7 +136,7 @@ def test_invalid_preferred_term_is_an_error_with_its_path() -> None:
     assert status.message.startswith('[1].matchExpressions[0].values[0][rank]: Invalid value: "-5": a valid label')
 
 
-def test_added_affinity_applies_to_each_pod_and_has_its_own_reason() -> None:
+def test_added_affinity_applies_to_every_pod_and_rejects_with_its_own_reason() -> None:
     plugin = with_added(
         required(term(expression("disk", "In", "ssd"))) | preferred((50, term(expression("rank", "Gt", "5"))))
     )
@@ -172,7 +172,7 @@ def test_added_affinity_that_kube_scheduler_rejects_is_rejected(affinity: Object
         with_added(affinity)
 
 
-def test_node_that_starts_to_match_queues_the_pod() -> None:
+def test_node_queues_the_pod_if_it_starts_to_match() -> None:
     plugin = with_added(required(term(expression("disk", "In", "ssd"))))
     waiting = pod(spec={"nodeSelector": {"rank": "2"}})
     fitting, other = node(labels={"disk": "ssd", "rank": "2"}), node(labels={"disk": "ssd"})
@@ -210,7 +210,7 @@ labelled_nodes = st.lists(
 
 
 def _meets(each: NodeSelectorTerm, on: Node) -> bool:
-    """Return whether a node meets each requirement of a term."""
+    """Return whether a node meets all requirements of a term."""
     if each.error or each.is_empty:
         return False
     return all(requirement.matches(on.labels) for requirement in each.expressions) and all(

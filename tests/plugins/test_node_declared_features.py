@@ -26,7 +26,7 @@ def test_pod_that_restarts_all_containers_needs_a_node_with_the_feature() -> Non
     }
 
 
-def test_pod_that_needs_no_feature_is_skipped() -> None:
+def test_pre_filter_skips_a_pod_that_needs_no_feature() -> None:
     assert NodeDeclaredFeatures().pre_filter(pod(), snapshot_of([node()])).status.code is Code.SKIP
 
 
@@ -43,7 +43,7 @@ def test_filter_agrees_with_a_check_of_each_node(declared: list[list[str]]) -> N
     }
 
 
-def test_changed_features_of_a_node_or_of_the_pod_queue_the_pod() -> None:
+def test_pod_is_queued_if_the_features_of_a_node_or_its_own_needs_change() -> None:
     plugin, waiting = NodeDeclaredFeatures(), pod(containers=[RESTARTING])
 
     assert plugin.queueing_hint(waiting, added("Node", node()))

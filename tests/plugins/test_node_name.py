@@ -29,6 +29,6 @@ def test_filter_agrees_with_a_check_of_each_node(cluster: tuple[list[Node], list
     }
 
 
-def test_new_node_queues_the_pod_and_a_changed_node_does_not() -> None:
+def test_pod_is_queued_if_a_node_is_added_but_not_if_a_node_changes() -> None:
     assert NodeName().queueing_hint(pod(node="n1"), added("Node", node("n1")))
     assert not NodeName().queueing_hint(pod(node="n1"), updated("Node", node("n1"), node("n1")))

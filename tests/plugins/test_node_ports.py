@@ -29,7 +29,9 @@ def with_port(name: str, port: Object, on: str = "") -> Pod:
         ({"hostPort": 80, "hostIP": "::"}, {"hostPort": 80, "hostIP": "10.0.0.1"}, False),
     ],
 )
-def test_ports_conflict_by_protocol_number_and_address(used: Object, wanted: Object, *, conflict: bool) -> None:
+def test_node_is_rejected_if_protocol_number_and_address_of_a_port_conflict(
+    used: Object, wanted: Object, *, conflict: bool
+) -> None:
     occupant, incoming = with_port("e", used, on="busy"), with_port("p", wanted)
     cluster = snapshot_of([node("busy"), node("free")], [occupant])
 
@@ -37,11 +39,11 @@ def test_ports_conflict_by_protocol_number_and_address(used: Object, wanted: Obj
     assert NodePorts().queueing_hint(incoming, deleted("Pod", occupant)) == conflict
 
 
-def test_pod_without_host_ports_is_skipped() -> None:
+def test_pre_filter_skips_a_pod_without_host_ports() -> None:
     assert NodePorts().pre_filter(pod(), snapshot_of([node()])).status.code is Code.SKIP
 
 
-def test_deleted_placed_pods_and_new_nodes_queue_the_pod() -> None:
+def test_pod_is_queued_only_if_a_placed_pod_is_deleted_or_a_node_is_added() -> None:
     incoming = pod(host_ports=[80])
 
     assert not NodePorts().queueing_hint(incoming, deleted("Pod", pod("waiting", host_ports=[80])))

@@ -31,7 +31,7 @@ def gpus(count: int) -> dict[str, str]:
     ("used_gpus", "expected"),
     [(3, 75), (0, 76)],
 )
-def test_third_resource_counts_if_the_pod_requests_it(used_gpus: int, expected: int) -> None:
+def test_score_includes_an_extended_resource_that_the_pod_requests(used_gpus: int, expected: int) -> None:
     machine = node("n", cpu="3500m", memory="40000", allocatable=gpus(8))
     placed = pod("e", cpu="3", memory="5000", requests=gpus(used_gpus), node="n")
 
@@ -40,27 +40,27 @@ def test_third_resource_counts_if_the_pod_requests_it(used_gpus: int, expected: 
     assert found == {"n": expected}
 
 
-def test_pod_that_unbalances_an_empty_node_scores_below_75() -> None:
+def test_empty_node_scores_below_75_if_the_pod_makes_it_unbalanced() -> None:
     cluster = snapshot_of([node("n", cpu="3500m", memory="40000")])
 
     assert scores(balanced(), pod(cpu="3", memory="5000"), cluster) == {"n": 56}
 
 
 @pytest.mark.parametrize(("used_memory", "expected"), [("0", 73), ("2500", 74)])
-def test_score_depends_on_the_change_of_balance(used_memory: str, expected: int) -> None:
+def test_score_depends_on_how_much_the_pod_changes_the_balance(used_memory: str, expected: int) -> None:
     cluster = snapshot_of([node("n", cpu="10", memory="10000")], [pod("e", cpu="3", memory=used_memory, node="n")])
 
     assert scores(balanced(), pod(cpu="3", memory="2500"), cluster) == {"n": expected}
 
 
-def test_pod_that_requests_none_of_the_resources_is_skipped() -> None:
+def test_pre_score_skips_a_pod_that_requests_none_of_the_resources() -> None:
     cluster = snapshot_of([node()])
 
     assert balanced().pre_score(pod(), cluster).status.code is Code.SKIP
     assert balanced().pre_score(pod(requests=gpus(1)), cluster).status.code is Code.SKIP
 
 
-def test_pods_that_pre_score_skips_score_0_if_pre_score_is_disabled() -> None:
+def test_node_scores_0_without_pre_score_for_a_pod_that_pre_score_would_skip() -> None:
     cluster = snapshot_of([node("n")])
     incoming = pod(cpu="1")
 
@@ -82,7 +82,7 @@ def test_resources_that_kube_scheduler_rejects_are_rejected(resources: list[Obje
         build_plugin(NodeResourcesBalancedAllocation, {"resources": resources}, {})
 
 
-def test_empty_resources_mean_the_defaults_and_weight_0_means_1() -> None:
+def test_empty_resources_get_the_defaults_and_weight_0_becomes_1() -> None:
     empty = build_plugin(NodeResourcesBalancedAllocation, {"resources": []}, {})
     unweighed = build_plugin(NodeResourcesBalancedAllocation, {"resources": [{"name": "cpu", "weight": 0}]}, {})
 
@@ -93,7 +93,7 @@ def test_empty_resources_mean_the_defaults_and_weight_0_means_1() -> None:
 
 
 def slow_balance(fractions: Sequence[float]) -> int:
-    """Compute the balance of one node, in upstream's order of operations."""
+    """Return the balance of one node, computed in the same order of operations as upstream."""
     deviation = 0.0
     if len(fractions) == 2:
         deviation = abs((fractions[0] - fractions[1]) / 2)

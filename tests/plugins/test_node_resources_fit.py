@@ -27,7 +27,7 @@ def fit(**args: Any) -> NodeResourcesFit:
 
 
 def strategy(kind: str, *shape: tuple[int, int], **weights: int) -> Object:
-    """Build scoring arguments; underscores replace characters of resource names that Python names cannot have."""
+    """Return scoring arguments. The keywords `gpu` and `storage` are short names of resources."""
     names = {"gpu": EXTENDED, "storage": "ephemeral-storage"}
     ratio = {"shape": [{"utilization": utilization, "score": score} for utilization, score in shape]}
     return {
@@ -39,7 +39,7 @@ def strategy(kind: str, *shape: tuple[int, int], **weights: int) -> Object:
     }
 
 
-def test_each_lacking_resource_has_a_reason_and_is_unresolvable_on_too_small_nodes() -> None:
+def test_rejection_names_each_missing_resource_and_is_unresolvable_if_the_node_is_too_small() -> None:
     cluster = snapshot_of(
         [
             node("roomy"),
@@ -58,7 +58,7 @@ def test_each_lacking_resource_has_a_reason_and_is_unresolvable_on_too_small_nod
     }
 
 
-def test_overcommitted_node_passes_for_pods_without_requests() -> None:
+def test_overcommitted_node_passes_for_a_pod_without_requests() -> None:
     cluster = snapshot_of([node("n", cpu="1")], [pod("e", cpu="2", node="n")])
 
     assert passes(fit(), pod(cpu="0"), cluster) == {"n"}
@@ -80,7 +80,9 @@ def test_node_without_allocatable_pods_is_rejected() -> None:
         ({"ignoredResources": ["hugepages-2Mi"]}, "hugepages-2Mi", False),
     ],
 )
-def test_filter_ignores_ignored_extended_resources(args: Object, request_name: str, *, ignored: bool) -> None:
+def test_filter_ignores_a_listed_resource_only_if_it_is_an_extended_resource(
+    args: Object, request_name: str, *, ignored: bool
+) -> None:
     cluster = snapshot_of([node("n", cpu="1")])
 
     assert passes(fit(**args), pod(requests={request_name: "8"}), cluster) == ({"n"} if ignored else set())
@@ -97,19 +99,21 @@ def test_filter_ignores_ignored_extended_resources(args: Object, request_name: s
         (strategy("MostAllocated", cpu=3, memory=1), "4", "10000", 68),
     ],
 )
-def test_scores_of_a_pod_that_requests_3_cpu_and_5000_bytes(args: Object, cpu: str, memory: str, expected: int) -> None:
+def test_strategies_score_a_node_for_a_pod_of_3_cpus_and_5000_bytes(
+    args: Object, cpu: str, memory: str, expected: int
+) -> None:
     cluster = snapshot_of([node("n", cpu=cpu, memory=memory)])
 
     assert scores(fit(**args), pod(cpu="3", memory="5000"), cluster) == {"n": expected}
 
 
-def test_falling_slope_is_rounded_toward_zero() -> None:
+def test_score_on_a_falling_line_is_rounded_toward_zero() -> None:
     falling = strategy("RequestedToCapacityRatio", (0, 10), (70, 2), (100, 0), cpu=1)
 
     assert scores(fit(**falling), pod(cpu="37m"), snapshot_of([node("n", cpu="100m")])) == {"n": 58}
 
 
-def test_containers_without_requests_count_with_defaults_in_the_score_only() -> None:
+def test_container_without_requests_has_defaults_only_in_the_score() -> None:
     cluster = snapshot_of([node("n", cpu="200m", memory="400Mi")])
 
     assert scores(fit(), pod(), cluster) == {"n": 50}
@@ -117,7 +121,7 @@ def test_containers_without_requests_count_with_defaults_in_the_score_only() -> 
     assert passes(fit(), pod(), snapshot_of([node("n", cpu="1m", memory="1")])) == {"n"}
 
 
-def test_resource_that_a_node_lacks_does_not_count_for_it() -> None:
+def test_score_leaves_out_a_resource_that_the_node_does_not_have() -> None:
     with_gpu = strategy("MostAllocated", cpu=1, gpu=3)
     cluster = snapshot_of([node("gpu", cpu="2", allocatable={EXTENDED: "4"}), node("plain", cpu="2")])
 
@@ -128,7 +132,7 @@ def test_resource_that_a_node_lacks_does_not_count_for_it() -> None:
     assert scores(fit(**with_gpu), pod(cpu="1"), cluster) == {"gpu": 50, "plain": 50}
 
 
-def test_nodes_without_the_scored_resources_score_0() -> None:
+def test_node_without_any_scored_resource_scores_0() -> None:
     assert scores(fit(**strategy("MostAllocated", gpu=1)), pod(cpu="1"), snapshot_of([node("n")])) == {"n": 0}
 
 
@@ -173,7 +177,7 @@ def test_result_is_the_same_without_pre_filter_and_pre_score() -> None:
     assert fit().score(None, incoming, cluster).tolist() == list(scores(fit(), incoming, cluster).values())
 
 
-def test_weight_0_means_1_and_empty_resources_mean_the_defaults() -> None:
+def test_weight_0_becomes_1_and_empty_resources_get_the_defaults() -> None:
     assert [
         (each.name, each.weight) for each in fit(**strategy("MostAllocated", cpu=0)).scoring_strategy.resources
     ] == [("cpu", 1)]
@@ -201,7 +205,7 @@ def test_events_that_free_or_add_requested_resources_queue_the_pod() -> None:
     assert not plugin.queueing_hint(waiting, updated("Node", node(memory="1Gi"), node(memory="2Gi")))
 
 
-# -- the same, slowly ----------------------------------------------------------------------------------------------
+# -- slow implementations ----------------------------------------------------------------------------------------------
 
 
 def slow_rejection(each: Node, on_it: Sequence[Pod], incoming: Pod) -> tuple[Code, list[str]] | None:
@@ -217,7 +221,7 @@ def slow_rejection(each: Node, on_it: Sequence[Pod], incoming: Pod) -> tuple[Cod
 
 
 def slow_shape(points: Sequence[tuple[int, int]], utilization: int) -> int:
-    """Interpolate with Go's integer division."""
+    """Return the score at a utilization, interpolated with Go's integer division."""
     scaled = [(at, score * 10) for at, score in points]
     for index, (at, score) in enumerate(scaled):
         if utilization <= at:
@@ -229,7 +233,7 @@ def slow_shape(points: Sequence[tuple[int, int]], utilization: int) -> int:
 
 
 def slow_score(kind: str, points: Sequence[tuple[int, int]], resources: Sequence[tuple[int, int, int]]) -> int:
-    """Score one node; `resources` holds (use with the pod, capacity, weight) of each resource that counts."""
+    """Return the score of one node. A resource is a tuple of use (with the pod), capacity and weight."""
     total = weights = 0
     for used, capacity, weight in resources:
         if kind == "LeastAllocated":
@@ -304,7 +308,7 @@ def test_score_agrees_with_a_sum_over_each_node(
     assert scores(plugin, incoming, snapshot_of(nodes, placed)) == expected
 
 
-def test_what_if_view_is_scored_with_its_own_pods() -> None:
+def test_what_if_is_scored_with_its_own_pods() -> None:
     cluster = snapshot_of([node("n", cpu="2", memory="1Gi")], [pod("e", cpu="1", memory="512Mi", node="n")])
     incoming = pod(cpu="500m", memory="256Mi")
     assert fit().score(None, incoming, cluster).tolist() == [25]
@@ -315,7 +319,7 @@ def test_what_if_view_is_scored_with_its_own_pods() -> None:
     assert fit().score(None, incoming, without).tolist() == [75]
 
 
-def test_a_device_class_of_a_requested_resource_queues_the_pod_again() -> None:
+def test_pod_is_queued_if_a_device_class_of_a_requested_resource_is_added() -> None:
     body = {"metadata": {"name": "gpus"}, "spec": {"extendedResourceName": "example.com/gpu"}}
     event = added("DeviceClass", make("DeviceClass", body))
     assert fit().queueing_hint(pod(requests={"example.com/gpu": "1"}), event)
@@ -330,7 +334,7 @@ def test_a_device_class_of_a_requested_resource_queues_the_pod_again() -> None:
         ("deviceclass.resource.kubernetes.io/gpus", {"metadata": {"name": "gpus"}}),
     ],
 )
-def test_a_resource_of_a_device_class_is_refused_with_that_reason_on_nodes_without_it(
+def test_rejection_names_the_device_class_if_the_node_does_not_have_the_resource(
     resource: str, device_class: Object
 ) -> None:
     nodes = [

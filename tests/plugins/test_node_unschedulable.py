@@ -12,7 +12,7 @@ from strategies import clusters, pods
 TOLERATES_CORDON = {"key": "node.kubernetes.io/unschedulable", "operator": "Exists", "effect": "NoSchedule"}
 
 
-def test_cordoned_node_rejects_pods_that_do_not_tolerate_it() -> None:
+def test_cordoned_node_rejects_a_pod_without_the_toleration() -> None:
     cluster = snapshot_of([node("cordoned", unschedulable=True), node("open")])
 
     assert rejections(NodeUnschedulable(), pod(), cluster) == {
@@ -35,7 +35,7 @@ def test_filter_agrees_with_a_check_of_each_node(cluster: tuple[list[Node], list
     }
 
 
-def test_uncordoned_node_or_a_new_toleration_queues_the_pod() -> None:
+def test_pod_is_queued_if_a_node_is_uncordoned_or_the_pod_gets_a_toleration() -> None:
     plugin, waiting = NodeUnschedulable(), pod()
     cordoned, opened = node(unschedulable=True), node()
 

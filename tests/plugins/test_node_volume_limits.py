@@ -34,7 +34,7 @@ def aws(name: str, node_name: str = "") -> Pod:
     )
 
 
-def test_node_at_its_limit_is_rejected() -> None:
+def test_node_is_rejected_if_it_has_reached_its_volume_limit() -> None:
     snapshot = storage_snapshot(NODES, [mounting("e", "x", node="a")], *bound("x"), *bound("y"), limit(1))
 
     rejected = rejections(PLUGIN, mounting("p", "y"), snapshot)
@@ -42,26 +42,26 @@ def test_node_at_its_limit_is_rejected() -> None:
     assert rejected == {"a": (Code.UNSCHEDULABLE, [REASON]), "b": None}
 
 
-def test_volume_in_use_on_the_node_does_not_count_again() -> None:
+def test_volume_that_is_already_in_use_on_the_node_does_not_count_again() -> None:
     snapshot = storage_snapshot(NODES, [mounting("e", "x", node="a")], *bound("x"), limit(1))
 
     assert passes(PLUGIN, mounting("p", "x"), snapshot) == {"a", "b"}
 
 
-def test_attachments_of_deleted_pods_count() -> None:
+def test_volume_that_is_still_attached_counts_after_its_pod_was_deleted() -> None:
     snapshot = storage_snapshot(NODES, [], *bound("x"), *bound("y"), limit(1), attachment("pv-x", "a"))
 
     assert passes(PLUGIN, mounting("p", "y"), snapshot) == {"b"}
 
 
-def test_attachment_of_a_pods_own_volume_is_not_counted_twice() -> None:
+def test_volume_that_is_attached_and_used_by_a_pod_counts_once() -> None:
     pods = [mounting("e", "x", node="a")]
     snapshot = storage_snapshot(NODES, pods, *bound("x"), *bound("y"), limit(2), attachment("pv-x", "a"))
 
     assert passes(PLUGIN, mounting("p", "y"), snapshot) == {"a", "b"}
 
 
-def test_unbound_claims_count_for_the_driver_of_their_class() -> None:
+def test_unbound_claim_counts_for_the_driver_of_its_storage_class() -> None:
     late = storage_class()
     claims = [claim("x", storage_class="late"), claim("y", storage_class="late")]
     snapshot = storage_snapshot(NODES, [mounting("e", "x", node="a")], late, *claims, limit(1))
@@ -69,13 +69,13 @@ def test_unbound_claims_count_for_the_driver_of_their_class() -> None:
     assert passes(PLUGIN, mounting("p", "y"), snapshot) == {"b"}
 
 
-def test_in_tree_disks_count_for_their_csi_driver() -> None:
+def test_in_tree_disk_counts_for_its_csi_driver() -> None:
     snapshot = storage_snapshot(NODES, [aws("e", "a")], csi_node("a", ebs_csi_aws_com=1))
 
     assert passes(PLUGIN, aws("p"), snapshot) == {"b"}
 
 
-def test_claims_of_an_in_tree_class_count_for_its_csi_driver() -> None:
+def test_claim_of_an_in_tree_storage_class_counts_for_its_csi_driver() -> None:
     gp2 = storage_class("gp2", provisioner="kubernetes.io/aws-ebs")
     snapshot = storage_snapshot(
         NODES, [aws("e", "a")], gp2, claim("data", storage_class="gp2"), csi_node("a", ebs_csi_aws_com=1)
@@ -84,7 +84,7 @@ def test_claims_of_an_in_tree_class_count_for_its_csi_driver() -> None:
     assert passes(PLUGIN, mounting("p", "data"), snapshot) == {"b"}
 
 
-def test_what_if_without_a_pod_frees_its_volumes() -> None:
+def test_what_if_does_not_count_volumes_of_a_removed_pod() -> None:
     user, incoming = mounting("e", "x", node="a"), mounting("p", "y")
     snapshot = storage_snapshot(NODES, [user], *bound("x"), *bound("y"), limit(1))
     what_if = NodeWhatIf(snapshot, 0)
@@ -108,7 +108,9 @@ def test_pod_without_volumes_is_skipped() -> None:
 @pytest.mark.parametrize(
     ("gates", "passing"), [(frozenset[str](), {"a", "b"}), (frozenset({"VolumeLimitScaling"}), {"a"})]
 )
-def test_feature_gate_rejects_nodes_without_a_driver_that_opts_in(gates: frozenset[str], passing: set[str]) -> None:
+def test_node_without_the_csi_driver_is_rejected_if_driver_and_feature_gate_ask_for_it(
+    gates: frozenset[str], passing: set[str]
+) -> None:
     plugin = NodeVolumeLimits.model_validate({}, context={"feature_gates": gates})
     driver = {"kind": "CSIDriver", "metadata": {"name": DRIVER}, "spec": {"preventPodSchedulingIfMissing": True}}
     snapshot = storage_snapshot(NODES, [], *bound("x"), limit(1), driver)
@@ -116,7 +118,7 @@ def test_feature_gate_rejects_nodes_without_a_driver_that_opts_in(gates: frozens
     assert passes(plugin, mounting("p", "x"), snapshot) == passing
 
 
-def test_events_that_free_volumes_or_raise_limits_queue_the_pod() -> None:
+def test_pod_is_queued_if_volumes_are_freed_or_limits_are_raised() -> None:
     waiting = mounting("p", "x")
     one, two = make("CSINode", limit(1)), make("CSINode", limit(2))
     gone = make("VolumeAttachment", attachment("pv-x", "a"))

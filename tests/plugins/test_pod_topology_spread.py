@@ -66,7 +66,7 @@ class TestFilter:
         assert rejections[MISSING_LABEL_REASON] is Code.UNSCHEDULABLE_AND_UNRESOLVABLE
         assert rejections[SKEW_REASON] is Code.UNSCHEDULABLE
 
-    def test_minimum_is_0_with_fewer_domains_than_min_domains(self) -> None:
+    def test_minimum_is_0_if_there_are_fewer_domains_than_min_domains(self) -> None:
         snapshot = snapshot_of([node("a", zone="z1"), node("b", zone="z2")], [web("e0", "a"), web("e1", "b")])
 
         found = filtered(PodTopologySpread(), web("p", spread=[constraint(minDomains=3)]), snapshot)
@@ -81,13 +81,13 @@ class TestFilter:
 
         assert found["a"] == "ok"
 
-    def test_pod_without_hard_constraints_is_skipped(self) -> None:
+    def test_pre_filter_skips_a_pod_without_hard_constraints(self) -> None:
         incoming = web("p", spread=[constraint(soft=True)])
 
         assert PodTopologySpread().pre_filter(incoming, snapshot_of([node("a")])).status.code is Code.SKIP
 
-    def test_what_if_subtracts_a_pod_that_never_counted(self) -> None:
-        """Same as kube-scheduler's preemption: a terminating pod is subtracted although it was not counted."""
+    def test_what_if_subtracts_a_terminating_pod_that_was_not_counted(self) -> None:
+        """Preemption in kube-scheduler has the same fault."""
         nodes = [node("a", zone="z1"), node("b", zone="z2")]
         leaving = web("e2", "b", terminating=True)
         snapshot = snapshot_of(nodes, [web("e0", "a"), web("e1", "b"), leaving])
@@ -137,15 +137,15 @@ class TestDefaults:
     def test_default_constraints_score_nodes_without_a_zone_by_host(self) -> None:
         snapshot = snapshot_of([node("a", zone="z1"), node("b")], [web("e0", "a")], objects={"Service": [SERVICE]})
 
-        # Both keys have two domains; nodes without a zone form one of them. A pod weighs ln 4, a key adds maxSkew - 1.
+        # Each key has two domains; nodes without a zone are one domain. A pod adds ln 4, and a key adds maxSkew - 1.
         assert scored(PodTopologySpread(), web("p"), snapshot) == ([9, 2], [22, 100])
 
-    def test_pod_that_nothing_selects_is_not_spread(self) -> None:
+    def test_pod_without_a_service_or_owner_is_not_spread_by_default(self) -> None:
         snapshot = snapshot_of([node("a", zone="z1")], objects={"Service": [SERVICE]})
 
         assert scored(PodTopologySpread(), pod("p", labels={"app": "db"}), snapshot) is None
 
-    def test_service_created_later_changes_the_selector(self) -> None:
+    def test_service_that_is_created_later_spreads_its_pods(self) -> None:
         snapshot = snapshot_of([node("a", zone="z1")])
         plugin, incoming = PodTopologySpread(), web("p")
         assert scored(plugin, incoming, snapshot) is None
@@ -155,7 +155,7 @@ class TestDefaults:
         assert scored(plugin, incoming, with_service) is not None
 
     @pytest.mark.parametrize("kind", ["ReplicationController", "ReplicaSet", "StatefulSet"])
-    def test_owner_spreads_its_pods(self, kind: str) -> None:
+    def test_controller_spreads_its_pods(self, kind: str) -> None:
         selector = {"app": "web"} if kind == "ReplicationController" else WEB
         version = "v1" if kind == "ReplicationController" else "apps/v1"
         controller = {"metadata": {"name": "own", "namespace": "default", "uid": "u"}, "spec": {"selector": selector}}
@@ -168,7 +168,7 @@ class TestDefaults:
         assert found is not None
         assert found[1][0] < found[1][1]
 
-    def test_listed_defaults_replace_the_system_defaults(self) -> None:
+    def test_default_constraints_of_the_arguments_replace_the_system_defaults(self) -> None:
         arguments = {"defaultingType": "List", "defaultConstraints": [RACK]}
         plugin = PodTopologySpread.model_validate_json(json.dumps(arguments), strict=True)
         nodes = [node("a", labels={"rack": "r1"}), node("b", labels={"rack": "r2"})]
@@ -199,21 +199,21 @@ class TestHints:
     plugin = PodTopologySpread()
     waiting = web("p", spread=[constraint(), constraint(HOSTNAME)])
 
-    def test_new_or_deleted_pod_that_counts_may_help(self) -> None:
+    def test_added_or_deleted_pod_queues_the_pod_if_it_counts(self) -> None:
         assert self.plugin.queueing_hint(self.waiting, added("Pod", web("e", "a")))
         assert self.plugin.queueing_hint(self.waiting, deleted("Pod", web("e", "a")))
 
-    def test_pod_that_does_not_count_does_not_help(self) -> None:
+    def test_deleted_pod_does_not_queue_the_pod_if_it_does_not_count(self) -> None:
         for other in (web("e"), web("e", "a", namespace="team-a"), pod("e", node="a", labels={"app": "db"})):
             assert not self.plugin.queueing_hint(self.waiting, deleted("Pod", other))
 
-    def test_relabelled_pod_that_no_longer_counts_may_help(self) -> None:
+    def test_relabelled_pod_queues_the_pod_if_it_no_longer_counts(self) -> None:
         event = updated("Pod", web("e", "a"), pod("e", node="a", labels={"app": "db"}))
 
         assert self.plugin.queueing_hint(self.waiting, event)
         assert not self.plugin.queueing_hint(self.waiting, updated("Pod", web("e", "a"), web("e", "a")))
 
-    def test_node_with_all_keys_in_a_new_domain_may_help(self) -> None:
+    def test_node_with_all_topology_keys_queues_the_pod_if_its_domain_is_new(self) -> None:
         here, there = node("a", zone="z1"), node("a", zone="z2")
 
         assert self.plugin.queueing_hint(self.waiting, added("Node", here))
@@ -224,7 +224,7 @@ class TestHints:
 
 @dataclass
 class Oracle:
-    """A slow implementation of kube-scheduler's rules for pods with their own constraints."""
+    """A slow implementation of kube-scheduler's rules for constraints in the pod's spec."""
 
     incoming: Pod
     nodes: Sequence[Node]
@@ -336,7 +336,7 @@ def test_score_agrees_with_a_check_pod_by_pod(
 
 @settings(max_examples=40)
 @given(clusters(max_pods=6), pods(), st.data())
-def test_what_ifs_agree_with_a_check_pod_by_pod(
+def test_filter_of_a_what_if_agrees_with_a_check_pod_by_pod(
     cluster: tuple[list[Node], list[Pod]], incoming: Pod, data: st.DataObject
 ) -> None:
     nodes, placed = cluster

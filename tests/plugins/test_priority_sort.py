@@ -15,7 +15,7 @@ def test_pods_are_sorted_by_priority_and_then_by_waiting_time() -> None:
 
 
 def _is_less(one: tuple[Pod, float], other: tuple[Pod, float]) -> bool:
-    """Compare as upstream's `Less` does."""
+    """Return whether upstream's `Less` puts the first pod before the other."""
     if one[0].priority != other[0].priority:
         return one[0].priority > other[0].priority
     return one[1] < other[1]
@@ -25,7 +25,7 @@ entries = st.tuples(st.integers(-10, 10).map(lambda priority: pod(priority=prior
 
 
 @given(entries, entries)
-def test_keys_order_as_upstream_compares(one: tuple[Pod, float], other: tuple[Pod, float]) -> None:
+def test_sort_keys_give_the_same_order_as_upstreams_less(one: tuple[Pod, float], other: tuple[Pod, float]) -> None:
     plugin = PrioritySort()
 
     assert (plugin.sort_key(*one) < plugin.sort_key(*other)) == _is_less(one, other)

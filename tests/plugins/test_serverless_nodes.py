@@ -23,7 +23,7 @@ def test_serverless_node_is_rejected_and_does_not_queue_a_pod(fields: Object) ->
     assert not ServerlessNodes().queueing_hint(pod(), added("Node", node(**fields)))
 
 
-def test_serverless_node_is_rejected_for_a_pod_that_tolerates_all_taints() -> None:
+def test_serverless_node_rejects_even_a_pod_that_tolerates_all_taints() -> None:
     tolerant = pod(tolerations=[{"operator": "Exists"}])
 
     assert passes(ServerlessNodes(), tolerant, snapshot_of([node("n", **TAINTED)])) == set()

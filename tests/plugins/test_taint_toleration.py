@@ -20,13 +20,13 @@ BAD_DISK = {"key": "disk", "value": "slow", "effect": "PreferNoSchedule"}
 GATE = "TaintTolerationComparisonOperators"
 
 
-def test_reason_for_untolerated_taints_does_not_name_the_taint() -> None:
+def test_rejection_for_untolerated_taints_does_not_name_the_taint() -> None:
     cluster = snapshot_of([node("db", taints=[DEDICATED]), node("free"), node("spot", taints=[SPOT])])
 
     assert rejections(TaintToleration(), pod(), cluster) == {"db": UNTOLERATED, "free": None, "spot": None}
 
 
-def test_nodes_with_fewer_untolerated_prefer_no_schedule_taints_score_higher() -> None:
+def test_node_scores_higher_if_it_has_fewer_untolerated_prefer_no_schedule_taints() -> None:
     cluster = snapshot_of([node("both", taints=[SPOT, BAD_DISK]), node("one", taints=[SPOT]), node("none")])
 
     assert scores(TaintToleration(), pod(), cluster, raw=True) == {"both": 2, "one": 1, "none": 0}
@@ -52,7 +52,7 @@ def test_toleration_of_another_effect_does_not_affect_the_score() -> None:
         ("Lt", "9223372036854775808", "5", False),
     ],
 )
-def test_comparison_operators_need_their_feature_gate(
+def test_toleration_compares_numbers_only_if_the_feature_gate_is_enabled(
     operator: str, value: str, taint_value: str, *, tolerated: bool
 ) -> None:
     cluster = snapshot_of([node("n", taints=[{"key": "sla", "value": taint_value, "effect": "NoSchedule"}])])
@@ -97,7 +97,7 @@ def test_filter_and_score_agree_with_a_check_of_each_node(cluster: tuple[list[No
 
 
 @given(st.sampled_from([[], [DEDICATED], [SPOT]]), st.sampled_from([[], [DEDICATED], [SPOT]]))
-def test_node_queues_the_pod_only_when_its_taints_become_tolerated(before: list[Object], after: list[Object]) -> None:
+def test_node_queues_the_pod_only_if_its_taints_become_tolerated(before: list[Object], after: list[Object]) -> None:
     old, new = node(taints=before), node(taints=after)
     waiting: Any = pod()
 
@@ -106,6 +106,6 @@ def test_node_queues_the_pod_only_when_its_taints_become_tolerated(before: list[
     assert TaintToleration().queueing_hint(waiting, added("Node", new)) == (DEDICATED not in after)
 
 
-def test_change_of_the_pod_itself_queues_it_and_of_another_pod_does_not() -> None:
+def test_pod_is_queued_if_it_changes_itself_but_not_if_another_pod_changes() -> None:
     assert TaintToleration().queueing_hint(pod(), updated("Pod", pod(), pod(tolerations=[{"operator": "Exists"}])))
     assert not TaintToleration().queueing_hint(pod(), updated("Pod", pod("other"), pod("other")))

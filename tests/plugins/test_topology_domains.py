@@ -11,7 +11,7 @@ from moorage.plugins.shared.topology_domains import TopologyDomains
 VALUES = st.lists(st.sampled_from([None, "z1", "z2", "z3", "z4"]), min_size=1, max_size=6)
 
 
-def test_each_host_is_a_domain() -> None:
+def test_every_node_is_its_own_domain_for_the_key_hostname() -> None:
     snapshot = snapshot_of([node("a"), node("b"), node("c")])
     domains = TopologyDomains.of("kubernetes.io/hostname", snapshot)
 

@@ -64,7 +64,7 @@ class TestPreFilter:
             ([late(volumeName="pv"), DYNAMIC], "pod has unbound immediate PersistentVolumeClaims"),
         ],
     )
-    def test_unusable_claim_rejects_the_pod(self, objects: list[Object], message: str) -> None:
+    def test_pod_is_rejected_if_its_claim_cannot_be_used(self, objects: list[Object], message: str) -> None:
         status = PLUGIN.pre_filter(mounting("p", "data"), storage_snapshot(NODES, [], *objects)).status
 
         assert (status.code, status.message) == (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, message)
@@ -81,7 +81,7 @@ class TestPreFilter:
         )
         assert taken.message == "PVC default/p-tmp was not created for pod default/p (pod is not owner)"
 
-    def test_class_without_a_binding_mode_is_an_error(self) -> None:
+    def test_pre_filter_fails_if_the_storage_class_has_no_binding_mode(self) -> None:
         snapshot = storage_snapshot(NODES, [], late(), storage_class(mode=None))
 
         assert PLUGIN.pre_filter(mounting("p", "data"), snapshot).status.code is Code.ERROR
@@ -91,25 +91,25 @@ class TestPreFilter:
 
 
 class TestBoundClaims:
-    def test_only_nodes_that_can_use_the_bound_volume_pass(self) -> None:
+    def test_node_passes_only_if_it_can_use_the_bound_volume(self) -> None:
         snapshot = storage_snapshot(NODES, [], claim(volume="pv"), volume("pv", nodes=["b"]))
 
         rejected = rejections(PLUGIN, mounting("p", "data"), snapshot)
 
         assert rejected == {"a": (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, [NODE_AFFINITY_REASON]), "b": None}
 
-    def test_missing_volume_rejects_all_nodes(self) -> None:
+    def test_all_nodes_are_rejected_if_the_bound_volume_does_not_exist(self) -> None:
         rejected = rejections(PLUGIN, mounting("p", "data"), storage_snapshot(NODES, [], claim(volume="gone")))
 
         assert rejected["a"] == (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, [NO_VOLUME_REASON])
 
-    def test_reserve_returns_no_intents(self) -> None:
+    def test_reserve_returns_no_intents_for_bound_claims(self) -> None:
         snapshot = storage_snapshot(NODES, [], claim(volume="pv"), volume("pv"))
 
         assert reserved(mounting("p", "data"), snapshot, "a") == []
 
 
-class TestVolumesThatAreThere:
+class TestExistingVolumes:
     def test_node_with_a_free_volume_passes(self) -> None:
         snapshot = storage_snapshot(NODES, [], STATIC, late(), local("pv-a", "a"))
 
@@ -146,7 +146,7 @@ class TestVolumesThatAreThere:
             )
         ]
 
-    def test_one_volume_does_not_serve_two_claims(self) -> None:
+    def test_volume_is_chosen_for_one_claim_only(self) -> None:
         claims = [late("one"), late("two")]
         one, two = local("pv-1", "a"), local("pv-2", "a")
 
@@ -155,15 +155,15 @@ class TestVolumesThatAreThere:
             "a"
         }
 
-    def test_volume_reserved_for_the_claim_limits_it_to_the_volumes_nodes(self) -> None:
+    def test_only_nodes_of_the_volume_pass_if_a_volume_is_reserved_for_the_claim(self) -> None:
         kept, free = local("kept", "a", kept_for="data", phase="Pending"), local("free", "b")
         snapshot = storage_snapshot(NODES, [], STATIC, late(), kept, free)
 
         assert passes(PLUGIN, mounting("p", "data"), snapshot) == {"a"}
 
 
-class TestVolumesToCome:
-    def test_class_provisions_on_nodes_of_its_allowed_topologies(self) -> None:
+class TestProvisionedVolumes:
+    def test_storage_class_provisions_volumes_on_nodes_of_its_allowed_topologies(self) -> None:
         topology = [{"matchLabelExpressions": [{"key": ZONE, "values": ["z2"]}]}]
         snapshot = storage_snapshot(NODES, [], storage_class(allowedTopologies=topology), late())
 
@@ -172,7 +172,7 @@ class TestVolumesToCome:
             SelectNode(claim_namespace="default", claim_name="data", claim_resource_version="1", node_name="b")
         ]
 
-    def test_claim_with_a_selected_node_passes_only_that_node(self) -> None:
+    def test_only_the_selected_node_of_the_claim_passes(self) -> None:
         chosen = late(annotations={"volume.kubernetes.io/selected-node": "b"})
         rejected = rejections(PLUGIN, mounting("p", "data"), storage_snapshot(NODES, [], DYNAMIC, chosen))
 
@@ -187,7 +187,9 @@ class TestVolumesToCome:
             ({}, set()),
         ],
     )
-    def test_nodes_without_enough_reported_capacity_are_rejected(self, limits: Object, passing: set[str]) -> None:
+    def test_node_is_rejected_if_the_driver_reports_too_little_capacity(
+        self, limits: Object, passing: set[str]
+    ) -> None:
         driver = {"kind": "CSIDriver", "metadata": {"name": DRIVER}, "spec": {"storageCapacity": True}}
         capacity = {
             "kind": "CSIStorageCapacity",
@@ -203,7 +205,7 @@ class TestVolumesToCome:
         assert {name for name, refusal in rejected.items() if refusal is None} == passing
         assert rejected["b"] == (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, [SPACE_REASON])
 
-    def test_existing_volume_is_preferred_to_a_new_one(self) -> None:
+    def test_reserve_prefers_an_existing_volume_to_provisioning(self) -> None:
         snapshot = storage_snapshot(NODES, [], DYNAMIC, late(), local("pv-a", "a"))
 
         assert [type(each) for each in reserved(mounting("p", "data"), snapshot, "a")] == [BindVolume]
@@ -219,7 +221,7 @@ def test_arguments_that_kube_scheduler_rejects_are_rejected(arguments: str, faul
         VolumeBinding.model_validate_json(arguments, strict=True)
 
 
-def test_changes_that_may_help_queue_the_pod() -> None:
+def test_pod_is_queued_if_claims_volumes_or_storage_classes_change_in_a_way_that_may_help() -> None:
     waiting = mounting("p", "data")
     wide, narrow = (
         make("StorageClass", storage_class(allowedTopologies=topology))
@@ -264,7 +266,7 @@ def test_choice_agrees_with_a_check_of_each_node(sizes: list[str], offers: list[
 
 
 def choose(sizes: list[str], offers: list[tuple[str, set[str], str]], host: str) -> dict[str, str]:
-    """Choose volumes by claim size, smallest first: the reserved volume, else the smallest free one of the host."""
+    """Return the volume of each claim: its reserved volume, else the smallest free one. Smaller claims choose first."""
     chosen: dict[str, str] = {}
     for size, name in sorted(((size, f"c{index}") for index, size in enumerate(sizes)), key=lambda pair: pair[0]):
         kept = [(index, hosts) for index, (offer, hosts, owner) in enumerate(offers) if owner == name and offer >= size]

@@ -50,19 +50,21 @@ def with_disk(name: str, disk: Object, node_name: str = "") -> Pod:
         (rbd("m1", read_only=True), rbd("m1", read_only=True), {"a", "b"}),
     ],
 )
-def test_node_mounts_a_disk_twice_only_if_it_is_read_only(mounted: Object, wanted: Object, passing: set[str]) -> None:
+def test_node_passes_if_the_disk_is_in_use_only_if_both_pods_mount_it_read_only(
+    mounted: Object, wanted: Object, passing: set[str]
+) -> None:
     snapshot = storage_snapshot(NODES, [with_disk("e", mounted, "a")])
 
     assert passes(PLUGIN, with_disk("p", wanted), snapshot) == passing
 
 
-def test_disk_in_use_is_resolvable_by_preemption() -> None:
+def test_rejection_for_a_disk_in_use_lets_preemption_help() -> None:
     snapshot = storage_snapshot(NODES, [with_disk("e", gce(), "a")])
 
     assert rejections(PLUGIN, with_disk("p", gce()), snapshot)["a"] == (Code.UNSCHEDULABLE, [DISK_REASON])
 
 
-def test_what_if_without_the_pod_frees_its_disk() -> None:
+def test_what_if_frees_the_disk_of_a_removed_pod() -> None:
     user, incoming = with_disk("e", gce(), "a"), with_disk("p", gce())
     snapshot = storage_snapshot(NODES, [user])
     state, what_if = PLUGIN.pre_filter(incoming, snapshot).state, NodeWhatIf(snapshot, 0)
@@ -73,14 +75,14 @@ def test_what_if_without_the_pod_frees_its_disk() -> None:
     assert PLUGIN.filter(state, incoming, what_if).passed.tolist() == [True]
 
 
-def test_exclusive_claim_in_use_rejects_all_nodes() -> None:
+def test_all_nodes_are_rejected_if_a_read_write_once_pod_claim_is_in_use() -> None:
     snapshot = storage_snapshot(NODES, [mounting("e", "only", node="a")], EXCLUSIVE)
 
     rejected = (Code.UNSCHEDULABLE, [CLAIM_REASON])
     assert rejections(PLUGIN, mounting("p", "only"), snapshot) == {"a": rejected, "b": rejected}
 
 
-def test_what_if_without_its_user_frees_an_exclusive_claim() -> None:
+def test_what_if_frees_a_read_write_once_pod_claim_of_a_removed_pod() -> None:
     user, incoming = mounting("e", "only", node="a"), mounting("p", "only")
     snapshot = storage_snapshot(NODES, [user], EXCLUSIVE)
     state, what_if = PLUGIN.pre_filter(incoming, snapshot).state, NodeWhatIf(snapshot, 0)
@@ -93,14 +95,14 @@ def test_what_if_without_its_user_frees_an_exclusive_claim() -> None:
     assert PLUGIN.filter(taken, incoming, what_if).passed.tolist() == [False]
 
 
-def test_pod_with_shared_or_unused_claims_is_skipped() -> None:
+def test_pre_filter_skips_a_pod_whose_claims_can_be_shared_or_are_unused() -> None:
     snapshot = storage_snapshot(NODES, [mounting("e", "data", node="a")], claim("data"), EXCLUSIVE)
 
     for name in ("data", "only"):
         assert PLUGIN.pre_filter(mounting("p", name), snapshot).status.code is Code.SKIP
 
 
-def test_missing_claim_rejects_the_pod() -> None:
+def test_pod_is_rejected_if_its_claim_does_not_exist() -> None:
     status = PLUGIN.pre_filter(mounting("p", "gone"), storage_snapshot(NODES, [])).status
 
     assert (status.code, status.message) == (
@@ -109,7 +111,7 @@ def test_missing_claim_rejects_the_pod() -> None:
     )
 
 
-def test_events_that_may_free_a_disk_or_add_a_claim_queue_the_pod() -> None:
+def test_pod_is_queued_if_an_event_may_free_its_disk_or_claim() -> None:
     waiting, other = mounting("p", "only"), mounting("e", "only", node="a")
 
     assert PLUGIN.queueing_hint(waiting, deleted("Pod", other))

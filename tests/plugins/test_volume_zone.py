@@ -43,7 +43,7 @@ def test_node_must_be_in_the_zone_of_all_volumes() -> None:
     assert passes(PLUGIN, mounting("p", "one", "two"), snapshot) == {"b", "nowhere"}
 
 
-def test_wrong_zone_is_unresolvable() -> None:
+def test_rejection_for_a_wrong_zone_is_unresolvable() -> None:
     snapshot = storage_snapshot(NODES, [], claim("data", volume="pv"), volume("pv", labels={ZONE: "z1"}))
 
     rejected = rejections(PLUGIN, mounting("p", "data"), snapshot)
@@ -72,13 +72,13 @@ def test_label_that_names_no_zone_is_ignored(value: str) -> None:
         ([claim("data", volume="gone")], 'persistentvolume "gone" not found'),
     ],
 )
-def test_claim_without_a_volume_rejects_the_pod(objects: list[Object], message: str) -> None:
+def test_pod_is_rejected_if_its_claim_has_no_usable_volume(objects: list[Object], message: str) -> None:
     status = PLUGIN.pre_filter(mounting("p", "data"), storage_snapshot(NODES, [], *objects)).status
 
     assert (status.code, status.message) == (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, message)
 
 
-def test_claim_that_waits_for_its_first_consumer_has_no_zone() -> None:
+def test_pre_filter_skips_a_claim_that_waits_for_its_first_consumer() -> None:
     snapshot = storage_snapshot(NODES, [], claim("data", storage_class="late"), storage_class("late"))
 
     assert PLUGIN.pre_filter(mounting("p", "data"), snapshot).status.code is Code.SKIP
@@ -93,7 +93,7 @@ def test_result_is_the_same_without_pre_filter() -> None:
     assert [each.reason for each in result.rejections()] == ['persistentvolumeclaim "gone" not found']
 
 
-def test_changes_of_topology_and_claims_queue_the_pod() -> None:
+def test_pod_is_queued_if_topology_labels_claims_or_storage_classes_change() -> None:
     waiting = mounting("p", "data")
     here, there = (make("PersistentVolume", volume("pv", labels={ZONE: zone})) for zone in ("z1", "z2"))
 

@@ -23,7 +23,7 @@ from strategies import ZONES, clusters
 
 CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 CORDONED: dict[str, Any] = {"unschedulable": True, "taints": [CORDON]}
-"""A cordoned node as the control plane completes it."""
+"""Fields of a cordoned node; the control plane adds the taint."""
 APP = {"app": "web"}
 HONORING = ZoneSpread(spread="Require", honor_unschedulable=True)
 NODES = (node("a", zone="z1"), node("b", zone="z2"), node("c", zone="z3"), node("d"))
@@ -57,32 +57,32 @@ def filtered(plugin: ZoneSpread, incoming: Pod, nodes: Snapshot) -> dict[str, st
 
 
 class TestPrefer:
-    def test_zones_score_by_their_difference_to_the_emptiest_zone(self) -> None:
+    def test_zone_scores_lower_the_more_pods_it_has_than_the_emptiest_zone(self) -> None:
         snapshot = snapshot_of(NODES, [member("e0", "b"), member("e1", "c"), member("e2", "c")])
 
         assert scored(ZoneSpread(), member("p"), snapshot) == [100, 50, 33, 0]
 
-    def test_only_zones_of_nodes_that_fit_are_compared(self) -> None:
+    def test_score_compares_only_zones_of_nodes_that_fit(self) -> None:
         snapshot = snapshot_of(NODES, [member("e0", "b"), member("e1", "c"), member("e2", "c")])
 
         assert scored(ZoneSpread(), member("p"), NodesView(snapshot, np.array([1, 2]))) == [100, 50]
 
-    def test_other_owners_and_revisions_do_not_count(self) -> None:
+    def test_score_counts_only_pods_of_the_same_owner_and_revision(self) -> None:
         old = member("e0", "a", labels={"pod-template-hash": "old"})
         snapshot = snapshot_of(NODES, [old, member("e1", "a", uid="u2"), pod("e2", node="a")])
 
         assert scored(ZoneSpread(), member("p", labels={"pod-template-hash": "new"}), snapshot) == [100, 100, 100, 0]
 
-    def test_pod_without_an_owner_is_not_spread(self) -> None:
+    def test_pre_score_skips_a_pod_without_an_owner(self) -> None:
         assert scored(ZoneSpread(), pod("p"), snapshot_of(NODES)) is None
 
-    def test_namespace_scope_counts_all_its_pods(self) -> None:
+    def test_scope_namespace_counts_all_pods_of_the_namespace(self) -> None:
         snapshot = snapshot_of(NODES, [pod("e0", node="a"), pod("e1", node="b", namespace="team-a")])
 
         assert scored(ZoneSpread(scope="Namespace"), pod("p"), snapshot) == [50, 100, 100, 0]
 
-    def test_burst_of_pods_is_spread_evenly(self) -> None:
-        """Places each pod on the node with the highest score, as an assumed pod, before it scores the next one."""
+    def test_pods_that_are_scheduled_together_are_spread_evenly(self) -> None:
+        """The test places each pod on the node with the highest score before it scores the next pod."""
         columns = columns_of(NODES)
         snapshot = Snapshot(columns)
         zones = Counter[str]()
@@ -99,17 +99,17 @@ class TestPrefer:
 
 
 class TestZonePreference:
-    def test_table_score_is_multiplied_by_10(self) -> None:
+    def test_preference_of_a_zone_is_multiplied_by_10(self) -> None:
         plugin = ZoneSpread(spread="Ignore", prefer={"z1": 10, "z2": 4})
 
         assert scored(plugin, pod("p"), snapshot_of(NODES)) == [100, 40, 0, 0]
 
-    def test_score_is_the_mean_of_table_and_spreading(self) -> None:
+    def test_score_is_the_mean_of_zone_preference_and_spreading(self) -> None:
         snapshot = snapshot_of(NODES, [member("e0", "a")])
 
         assert scored(ZoneSpread(prefer={"z1": 10, "z2": 4}), member("p"), snapshot) == [75, 70, 50, 0]
 
-    def test_pod_without_scope_and_table_is_skipped(self) -> None:
+    def test_pre_score_skips_a_pod_without_spreading_and_preferences(self) -> None:
         assert scored(ZoneSpread(spread="Ignore"), member("p"), snapshot_of(NODES)) is None
 
 
@@ -121,7 +121,7 @@ class TestRequire:
 
         assert found == {"a": SKEW_REASON, "b": "ok", "c": "ok", "d": MISSING_LABEL_REASON}
 
-    def test_prefer_does_not_filter(self) -> None:
+    def test_plugin_does_not_filter_if_spreading_is_only_preferred(self) -> None:
         assert filtered(ZoneSpread(), member("p"), snapshot_of(NODES)) is None
 
     def test_higher_max_skew_passes_more_zones(self) -> None:
@@ -151,7 +151,7 @@ class TestRequire:
         assert found["a"] == "ok"
 
     @pytest.mark.parametrize("cordon", [{"unschedulable": True}, {"taints": [CORDON]}, CORDONED])
-    def test_cordoned_zone_sets_the_minimum_unless_honored(self, cordon: dict[str, Any]) -> None:
+    def test_cordoned_zone_sets_the_minimum_only_if_cordons_are_not_honored(self, cordon: dict[str, Any]) -> None:
         nodes = [node("a", zone="z1"), node("b", zone="z2", **cordon)]
         snapshot = snapshot_of(nodes, [member("e0", "a")])
 
@@ -170,7 +170,7 @@ class TestRequire:
 
         assert found == {"a": SKEW_REASON, "b": "ok", "c": "ok"}
 
-    def test_what_if_without_a_pod_passes_its_zone(self) -> None:
+    def test_what_if_passes_the_zone_of_a_removed_pod(self) -> None:
         leaving = member("e0", "a")
         snapshot = snapshot_of(NODES, [leaving])
         incoming, what_if = member("p"), NodeWhatIf(snapshot, 0)
@@ -184,7 +184,7 @@ class TestRequire:
         assert self.plugin.filter(changed, incoming, what_if).passed.tolist() == [True]
         assert self.plugin.filter(undone, incoming, what_if).passed.tolist() == [False]
 
-    def test_pod_of_another_workload_does_not_count(self) -> None:
+    def test_what_if_does_not_count_a_removed_pod_of_another_owner(self) -> None:
         snapshot = snapshot_of(NODES, [member("e0", "a")])
         incoming, what_if = member("p"), NodeWhatIf(snapshot, 0)
         state = self.plugin.pre_filter(incoming, snapshot).state
@@ -201,7 +201,7 @@ def test_arguments_out_of_bounds_are_rejected(arguments: str) -> None:
 
 @settings(max_examples=40)
 @given(clusters(max_pods=8), st.integers(1, 3))
-def test_namespace_scope_agrees_with_counting_pods(cluster: tuple[list[Node], list[Pod]], skew: int) -> None:
+def test_scope_namespace_agrees_with_a_count_of_pods(cluster: tuple[list[Node], list[Pod]], skew: int) -> None:
     nodes, placed = cluster
     incoming = pod("p", tolerations=[{"operator": "Exists"}])
     zone_of = {each.name: each.labels.get(ZONE) for each in nodes}
@@ -233,7 +233,7 @@ STATES: dict[str, dict[str, Any]] = {
 
 @st.composite
 def zoned_clusters(draw: st.DrawFn, states: list[str]) -> tuple[dict[str, tuple[str, str]], list[Node], list[Pod]]:
-    """Draw nodes, the zone and the state of each, and pods on nodes that are free."""
+    """Draw a zone and a state for each node name, the nodes, and pods on the nodes in the state free."""
     names = [f"n{index}" for index in range(draw(st.integers(1, 6)))]
     described = {name: (draw(st.sampled_from(ZONES)), draw(st.sampled_from(states))) for name in names}
     nodes = [node(name, zone=zone, **STATES[state]) for name, (zone, state) in described.items()]
@@ -243,7 +243,7 @@ def zoned_clusters(draw: st.DrawFn, states: list[str]) -> tuple[dict[str, tuple[
 
 
 @given(zoned_clusters(["free", "cordoned", "dedicated"]), st.integers(1, 3), st.sampled_from(["Honor", "Ignore"]))
-def test_usable_zones_agree_with_looking_at_each_node(
+def test_filter_agrees_with_a_check_of_the_state_of_each_node(
     cluster: tuple[dict[str, tuple[str, str]], list[Node], list[Pod]], skew: int, policy: str
 ) -> None:
     described, nodes, placed = cluster
@@ -261,10 +261,10 @@ def test_usable_zones_agree_with_looking_at_each_node(
 
 
 @given(zoned_clusters(["free", "cordoned"]), st.integers(1, 3), st.sampled_from(["Honor", "Ignore"]))
-def test_cordons_count_as_node_taints_policy_says(
+def test_cordons_count_as_with_the_node_taints_policy_of_kube_scheduler(
     cluster: tuple[dict[str, tuple[str, str]], list[Node], list[Pod]], skew: int, policy: str
 ) -> None:
-    """PodTopologySpread, whose decisions the parity tests compare with kube-scheduler's, is the oracle."""
+    """PodTopologySpread is the oracle, because the parity tests compare it with kube-scheduler."""
     _, nodes, placed = cluster
     constraint = {
         "maxSkew": skew,

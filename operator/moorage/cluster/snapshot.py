@@ -63,11 +63,11 @@ class Snapshot(ClusterState):
         return self._columns.slot_of.get(name)
 
     def slot(self, position: int) -> int:
-        """Return the slot in the cluster of the node at a position of the view."""
+        """Return the slot of the node at a position of the view."""
         return position
 
     def slots_at(self, positions: IntArray) -> IntArray:
-        """Return the slots in the cluster of the nodes at positions of the view."""
+        """Return the slots of the nodes at positions of the view."""
         return positions
 
     def gather(self, array: npt.NDArray[D]) -> npt.NDArray[D]:
@@ -85,7 +85,7 @@ class Snapshot(ClusterState):
         return self.gather(self._columns.resources.requested(resource))
 
     def non_zero_requested(self, resource: str) -> IntArray:
-        """Return the amount that placed pods request for scoring, with defaults of cpu and memory for containers."""
+        """Return the requested amount that scoring uses: containers without a request count with a default."""
         return self.gather(self._columns.resources.non_zero_requested(resource))
 
     @property
@@ -141,7 +141,7 @@ class Snapshot(ClusterState):
         return ImageColumn(self.gather(column.present), column.size_bytes, column.node_count)
 
     def port_in_use(self, port: HostPort) -> BoolArray:
-        """Return the nodes on which a host port is taken."""
+        """Return the nodes on which a host port is in use."""
         return self.gather(self._columns.ports.in_use(port))
 
     # -- placed pods ------------------------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ class Snapshot(ClusterState):
         return self.gather(self._columns.attachable_volumes.limits(driver, self._storage_generation))
 
     def attached_volumes(self, driver: str) -> IntArray:
-        """Return how many volumes of a CSI driver are attached or used by placed pods."""
+        """Return how many volumes of a CSI driver are attached to each node or used by its pods."""
         return self.gather(self._columns.attachable_volumes.counts(driver, self._storage_generation))
 
     def volume_in_use(self, volume: VolumeKey) -> BoolArray:

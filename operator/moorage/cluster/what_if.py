@@ -87,11 +87,11 @@ class NodeWhatIf(Snapshot):
         return array[self._node_slot : self._node_slot + 1]
 
     def requested(self, resource: str) -> IntArray:
-        """Return the amount of a resource that the pods request."""
+        """Return the amount of a resource that the node's pods request."""
         return super().requested(resource) + self._requested.get(resource, 0)
 
     def non_zero_requested(self, resource: str) -> IntArray:
-        """Return the amount that the pods request for scoring, with defaults of cpu and memory for containers."""
+        """Return the requested amount that scoring uses: containers without a request count with a default."""
         changed = self._non_zero if resource in {CPU, MEMORY} else self._requested
         return super().non_zero_requested(resource) + changed.get(resource, 0)
 
@@ -101,7 +101,7 @@ class NodeWhatIf(Snapshot):
         return np.array((len(self._pods),), dtype=np.int64)
 
     def port_in_use(self, port: HostPort) -> BoolArray:
-        """Return whether one of the pods takes a host port."""
+        """Return whether a pod on the node uses a host port."""
         if self._ports is None and not self._changes:
             return super().port_in_use(port)
         return np.array((any(conflicts(port, used) for used in self._used_ports()),), dtype=np.bool_)
@@ -112,11 +112,11 @@ class NodeWhatIf(Snapshot):
         return self._pods.values()
 
     def counted(self, term: CountedTerm) -> IntArray:
-        """Return how many of the pods match a term."""
+        """Return how many of the node's pods match a term."""
         return super().counted(term) + sum(sign for pod, sign in self._changes.values() if term.matches(pod))
 
     def carried(self, kind: CarriedKind, shape: PodShape) -> Sequence[Carried]:
-        """Return the terms that the pods carry and that match pods of this shape."""
+        """Return the terms that the node's pods carry and that match pods of this shape."""
         counts = {CarriedTerm(kind, each.term, each.weight): each.counts for each in super().carried(kind, shape)}
         none = np.zeros(1, dtype=np.int64)
         for pod, sign in self._changes.values():
@@ -138,7 +138,7 @@ class NodeWhatIf(Snapshot):
         return {**users, self._name: own} if own else users
 
     def attached_volumes(self, driver: str) -> IntArray:
-        """Return how many volumes of a CSI driver are attached or used by the pods."""
+        """Return how many volumes of a CSI driver are attached to the node or used by its pods."""
         if not self._changes:
             return super().attached_volumes(driver)
         count = self._columns.attachable_volumes.count_for(
@@ -147,12 +147,12 @@ class NodeWhatIf(Snapshot):
         return np.array((count,), dtype=np.int64)
 
     def volume_in_use(self, volume: VolumeKey) -> BoolArray:
-        """Return whether one of the pods uses a volume."""
+        """Return whether a pod on the node uses a volume."""
         used = any(volume in volume_keys(pod, self.objects) for pod in self._pods.values())
         return np.array((used,), dtype=np.bool_)
 
     def _change(self, pod: Pod, sign: int) -> None:
-        """Record that a pod is added or removed; forget a change that is undone."""
+        """Record that a pod is added or removed; the opposite change deletes the record."""
         if pod.uid in self._changes:
             del self._changes[pod.uid]
         else:
@@ -164,7 +164,7 @@ class NodeWhatIf(Snapshot):
         return (pod for pod, sign in self._changes.values() if sign > 0)
 
     def _used_ports(self) -> set[HostPort]:
-        """Return the host ports in use; collect them before the first change of a port."""
+        """Return the host ports in use. The first call collects them from the pods; later changes update the set."""
         if self._ports is None:
             self._ports = {port for pod in self._pods.values() for port in pod.shape.host_ports}
         return self._ports

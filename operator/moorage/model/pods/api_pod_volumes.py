@@ -13,7 +13,11 @@ class ApiClaimVolume(Struct, frozen=True, rename="camel"):
 
 
 class ApiEphemeralVolume(Struct, frozen=True):
-    """`v1.EphemeralVolumeSource`; only its presence counts, because a controller creates the claim."""
+    """`v1.EphemeralVolumeSource`, without its fields.
+
+    A controller creates a claim from the fields, and scheduling reads that claim. The names of the pod and the volume
+    give the claim's name.
+    """
 
 
 class ApiImageVolume(Struct, frozen=True):

@@ -119,7 +119,10 @@ def _selector(api: ApiLabelSelector | None, field: str = "labelSelector") -> Lab
 def _with_label_keys(
     selector: LabelSelector | None, keys: Sequence[str], labels: Mapping[str, str]
 ) -> LabelSelector | None:
-    """Add the pod's own values of `matchLabelKeys`; as in kube-scheduler, they make a selector out of None."""
+    """Add the pod's values of `matchLabelKeys` to a selector.
+
+    If the selector is None, the result has only these values, as in kube-scheduler.
+    """
     own = labels_as_requirements({key: labels[key] for key in keys if key in labels})
     if not own:
         return selector
