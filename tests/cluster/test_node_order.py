@@ -1,4 +1,4 @@
-"""The order in which the engine filters nodes."""
+"""The order in which a cycle searches the nodes."""
 
 from __future__ import annotations
 

@@ -13,4 +13,5 @@ IdArray = npt.NDArray[np.int32]
 """One id for each node of a view; ABSENT if the node has no value."""
 
 ABSENT = -1
-"""The id of a missing value. It selects the last entry of a table by id, which is the entry for missing values."""
+"""The id of a missing value. As an index, it selects the last entry of a table, which is the entry for missing
+values."""

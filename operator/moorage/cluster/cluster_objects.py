@@ -51,7 +51,7 @@ class ClusterObjects:
         return self._by_kind.get(kind, _NONE)
 
     def generation_of(self, *kinds: str) -> tuple[int, ...]:
-        """Return a generation for each of these kinds."""
+        """Return the generation of each of these kinds."""
         return tuple(self._generation_by_kind.get(kind, 0) for kind in kinds)
 
     def _count_change(self, kind: str) -> None:

@@ -30,7 +30,7 @@ class ClusterState:
 
     @property
     def sources(self) -> Sources:
-        """The arguments with which another view of the same cluster is built."""
+        """The arguments that build another view of the same cluster."""
         return self._columns, self._nominator, self._memo
 
     @property
@@ -45,7 +45,7 @@ class ClusterState:
 
     @property
     def order(self) -> IntArray:
-        """Slots of all nodes in the order in which the engine visits them: the zones take turns."""
+        """Slots of all nodes in the order in which a cycle searches them (`NodeOrder`)."""
         return self._columns.order.slots
 
     @property
@@ -58,7 +58,7 @@ class ClusterState:
         return self._columns.objects.of_kind(kind)
 
     def object_generation(self, *kinds: str) -> tuple[int, ...]:
-        """Return a generation for each of these kinds of objects."""
+        """Return the generation of each of these kinds of objects."""
         return self._columns.objects.generation_of(*kinds)
 
     def nominated(self, name: str) -> Collection[Pod]:
@@ -79,7 +79,7 @@ class ClusterState:
         return self._columns.volume_users.disk_users(disk)
 
     def memo(self, subject: Hashable, shape: PodShape, generation: Hashable, compute: Callable[[], T]) -> T:
-        """Return the value of a subject for a shape; call `compute` only if none of this generation is cached.
+        """Return the value of a subject for a shape; call `compute` only if no value of this generation is cached.
 
         The subject is the plugin or a name. All views share the memo, so `compute` must return arrays over all nodes of
         `cluster`; the caller passes them to `gather`.

@@ -1,6 +1,6 @@
 """Matches node selectors against all nodes of a view at once.
 
-A requirement is evaluated once for each value of its label in the cluster; the nodes' value ids select the answers.
+A requirement is evaluated once for each value of its label in the cluster; each node's value id selects its answer.
 Upstream: `component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go`.
 """
 
@@ -33,7 +33,7 @@ def matches_pod_affinity(shape: PodShape, nodes: Snapshot) -> BoolArray:
 
 
 def node_meets_pod_affinity(shape: PodShape, node: Node) -> bool:
-    """Return whether a node, in a snapshot or not, meets the shape's nodeSelector and required node affinity."""
+    """Return whether a node, even outside the snapshot, meets the shape's nodeSelector and required node affinity."""
     if any(node.labels.get(key) != value for key, value in (shape.node_selector or {}).items()):
         return False
     required = shape.node_affinity and shape.node_affinity.required

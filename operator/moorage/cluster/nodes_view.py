@@ -51,11 +51,11 @@ class NodesView(Snapshot):
         return self._positions.get(name)
 
     def slot(self, position: int) -> int:
-        """Return the slot in the cluster of the node at a position of the view."""
+        """Return the slot of the node at a position of the view."""
         return int(self._slots[position])
 
     def slots_at(self, positions: IntArray) -> IntArray:
-        """Return the slots in the cluster of the nodes at positions of the view."""
+        """Return the slots of the nodes at positions of the view."""
         return self._slots[positions]
 
     def gather(self, array: npt.NDArray[D]) -> npt.NDArray[D]:

@@ -35,7 +35,7 @@ class Nominator:
         return pods.values() if pods else ()
 
     def nominate(self, pod: Pod, node_name: str) -> None:
-        """Replace the pod's nomination by one to this node; an empty name only removes it."""
+        """Nominate a pod to a node, and drop its earlier nomination; an empty name only drops the nomination."""
         self.remove(pod.uid)
         if node_name:
             self._node_of[pod.uid] = node_name

@@ -5,8 +5,7 @@ some of the nodes; `NodeWhatIf` shows one node on which preemption adds and remo
 vocabularies (of label values, taints, features). Therefore a result that PreFilter computes from the ids of the whole
 cluster is valid for every view.
 
-Returned arrays are read-only and contiguous and have one entry for each node of the view; their type is int64 unless
-stated otherwise.
+Returned arrays are read-only and contiguous. They have one entry for each node of the view.
 """
 
 from __future__ import annotations
@@ -85,7 +84,7 @@ class Snapshot(ClusterState):
         return self.gather(self._columns.resources.requested(resource))
 
     def non_zero_requested(self, resource: str) -> IntArray:
-        """Return the requested amount that scoring uses: containers without a request count with a default."""
+        """Return the requested amount for scoring; a container without a request of cpu or memory adds a default."""
         return self.gather(self._columns.resources.non_zero_requested(resource))
 
     @property

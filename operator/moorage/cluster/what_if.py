@@ -91,7 +91,7 @@ class NodeWhatIf(Snapshot):
         return super().requested(resource) + self._requested.get(resource, 0)
 
     def non_zero_requested(self, resource: str) -> IntArray:
-        """Return the requested amount that scoring uses: containers without a request count with a default."""
+        """Return the requested amount for scoring; a container without a request of cpu or memory adds a default."""
         changed = self._non_zero if resource in {CPU, MEMORY} else self._requested
         return super().non_zero_requested(resource) + changed.get(resource, 0)
 

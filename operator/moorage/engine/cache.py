@@ -114,7 +114,7 @@ class Cache:
         return state.pod
 
     def assume(self, pod: Pod, node_name: str, intents: Iterable[object] = ()) -> Pod:
-        """Assume a pod on a node, and its intents for volumes as done; return the assumed pod.
+        """Assume a pod on a node, apply its intents to the volumes, and return the assumed pod.
 
         Raise ValueError if the pod has a node.
         """
@@ -134,7 +134,7 @@ class Cache:
         return True
 
     def set_object(self, event: ClusterEvent) -> None:
-        """Add, replace or remove an object that is neither a pod nor a node."""
+        """Add, replace or remove an object of a kind other than Pod and Node."""
         is_deleted = event.action is Action.DELETE
         thing = event.old if is_deleted else event.new
         objects = self._columns.objects
@@ -163,7 +163,7 @@ class Cache:
 
 
 def _is_same_to_plugins(old: Pod, new: Pod) -> bool:
-    """Return whether two versions are the same to all plugins; most confirmations of assumed pods are."""
+    """Return whether all plugins read equal values in both versions. Most confirmed pods equal the assumed pod."""
     return (
         old.shape is new.shape
         and old.node_name == new.node_name

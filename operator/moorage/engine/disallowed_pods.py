@@ -34,7 +34,7 @@ class DisallowedPods:
         return Held(pod=pod, reason=HoldReason.NAMESPACE, message=self._messages[pod.uid])
 
     def report_again(self) -> None:
-        """Report all pods that have a message once more."""
+        """Report again all pods that have a message."""
         for pods in self._by_namespace.values():
             self._unreported |= {uid: pod for uid, pod in pods.items() if self._messages[uid]}
 

@@ -85,7 +85,7 @@ class EventHandlers:
         self._hold_profile(scheduler_name, hold)
 
     def is_live(self, scheduler_name: str) -> bool:
-        """Return whether the pods of a schedulerName are scheduled: it has a profile, and that is not paused."""
+        """Return whether the pods of a schedulerName are scheduled: the name has a profile that is not paused."""
         profile = self.profiles.get(scheduler_name)
         return profile is not None and not profile.settings.paused
 
@@ -116,7 +116,7 @@ class EventHandlers:
             self.hold(pod)
 
     def _hold_disallowed(self, concerns: Callable[[Pod], bool]) -> None:
-        """Hold the pods in the queue whose namespace is not allowed any more, of those that a change concerns."""
+        """Hold the queued pods that a change concerns and whose namespace is not allowed any more."""
         for pod in self.queue.remove_pods(lambda pod: concerns(pod) and not self.allows_namespace(pod)):
             self.hold(pod)
 
@@ -129,9 +129,9 @@ class EventHandlers:
             self.hold(pod)
 
     def _disallowed_message(self, pod: Pod) -> str:
-        """Return which policy does not allow the namespace of a pod; empty if there is nothing to report.
+        """Return a message that names the policy that does not allow the pod's namespace.
 
-        That is so if the namespace is not known, or the pod also waits for scheduling gates.
+        If the namespace is not known or the pod has scheduling gates, the message is empty and nothing is reported.
         """
         if self._namespace_labels(pod.namespace) is None or pod.scheduling_gates:
             return ""
@@ -143,7 +143,7 @@ class EventHandlers:
         return self.cache.snapshot.namespaces.get(namespace)
 
     def _handle_namespace(self, event: ClusterEvent, now: float) -> None:
-        """Take in a namespace, and check its pods again if its labels are new."""
+        """Write a namespace to the cache, and check its pods again if its labels have changed."""
         name = (event.old or event.new).name
         before = self._namespace_labels(name)
         self.cache.set_object(event)
@@ -221,12 +221,12 @@ class EventHandlers:
             self.cache.nominator.nominate(pod, pod.nominated_node_name)
 
     def _enqueue(self, pod: Pod, now: float) -> None:
-        """Add a pod to the queue, and take over its nomination unless the pod is gated."""
+        """Add a pod to the queue. If it is not gated, add its nomination to the nominator."""
         if self.queue.add(pod, now) is not QueueType.GATED:
             self.cache.nominator.nominate(pod, pod.nominated_node_name)
 
     def _dequeue(self, pod: Pod) -> None:
-        """Remove a pod from everywhere but the cache."""
+        """Remove a pod from all places except the cache."""
         self.queue.delete(pod.uid)
         self.binding.remove(pod.uid)
         self.cache.nominator.remove(pod.uid)

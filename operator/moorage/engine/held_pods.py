@@ -17,11 +17,11 @@ UNTIMED = float("-inf")
 
 
 class Hold(Struct, frozen=True):
-    """The reason for which the pods of a schedulerName are held."""
+    """The reason for holding the pods of a schedulerName."""
 
     reason: HoldReason
     message: str = ""
-    """For a refused policy: which one, and why; otherwise empty."""
+    """The name of the refused policy and the explanation; empty for other reasons."""
 
 
 class HeldPods:
@@ -39,7 +39,7 @@ class HeldPods:
         self._unreported: dict[str, Pod] = {}
         self._policy_names = SimilarNames()
         self._suspects: dict[str, tuple[Pod, float]] = {}
-        """The pods that seem misnamed, by uid, and when to report them; UNTIMED until the next `tick`."""
+        """The pods that seem misnamed, by uid, and the time of their report; UNTIMED until the next `tick`."""
         self._misnamed: set[str] = set()
         """The uids of the pods that were reported as misnamed."""
 
@@ -50,11 +50,11 @@ class HeldPods:
 
     @property
     def next_tick(self) -> float | None:
-        """When to call `tick` next, in seconds; None if there is no need. It may be in the past."""
+        """The time at which to call `tick` next, in seconds, which may be in the past; None if there is no need."""
         return min((due for _, due in self._suspects.values()), default=None)
 
     def tick(self, now: float) -> None:
-        """Report the pods that seem misnamed for MISNAMED_SECONDS."""
+        """Report the pods that have seemed misnamed for MISNAMED_SECONDS."""
         for uid, (pod, due) in list(self._suspects.items()):
             if due == UNTIMED:
                 self._suspects[uid] = (pod, now + MISNAMED_SECONDS)
@@ -74,13 +74,13 @@ class HeldPods:
         return None
 
     def report_again(self) -> None:
-        """Report all pods that a `Hold` keeps once more."""
+        """Report again all pods that have a `Hold`."""
         for name in self._holds:
             for pod in self._by_name.get(name, {}).values():
                 self._report(pod)
 
     def set_hold(self, scheduler_name: str, hold: Hold) -> None:
-        """Set why the pods of a schedulerName are held; a new `Hold` is reported for the pods that are here already."""
+        """Set the `Hold` of a schedulerName. If it is new, report it for all held pods with that name."""
         if self._holds.get(scheduler_name) != hold:
             self._holds[scheduler_name] = hold
             for pod in self._by_name.get(scheduler_name, {}).values():
@@ -130,7 +130,10 @@ class HeldPods:
         return {name: len(pods) for name, pods in self._by_name.items()}
 
     def _report(self, pod: Pod) -> None:
-        """Report a pod soon if a `Hold` keeps it, and after a while if it seems misnamed and was not reported yet."""
+        """Report a pod at once if it has a `Hold`.
+
+        If it seems misnamed and is not reported yet, report it after a while.
+        """
         if pod.scheduling_gates:
             return
         if pod.scheduler_name in self._holds:
@@ -142,7 +145,8 @@ class HeldPods:
     def _similar_name(self, pod: Pod) -> str:
         """Return the schedulerName of a live policy that the pod may mean; empty if there is none.
 
-        kube-scheduler's name is never misspelled: otherwise a policy with a similar name could address all its pods.
+        kube-scheduler's name never counts as misspelled. Otherwise a policy with a similar name would cause events on
+        all pods of kube-scheduler.
         """
         name = pod.scheduler_name
         return "" if name == DEFAULT_SCHEDULER_NAME else self._policy_names.find(name)

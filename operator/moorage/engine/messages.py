@@ -67,15 +67,16 @@ class CandidatesAnswered(Struct, frozen=True, kw_only=True):
 
 
 class TryAgain(Struct, frozen=True):
-    """The event that an unschedulable pod waits for, such as its victims' end, will not come: requeue the pod."""
+    """An unschedulable pod waits for an event that will not come, such as the deletion of a victim: requeue the pod."""
 
     pod_uid: str
     void_nomination: str = ""
-    """The node on which preemption could make no room: a nomination to it is cleared, so that other pods may use it."""
+    """The node on which preemption could not make room. If the pod is nominated to this node, the nomination is
+    cleared, so that other pods may use the room."""
 
 
 class LeadershipStarted(Struct, frozen=True):
-    """This replica leads from now on: report the held pods again, because a report of an earlier term may be lost."""
+    """This replica leads from now on: report the held pods again, because earlier reports may be lost."""
 
 
 class NodeRefused(Struct, frozen=True):

@@ -79,7 +79,10 @@ class AskAboutVictims(Struct, frozen=True, kw_only=True):
 
 
 class HoldReason(Enum):
-    """The reason for which a pod is held although no plugin has rejected it, as its condition and event name it."""
+    """The reason for holding a pod that no plugin has rejected.
+
+    The pod's condition and event have the value as reason.
+    """
 
     NO_PROFILE = "SchedulingPolicyNotFound"  # the policy with its schedulerName is gone
     REFUSED = "SchedulingPolicyRefused"  # its policy is invalid, and no valid version of it was ever live
@@ -93,11 +96,11 @@ class Held(Struct, frozen=True, kw_only=True):
     pod: Pod
     reason: HoldReason
     message: str = ""
-    """For a refused policy, or one that does not allow the namespace: which one, and why; otherwise empty."""
+    """For the reasons REFUSED and NAMESPACE, the name of the policy and the explanation; otherwise empty."""
 
 
 class Misnamed(Struct, frozen=True, kw_only=True):
-    """No policy has ever had the pod's schedulerName, but a live one has a similar one: write an event."""
+    """No policy has ever had the pod's schedulerName, but a live policy has a similar name: write an event."""
 
     pod: Pod
     similar_name: str

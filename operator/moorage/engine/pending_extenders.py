@@ -1,4 +1,4 @@
-"""Attempts that wait for the answers of extenders, and attempts that continue with them.
+"""Attempts that wait for the answers of extenders, and attempts that continue with an answer.
 
 The engine performs no I/O, so an attempt whose profile has extenders ends with a question. Its pod stays in flight.
 When the answer arrives, the attempt starts again from the beginning, with the answer, before any other pod is tried.
@@ -93,7 +93,7 @@ class PendingExtenders:
             del self._count_by_profile[profile_name]
 
     def _is_queued(self, attempt: Attempt) -> bool:
-        """Return whether the pod is still in the queue; end the attempt of a pod that is not."""
+        """Return whether the pod is still in the queue; if it is not, end its attempt."""
         uid = attempt.queued.pod.uid
         if self._queue.find(uid) is attempt.queued:
             return True

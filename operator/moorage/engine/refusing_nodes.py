@@ -1,20 +1,21 @@
-"""Nodes that are left alone for a while, because their kubelet refused a pod for which the cache shows room.
+"""Nodes that rest: they get no pods for some time, because their kubelet refused a pod for which the cache shows room.
 
 The kubelet knows more than the API server: pods that were deleted by force and still run, a pod that another scheduler
 bound in the same moment. Without a pause, the controller's next pod goes to the same node and is refused again, as fast
 as the controller creates pods.
 
-kube-scheduler has no such pause. To decide as it does, this is no Filter: a node that rests is passed over only for
-other nodes that fit, and changes no message. If only resting nodes fit, the attempt ends with an error, so that
-autoscalers add no node, and the pod is tried again after its backoff.
+kube-scheduler has no such pause. So that all other decisions stay the same, the pause is not a Filter, and a resting
+node changes no message. The pod goes to another node that fits. If only resting nodes fit, the attempt ends with an
+error. Then autoscalers add no node, and the pod is tried again after its backoff.
 """
 
 from dataclasses import dataclass
 
 FIRST_REST_SECONDS = 5.0
-"""Longer than it takes the cache to learn of another scheduler's pod."""
+"""Longer than the time until the cache has a pod that another scheduler bound."""
 LONGEST_REST_SECONDS = 60.0
-"""The rest doubles with each refusal up to this; a node without a refusal for as long starts anew."""
+"""The rest doubles with each refusal up to this limit. If the node then refuses no pod for this time after its rest,
+the next rest has FIRST_REST_SECONDS again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class RefusingNodes:
         self._rests: dict[str, _Rest] = {}
 
     def add(self, node_name: str, now: float) -> None:
-        """Let a node rest: longer, if it has refused a pod not long ago."""
+        """Let a node rest. The rest is longer if the node refused another pod a short time ago."""
         last = self._rests.get(node_name)
         seconds = min(2 * last.seconds, LONGEST_REST_SECONDS) if last else FIRST_REST_SECONDS
         self._rests[node_name] = _Rest(now + seconds, seconds)

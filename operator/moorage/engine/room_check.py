@@ -1,7 +1,7 @@
-"""The last look at a node before a pod is bound to it: another scheduler may have filled the node since the decision.
+"""The last check of a node before a pod is bound to it: another scheduler may have filled the node since the decision.
 
-A pod may wait for its volumes for minutes. kube-scheduler binds it then without another look, and the kubelet refuses
-the pod (OutOfcpu) when the room is gone.
+A pod may wait minutes for its volumes. kube-scheduler then binds the pod without another check, and the kubelet
+refuses the pod (OutOfcpu) if the room is gone.
 """
 
 from moorage.cluster.snapshot import Snapshot
@@ -14,7 +14,7 @@ from moorage.framework.status import Code
 from moorage.model.pods.pod import Pod
 
 CHECKED_PLUGINS = frozenset({"NodeResourcesFit", "NodePorts", "TaintToleration"})
-"""The plugins for what other schedulers and controllers change on a node at any time: resources, ports, taints."""
+"""The plugins that read resources, ports and taints, which other schedulers and controllers may change at any time."""
 
 
 def lost_room(profile: Profile, assumed: Pod, snapshot: Snapshot) -> str:
@@ -26,7 +26,10 @@ def lost_room(profile: Profile, assumed: Pod, snapshot: Snapshot) -> str:
 
 
 def missing_room(profile: Profile, pod: Pod, node_name: str, snapshot: Snapshot) -> str:
-    """Return why a pod does not fit on a node by the profile's plugins; if the pod is there, it does not count."""
+    """Return why the profile's plugins reject a node for a pod; empty if they do not.
+
+    If the pod is on the node, its own resources and ports do not count.
+    """
     position = snapshot.position(node_name)
     if position is None:
         return ""
@@ -61,7 +64,10 @@ def _node_without(pod: Pod, snapshot: Snapshot, position: int) -> NodeWhatIf:
 
 
 def _is_suspect(assumed: Pod, snapshot: Snapshot, position: int) -> bool:
-    """Return whether the plugins must look: they cost more than the binding itself, and almost always the pod fits."""
+    """Return whether the plugins must check the node.
+
+    They cost more than the binding, and the pod almost always fits.
+    """
     if assumed.shape.host_ports or snapshot.pod_count[position] > snapshot.allowed_pods[position]:
         return True
     taints = snapshot.node(position).taints

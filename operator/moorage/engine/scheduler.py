@@ -103,7 +103,7 @@ class Scheduler:
         return self._cache.snapshot
 
     def candidate_of(self, preemptor: Pod, node_name: str, uids: Iterable[str]) -> Candidate:
-        """Return the candidate with the victims that an extender names; raises ValueError if one is not allowed."""
+        """Return the candidate with the victims that an extender names; raise ValueError if a victim is not allowed."""
         return candidate_of(preemptor, node_name, uids, self._cache.snapshot)
 
     def lost_room(self, bind: Bind) -> str:
@@ -164,11 +164,11 @@ class Scheduler:
             return self._schedule(attempt, now)
         except CycleError as error:
             return self._failures.fail(attempt, str(error), now)
-        except Exception as fault:  # noqa: BLE001 - the border of the loop: one pod's fault must not stop the others
+        except Exception as fault:  # noqa: BLE001 - one pod's fault must not stop the loop
             return self._failures.fail(attempt, f"{type(fault).__name__}: {fault}", now)
 
     def _next_attempt(self, now: float) -> Attempt | None:
-        """Return the next attempt, and hold pods whose namespace was refused while their attempt waited."""
+        """Return the next attempt, and hold pods whose namespace became disallowed while their attempt waited."""
         while attempt := self._take_attempt(now):
             pod = attempt.queued.pod
             if attempt.profile.settings.allowed_namespaces is None or self._handlers.may_try(pod):
@@ -223,7 +223,7 @@ class Scheduler:
     def _start_binding(self, attempt: Attempt, result: ScheduleResult) -> Bind:
         """Assume the pod on the chosen node and end its attempt.
 
-        No plugin waits on Permit, so from here on none can reject the pod (see `moorage.engine.binding_pods`).
+        No plugin waits on Permit, so no plugin can reject the pod after this step (see `moorage.engine.binding_pods`).
         """
         queued, node_name = attempt.queued, result.node_name
         snapshot = self._cache.snapshot
@@ -275,7 +275,7 @@ class Scheduler:
         return run_post_filter(attempt.profile, fit_error, chance) or NO_POST_FILTER
 
     def _avoid_node(self, message: NodeRefused, now: float) -> None:
-        """Leave a node alone for a while if its kubelet refused a pod for which the cache shows room."""
+        """Let a node rest if its kubelet refused a pod for which the cache shows room."""
         if not missing_room(message.profile, message.pod, message.node_name, self._cache.snapshot):
             self._refusing.add(message.node_name, now)
 
@@ -289,10 +289,13 @@ class Scheduler:
             self._queue.retry(uid, now)
 
     def _retry(self, uid: str, void_nomination: str, now: float) -> None:
-        """Requeue an unschedulable pod, and the pods that its nomination to `void_nomination` kept out."""
+        """Requeue an unschedulable pod.
+
+        Clear its nomination to `void_nomination`, and requeue pods that may use the room.
+        """
         queued = self._queue.find(uid)
         if queued is not None and void_nomination:
             self._nominations.clear(queued, void_nomination)
-            # An update of the pod may have cleared the nomination before, which requeues no other pod.
+            # Do this even if an update of the pod has already cleared the nomination: the update requeues no other pod.
             self._queue.move_on_event(deleted(POD, queued.pod), now)
         self._queue.retry(uid, now)

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 LONGEST_NAME = 64
-"""One more than a schedulerName of a policy may have; longer names are similar to none."""
+"""One character more than the schedulerName of a policy may have. A longer name is not similar to any policy's name."""
 
 
 class SimilarNames:
     """A set of names that is searched by similarity.
 
-    Similar names become equal when at most one character of each is deleted. The names are indexed by these forms, so a
-    search costs time for the length of one name, not for the number of names.
+    Similar names become equal when at most one character of each is deleted. The names are indexed by these forms, so
+    the time of a search depends on the length of a name, not on the number of names.
     """
 
     def __init__(self) -> None:

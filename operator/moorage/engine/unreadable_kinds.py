@@ -1,4 +1,4 @@
-"""The kinds that the API server does not let moorage read now, and the pods that need them.
+"""The kinds that moorage cannot read now, and the pods that need them.
 
 A pod with claims is not tried while a storage kind is refused, because "not found" would be wrong. Preemption waits
 while disruption budgets cannot be read, because a new budget may protect a victim.
@@ -44,13 +44,13 @@ class UnreadableKinds:
         return next((self._refused[kind] for kind in STORAGE if kind in self._refused), "")
 
     def budgets_fault(self, pod: Pod) -> str:
-        """Return why the pod must not preempt others now, and remember it; empty if the budgets are known."""
+        """Return why the pod must not preempt others now, and record that it waits; empty if the budgets are known."""
         if self._without_budgets:
             self._waiting.add(pod.uid)
         return self._without_budgets
 
     def take_waiting(self) -> set[str]:
-        """Return the uids of the pods whose preemption waited for the budgets; empty while it still waits."""
+        """Return the uids of the pods whose preemption waited for the budgets; none while budgets cannot be read."""
         if self._without_budgets:
             return set()
         waiting, self._waiting = self._waiting, set()

@@ -58,7 +58,7 @@ class Plugin(BaseModel):  # noqa: PLW1641 - the hash is set where pydantic canno
     """Kinds of objects (`Pod`, `Node`, ...) whose changes may make a pod that this plugin rejected schedulable."""
 
     ignored_resources_argument: ClassVar[str] = ""
-    """The argument that receives the resources that extenders account for (upstream `buildExtenders`); empty: none."""
+    """The argument for the resources that extenders count instead of the scheduler (upstream `buildExtenders`); empty if there is none."""
 
     def __eq__(self, other: object) -> bool:
         """Return whether both are the same object."""
@@ -66,7 +66,7 @@ class Plugin(BaseModel):  # noqa: PLW1641 - the hash is set where pydantic canno
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        """Hash by identity, as fast as plain objects do; pydantic has just set a hash over the fields."""
+        """Restore the fast hash of plain objects, which pydantic has just replaced with a hash over the fields."""
         super().__pydantic_init_subclass__(**kwargs)
         cls.__hash__ = object.__hash__  # type: ignore[method-assign]
 
@@ -136,15 +136,15 @@ class PreFilterPlugin(Plugin, ABC, Generic[S]):
 class Rejection(Struct, frozen=True):
     """A reason and the nodes that it applies to; a plugin may reject a node for several reasons.
 
-    If the rejections of a node have different codes, UNSCHEDULABLE_AND_UNRESOLVABLE wins.
+    If one of a node's rejections has the code UNSCHEDULABLE_AND_UNRESOLVABLE, the node's status has this code.
     """
 
     nodes: BoolArray
     reason: str
     code: Code = Code.UNSCHEDULABLE
     cause: str = ""
-    """The field of the policy that rejects the nodes, for the policy's status; the pod's message does not have it.
-    NodeAffinity gives the requirement that the nodes do not meet. Empty: no field."""
+    """The field of the policy that causes the rejection; empty for none. The policy's status shows the field, but the
+    pod's message does not. NodeAffinity gives the requirement that the nodes do not meet."""
 
 
 class FilterResult(Struct, frozen=True):
@@ -209,8 +209,8 @@ class ScorePlugin(Plugin, ABC, Generic[S]):
     """A plugin that ranks the nodes that fit."""
 
     without_pre_score: ClassVar[str] = ""
-    """Score's error, in upstream's words, if this plugin's PreScore is disabled (its PreFilter, if it has no PreScore);
-    empty if Score works without it."""
+    """Score's error, in upstream's words, if this plugin's PreScore is disabled; for a plugin without PreScore, if its
+    PreFilter is disabled. Empty if Score works without them."""
 
     has_static_score: ClassVar[bool] = False
     """Whether `score` depends only on the pod's shape, the nodes and their images, not on placed pods: the engine then

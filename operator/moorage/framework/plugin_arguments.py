@@ -40,7 +40,7 @@ class ProfileArguments:
 def read_arguments(spec: ProfileSpec, classes: Mapping[str, type[Plugin]]) -> ProfileArguments:
     """Collect a profile's plugin arguments.
 
-    The resources that extenders account for replace the `ignored_resources_argument` of each plugin that has one.
+    The resources that extenders count replace the `ignored_resources_argument` of each plugin that has one.
     """
     arguments = ProfileArguments()
     for index, config in enumerate(spec.plugin_config):
@@ -71,7 +71,7 @@ def read_arguments(spec: ProfileSpec, classes: Mapping[str, type[Plugin]]) -> Pr
 
 
 def _resources_of_extenders(spec: ProfileSpec) -> list[str]:
-    """Return the resources that extenders account for instead of the scheduler."""
+    """Return the resources that extenders count instead of the scheduler."""
     managed = (resource for extender in spec.settings.extenders for resource in extender.managed_resources)
     return sorted({resource.name for resource in managed if resource.ignored_by_scheduler})
 

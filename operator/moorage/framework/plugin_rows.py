@@ -40,7 +40,7 @@ class ArgumentRow(NamedTuple):
 
     name: str
     type: str
-    """Such as `list of string`, or `{key: string, weight: integer}` for an object with these fields."""
+    """The type in words: `list of string`, or `{key: string, weight: integer}` for an object with these fields."""
     default: Any
     """The default value as JSON; None if there is none."""
 

@@ -43,7 +43,8 @@ POINT_CLASSES: Mapping[str, type[Plugin] | None] = {
 """The names of the extension points in configurations, and their classes; None: no plugin can have the point."""
 
 RESOURCE_FILTERS = frozenset({"NodePorts", "NodeResourcesFit"})
-"""kube-scheduler's first Filter plugins that depend on the pods of a node; those before them look at the node alone."""
+"""The first Filter plugins, in kube-scheduler's order, that read the pods of a node. Earlier ones read only the
+node."""
 
 Classes = Mapping[str, type[Plugin]]
 
@@ -113,7 +114,7 @@ def weight_of(name: str, plugins: Plugins, default_weight: int) -> int:
 
 
 def faults_of(plugins: Plugins, classes: Classes) -> list[Fault]:
-    """Return the faults that upstream rejects at start: repeated plugins, and plugins at points that they lack."""
+    """Return the faults that upstream rejects at start: plugins that are repeated, or that do not have the point."""
     faults = []
     for point, plugin_set in plugins.points():
         seen: set[str] = set()

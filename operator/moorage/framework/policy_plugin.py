@@ -41,7 +41,7 @@ class PolicyPlugin(Plugin, ABC):
 
     @classmethod
     def filter_arguments(cls, filters: FiltersSection) -> dict[str, Any]:
-        """Return the arguments that come from `spec.filters`. The section's fields win over them."""
+        """Return the arguments that come from `spec.filters`. The section's fields override them."""
         del filters
         return {}
 

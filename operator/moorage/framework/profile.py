@@ -38,7 +38,7 @@ class PolicyReference:
     uid: str
     generation: int
     filter_fields: Mapping[str, str] = field(default_factory=dict)
-    """The field of `spec` behind each requirement of the enforced node affinity."""
+    """For each requirement of the enforced node affinity, the field of `spec` from which it was compiled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,8 @@ class ProfileSettings:
     paused: bool = False
     """Whether the profile is loaded but schedules no pods."""
     strict_preemption: bool = False
-    """Whether preemption evicts victims, so that disruption budgets hold. kube-scheduler deletes them instead."""
+    """Whether preemption evicts victims, so that the API server enforces budgets. kube-scheduler deletes victims
+    instead."""
     allowed_namespaces: LabelSelector | None = None
     """Which namespaces may use the profile, by their labels; None: all."""
     extenders: tuple[Extender, ...] = ()

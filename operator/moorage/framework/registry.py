@@ -112,7 +112,7 @@ class Registry:
     def _build_plugins(
         self, names: Iterable[str], arguments: ProfileArguments
     ) -> tuple[dict[str, Plugin], list[Fault]]:
-        """Build each plugin once, and those that only have arguments, so that these are checked too."""
+        """Build each plugin once. Also build plugins that have arguments but do not run, to check the arguments."""
         built: dict[str, Plugin] = {}
         faults: list[Fault] = []
         for name in dict.fromkeys([*names, *arguments.values]):
@@ -190,5 +190,5 @@ def _may_warn(plugin: Plugin) -> bool:
 
 
 def _default_weight(plugin: Plugin) -> int:
-    """Return the weight for 0: 1 for kube-scheduler's plugins, even if their default weight differs."""
+    """Return the weight that replaces 0. It is 1 for kube-scheduler's plugins, even if their default weight differs."""
     return 1 if plugin.name in DEFAULT_PLUGINS else plugin.default_weight

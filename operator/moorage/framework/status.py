@@ -16,7 +16,7 @@ class Code(Enum):
     SKIP = "Skip"  # PreFilter, PreScore: leave this plugin out of the cycle
     UNSCHEDULABLE = "Unschedulable"  # preemption may help; the pod waits for an event that may change the result
     UNSCHEDULABLE_AND_UNRESOLVABLE = "UnschedulableAndUnresolvable"  # the same, but preemption cannot help
-    PENDING = "Pending"  # the plugin holds the pod on purpose; it leaves the unschedulable pods without backoff
+    PENDING = "Pending"  # the plugin holds the pod on purpose; after an event of the plugin, the pod skips its backoff
     WAIT = "Wait"  # Permit only
     ERROR = "Error"  # the cycle failed; the pod is retried after a backoff
 

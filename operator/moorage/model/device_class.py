@@ -9,7 +9,8 @@ from msgspec import Struct, json
 from moorage.model.api_metadata import ApiMetadata
 
 IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
-"""Upstream: ResourceDeviceClassPrefix. The prefix and the name of a class are an extended resource of that class."""
+"""Upstream: ResourceDeviceClassPrefix. The prefix and the name of a class together name an extended resource of that
+class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,8 @@ class DeviceClass:
 
     name: str
     extended_resource_name: str = ""
-    """The extended resource by which pods may request devices of the class; empty: only the implicit one."""
+    """The extended resource by which pods may request devices of the class; empty if there is only the resource with
+    IMPLICIT_PREFIX."""
 
     def provides(self, resource: str) -> bool:
         """Return whether pods request devices of the class by this resource."""

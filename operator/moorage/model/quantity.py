@@ -71,7 +71,7 @@ def milli(nano: int) -> int:
 
 
 def _scaled(number: int, exponent: int) -> int:
-    """Return number * 10**exponent, rounded up to a whole number; limit the exponent so that huge ones stay cheap."""
+    """Return number * 10**exponent, rounded up to a whole number; limit the exponent, because huge powers are slow."""
     if number == 0:
         return 0
     if exponent >= 0:

@@ -78,7 +78,10 @@ def parse_int64(text: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class LabelSelector:
-    """A `metav1.LabelSelector`: labels must meet all requirements. Fields that hold None match nothing."""
+    """A `metav1.LabelSelector`: labels must meet all requirements.
+
+    A field with None instead of a selector matches nothing.
+    """
 
     requirements: tuple[Requirement, ...] = ()
 

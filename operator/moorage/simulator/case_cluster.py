@@ -57,12 +57,17 @@ def _require_unique_names(profiles: tuple[KubeSchedulerProfile, ...]) -> tuple[K
     """Return the profiles; raise ConfigurationError if several have the same name, or one of several has none."""
     names = [profile.scheduler_name for profile in profiles]
     if len(names) > 1 and (None in names or len(names) != len(set(names))):
-        raise ConfigurationError([Fault(("profiles",), None, "each of several profiles needs a unique schedulerName")])
+        raise ConfigurationError(
+            [Fault(("profiles",), None, "if there are several profiles, each needs a unique schedulerName")]
+        )
     return profiles
 
 
 def post_objects(case: Case, scheduler: Scheduler, decoder: Decoder) -> None:
-    """Add all objects of a case to the scheduler, as informers do; nodes in the order of their names, like a list."""
+    """Add all objects of a case to the scheduler, as informers do.
+
+    Nodes are sorted by name, as in an API server's list.
+    """
     for field, kind in KINDS.items():
         bodies = case.given.get(field) or []
         if kind == "Node":

@@ -136,7 +136,7 @@ def _record(case: Case, actual: Mapping[str, Any], deviations: Mapping[str, str]
 
 
 def compare(expected: Mapping[str, Any], actual: Mapping[str, Any]) -> Iterator[Difference]:
-    """Yield every difference between two decisions; two refusals of a configuration are equal, whatever their text."""
+    """Yield the differences between two decisions. Refusals of a configuration are equal, even with different texts."""
     if "configError" in expected and "configError" in actual:
         return
     if "error" in actual:

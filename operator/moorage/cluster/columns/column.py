@@ -1,6 +1,6 @@
 """Columns: arrays with one entry for each node slot, which grow and shrink together.
 
-Slots are dense, from 0 up to the number of nodes. When a node is removed, the entries of the last slot move to its
+Slots are numbered from 0 without gaps. When a node is removed, the entries of the last slot move to its
 slot. Every column therefore stays contiguous, and readers get a slice of the written array, not a copy.
 """
 

@@ -18,7 +18,7 @@ Images = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class ImageColumn:
-    """The nodes that have an image, by one of its names."""
+    """The nodes that have an image. An image with several names has a column for each name."""
 
     present: BoolArray
     """Nodes of the view that have the image."""
@@ -29,7 +29,7 @@ class ImageColumn:
 
 
 class _Image:
-    """An image name: its size, the nodes that have it, and the flags by node after the first read."""
+    """The size of an image, the nodes that have it, and the flags by node after the first read."""
 
     __slots__ = ("generation", "nodes", "present", "size_bytes")
 

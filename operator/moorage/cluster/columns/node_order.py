@@ -1,6 +1,6 @@
-"""The order in which the engine filters nodes: one node of each zone, then the next node of each zone, and so on.
+"""The order in which a cycle searches the nodes: one node of each zone, then the next node of each zone, and so on.
 
-The engine stops when enough nodes fit. In this order it finds nodes of all zones before it stops.
+The search ends when enough nodes fit. Because of this order, the nodes that it finds are from all zones.
 
 Upstream: `pkg/scheduler/backend/cache/node_tree.go`.
 """
@@ -52,7 +52,7 @@ class NodeOrder:
 
     @property
     def slots(self) -> IntArray:
-        """Slots of all nodes in the order in which the engine filters them."""
+        """Slots of all nodes in the order in which a cycle searches them."""
         if self._order is None:
             names = chain.from_iterable(zip_longest(*self._zones.values()))
             self._order = np.array([self._slot_of[name] for name in names if name is not None], dtype=np.int64)

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from moorage.model.pods.pod import Pod
 
 _DEFAULTED = frozenset({CPU, MEMORY})
-"""Resources for which scoring assumes default requests; the non-zero requests of others are the requests."""
+"""Resources for which scoring assumes default requests. For other resources, non-zero requests equal the requests."""
 
 
 class ResourceColumns:
-    """For each resource a column of allocatable, of requested and of non-zero requested amounts."""
+    """The allocatable, the requested and the non-zero requested amounts, in one column for each resource."""
 
     def __init__(self, slots: Slots) -> None:
         self._slots = slots
@@ -69,7 +69,7 @@ class ResourceColumns:
         return self._requested.get(name, self._nothing).entries
 
     def non_zero_requested(self, name: str) -> IntArray:
-        """Return the amounts that placed pods request for scoring, with defaults."""
+        """Return the requested amounts for scoring; a container without a request of cpu or memory adds a default."""
         return self._non_zero[name].entries if name in _DEFAULTED else self.requested(name)
 
     @property

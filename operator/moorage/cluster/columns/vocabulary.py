@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 V = TypeVar("V", bound=Hashable)
 
-_SPARE_VALUES = 64  # compact once there are this many values more than two for each node
+_SPARE_VALUES = 64  # compact if there are more values than two for each node plus this number
 
 
 class LabelColumn(Struct, frozen=True):
@@ -49,7 +49,7 @@ class VocabularyColumn(Generic[V]):
         return self._column.entries
 
     def set(self, slot: int, value: V | None) -> None:
-        """Set the value of a slot; None means that the node has none."""
+        """Set the value of a slot; None means that the node has no value."""
         self._column.data[slot] = ABSENT if value is None else self._id(value)
 
     def fill(self, values: Sequence[V | None]) -> None:

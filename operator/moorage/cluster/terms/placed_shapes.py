@@ -201,7 +201,7 @@ def _index_key(term: CountedTerm) -> tuple[frozenset[str] | None, LabelSelector 
 
 
 def _index_namespaces(term: CarriedTerm) -> frozenset[str] | None:
-    """Return the term's namespaces; None for all if it has a namespace selector, as labels change."""
+    """Return the term's namespaces; None (all) for a term with a namespace selector, because labels change."""
     return term.term.namespaces if term.term.namespace_selector is None else None
 
 

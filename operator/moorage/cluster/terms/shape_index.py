@@ -2,8 +2,8 @@
 
 Each term is stored under pairs of a namespace and a label. The namespaces are those of the term, or None for all. The
 labels come from the In requirement with the fewest values; a term without an In requirement has the label None. A
-lookup reads the pairs of the shape's namespace or None with the shape's labels or None. The caller must still match the
-candidates.
+lookup reads all pairs of a namespace (the shape's, or None) and a label (each of the shape's, or None). The caller must
+still match the candidates.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ShapeIndex(Generic[T]):
             self._terms.setdefault(key, {})[term] = None
 
     def discard(self, term: T, namespaces: Collection[str] | None, selector: LabelSelector | None) -> None:
-        """Remove a term; namespaces and selector must be those that it was added with."""
+        """Remove a term; namespaces and selector must be the same as in `add`."""
         for key in _keys(namespaces, selector):
             terms = self._terms.get(key)
             if terms is not None:

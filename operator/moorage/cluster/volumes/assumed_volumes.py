@@ -3,7 +3,7 @@
 The runtime writes an intent after the cycle, and the watch delivers the written object later. The next cycles must see
 the result earlier: no second claim may get the same volume, and other pods of a claim must go to the claim's selected
 node. Therefore assumed versions replace the objects in `ClusterObjects`. A newer version from the watch replaces an
-assumed version; the version that the assumption started from does not.
+assumed version. If the watch sends the version from before the assumption again, that version is ignored.
 
 Upstream: `pkg/scheduler/framework/plugins/volumebinding/passive_assume_cache.go`.
 """

@@ -7,7 +7,7 @@ from msgspec import Struct, field
 from moorage.framework.status import SUCCESS, Status
 
 EXTENDER = "Extender"
-"""The name of all extenders among the unschedulable plugins."""
+"""The name for all extenders in the unschedulable plugins."""
 
 
 class Diagnosis(Struct, frozen=True):
@@ -19,9 +19,9 @@ class Diagnosis(Struct, frozen=True):
     pre_filter: Status = SUCCESS
     """PreFilter's rejection, or success."""
     unschedulable_plugins: frozenset[str] = frozenset()
-    """The plugins that rejected the pod: an event that interests one of them requeues the pod."""
+    """The plugins that rejected the pod: an event that one of them is interested in requeues the pod."""
     pending_plugins: frozenset[str] = frozenset()
-    """The unschedulable plugins that answered Pending: their events skip the backoff."""
+    """The unschedulable plugins that answered Pending: after their events, the pod skips its backoff."""
     post_filter_message: str = ""
     causes: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """The number of nodes with each reason and cause (`Rejection.cause`)."""

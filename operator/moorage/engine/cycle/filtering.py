@@ -1,4 +1,4 @@
-"""Filter: every plugin filters all nodes at once; a node's status is that of the first plugin that rejects it.
+"""Filter: every plugin filters all nodes at once; a node has the status of the first plugin that rejects it.
 
 A node with nominated pods of the same or a higher priority must pass twice: with and without these pods on it. Only
 such nodes are filtered one by one.
@@ -100,9 +100,10 @@ def fits(pre_filtered: PreFiltered, states: States, node: NodeWhatIf) -> bool:
 
 
 def status_at(plugin: str, reasons: Sequence[Rejection], position: int) -> Status:
-    """Merge the rejections of one node into a status with all reasons; UNSCHEDULABLE_AND_UNRESOLVABLE wins.
+    """Merge the rejections of one node into a status with all reasons.
 
-    With a plugin's name, an error becomes upstream's message with that name; without one, it stays as it is.
+    If one code is UNSCHEDULABLE_AND_UNRESOLVABLE, the status has this code. If `plugin` is not empty, an error becomes
+    upstream's message with that name.
     """
     of_node = [rejection for rejection in reasons if rejection.nodes[position]]
     codes = {rejection.code for rejection in of_node}
@@ -153,7 +154,7 @@ def _fault_message(plugin: str, reason: str) -> str:
 
 
 def _run_one(plugin: FilterPlugin[Any], pre_filtered: PreFiltered, states: States, nodes: Snapshot) -> FilterResult:
-    """Run a plugin; it fails on all nodes if it needs its PreFilter and the profile has disabled that."""
+    """Run a plugin. It fails on all nodes if it needs a PreFilter that the profile has disabled."""
     if plugin not in pre_filtered.plan.unprepared:
         recorder = pre_filtered.recorder
         if not recorder.samples_plugins:

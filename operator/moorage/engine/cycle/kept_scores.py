@@ -1,7 +1,8 @@
 """Scores that depend only on each node and its pods, kept for the next pod of the same shape.
 
 Between two decisions few nodes change, usually only the node of the last pod. All changed nodes are scored again when a
-view contains one of them. If each cycle samples another part of the cluster, this happens once in each round.
+view contains one of them. If each cycle searches another part of the cluster, this happens once in each pass over all
+nodes.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +25,7 @@ from moorage.model.pods.pod import Pod
 FEW_NODES = 200
 """Up to this size of a view, scoring all its nodes costs no more than finding the nodes of the cluster that changed."""
 WORTHWHILE = 8
-"""If more than one node in this many has changed, all nodes are scored: gathering the changed ones costs more."""
+"""If more than 1 of 8 nodes has changed, all nodes are scored, because gathering the changed nodes costs more."""
 
 
 class ViewScores(Struct, frozen=True, eq=False):

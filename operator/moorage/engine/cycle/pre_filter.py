@@ -61,7 +61,7 @@ class PreFiltered(Struct):
 def run_pre_filter(profile: Profile, pod: Pod, snapshot: Snapshot, recorder: Recorder = NO_RECORDER) -> PreFiltered:
     """Run the PreFilter plugins; UNSCHEDULABLE_AND_UNRESOLVABLE and errors end PreFilter at once.
 
-    For a pod that is too large, run none.
+    Run no plugin for a pod that is too large.
     """
     if pod.shape.is_too_large:
         return PreFiltered(pod, TOO_LARGE)

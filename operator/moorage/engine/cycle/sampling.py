@@ -25,7 +25,10 @@ class Sample(Struct, frozen=True):
 
 
 def nodes_to_find(nodes: int, percentage: int) -> int:
-    """Return how many nodes must fit before the search ends; `percentage` 0 depends on the cluster's size."""
+    """Return how many nodes must fit before the search ends.
+
+    If `percentage` is 0, the percentage depends on the cluster's size.
+    """
     if nodes < MIN_FEASIBLE_NODES or percentage >= ALL:
         return nodes
     percentage = percentage or max(MIN_PERCENTAGE, BASE_PERCENTAGE - nodes // NODES_PER_PERCENT)

@@ -22,7 +22,8 @@ from moorage.framework.status import Code, Status, unresolvable, unschedulable
 from moorage.model.pods.pod import Pod
 
 ONLY_RESTING_NODES = (
-    "the only nodes with room are left alone for up to a minute, because their kubelets refused pods for a lack of room"
+    "the pod fits only on nodes that get no pods for up to a minute, "
+    "because their kubelets refused pods for lack of room"
 )
 
 
@@ -42,7 +43,7 @@ class CycleInput(Struct, frozen=True, kw_only=True):
     answer: ExtendersAnswered | None = None
     """The extenders' answer; None before they are asked."""
     resting: frozenset[str] = frozenset()
-    """Nodes to pass over if others fit (`moorage.engine.refusing_nodes`)."""
+    """Nodes that rest (`moorage.engine.refusing_nodes`); the cycle does not choose them."""
     recorder: Recorder = NO_RECORDER
 
 
@@ -102,8 +103,8 @@ def nodes_to_filter(pre_filtered: PreFiltered, snapshot: Snapshot) -> Snapshot:
 def _filter_nominated_node(cycle: CycleInput, pre_filtered: PreFiltered) -> FilteredNodes | None:
     """Filter the pod's nominated node before all others, because preemption has made room there.
 
-    Return None if the pod has none, or if extenders are asked: they are asked once, about all nodes, and `_choose` then
-    prefers the nominated node.
+    Return None if the pod has no nominated node or if extenders are asked. They are asked once, about all nodes, and
+    `_choose` then prefers the nominated node.
     """
     name = cycle.pod.nominated_node_name
     position = cycle.snapshot.position(name) if name and not cycle.asks_extenders else None
@@ -122,7 +123,7 @@ def _filter(cycle: CycleInput, pre_filtered: PreFiltered, nodes: Snapshot) -> Fi
 
 
 def _sample(cycle: CycleInput, filtered: FilteredNodes) -> Sample:
-    """Return enough of the nodes that fit; one is enough if neither plugins nor extenders score."""
+    """Return the first nodes that fit. One is enough if no plugin and no extender scores."""
     nodes = filtered.nodes
     if cycle.profile.score or cycle.asks_extenders:
         wanted = nodes_to_find(nodes.size, cycle.profile.settings.percentage_of_nodes_to_score)
@@ -143,7 +144,7 @@ def _without_resting(cycle: CycleInput, filtered: FilteredNodes) -> BoolArray:
 
 
 def _choose(cycle: CycleInput, pre_filtered: PreFiltered, filtered: FilteredNodes, fitting: Sample) -> CycleResult:
-    """Choose one of the nodes that passed all Filter plugins, and that extenders keep."""
+    """Choose one of the nodes that passed all Filter plugins and that all extenders keep."""
     positions, nodes = fitting.positions, filtered.nodes
     if cycle.asks_extenders:
         if cycle.answer is None:

@@ -1,4 +1,4 @@
-"""Score: plugins rank the nodes that fit, and weights combine the ranks; a seed decides between equal nodes.
+"""Score: plugins score the nodes that fit, and weighted scores are added. A seed decides between nodes of equal score.
 
 Upstream: pkg/scheduler/framework/runtime/framework.go (RunPreScorePlugins, RunScorePlugins),
 pkg/scheduler/schedule_one.go (prioritizeNodes, selectHost).

@@ -11,7 +11,7 @@ from moorage.engine.candidate import Candidate
 from moorage.model.pods.pod import Pod
 
 PRIORITY_OFFSET = 2**31
-"""Makes every priority positive, so that many victims of negative priority do not have a smaller sum than few."""
+"""Added to each priority in a sum. Without it, more victims with negative priorities would have a lower sum."""
 
 
 def importance(pod: Pod) -> tuple[float, float]:
@@ -30,8 +30,8 @@ def best_candidates(candidates: Collection[Candidate]) -> list[Candidate]:
 def _cost(candidate: Candidate) -> tuple[float, ...]:
     """Return a candidate's cost; the first difference decides.
 
-    The number of violations, the highest priority, the sum of priorities, the number of victims, and the earliest start
-    of the victims with the highest priority: a later start costs less.
+    The parts are the number of violations, the highest priority, the sum of priorities, the number of victims, and the
+    earliest start of the victims with the highest priority. A later start costs less.
     """
     highest = candidate.victims[0].priority
     earliest = min(_start(pod) for pod in candidate.victims if pod.priority == highest)

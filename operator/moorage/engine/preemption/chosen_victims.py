@@ -1,7 +1,7 @@
 """Checks the victims that an extender chooses: each must be a pod that the engine itself could have chosen.
 
 An extender is outside the cluster's control, so its answer only narrows what preemption may do. kube-scheduler accepts
-every pod of the node, of any priority, and believes NumPDBViolations; here both are checked against the cluster.
+every pod of the node, of any priority, and the number NumPDBViolations. Here both are checked against the cluster.
 
 Upstream: pkg/scheduler/extender.go (convertToVictims), which these checks replace.
 """
@@ -46,9 +46,9 @@ def candidate_of(preemptor: Pod, node_name: str, uids: Iterable[str], snapshot: 
 
 
 def check_candidate(candidate: Candidate, search: Search, snapshot: Snapshot) -> Candidate | None:
-    """Return the candidate as the cluster is now, or None if its evictions are not allowed any more, or in vain.
+    """Return the candidate with its current victims, or None if the evictions are not allowed any more or do not help.
 
-    They are in vain if the preemptor does not fit on the node without the victims.
+    Evictions do not help if the preemptor does not fit on the node without the victims.
     """
     pre_filtered = search.pre_filtered
     uids = [victim.uid for victim in candidate.victims]

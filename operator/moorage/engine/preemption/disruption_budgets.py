@@ -38,9 +38,9 @@ def is_protected(pods: Sequence[Pod], budgets: Sequence[PodDisruptionBudget]) ->
 
 
 def covered_first(pods: Sequence[Pod], budgets: Collection[PodDisruptionBudget]) -> tuple[Pod, ...]:
-    """Return the pods, those that a budget covers first.
+    """Return the pods in a new order: first the pods that a budget covers, then all others.
 
-    If the API server refuses one of these evictions, no other pod has been evicted in vain.
+    The API server may refuse the eviction of a covered pod. Then no other pod has been evicted in vain.
     """
     return tuple(sorted(pods, key=lambda pod: not any(_covers(budget, pod) for budget in budgets)))
 

@@ -49,7 +49,7 @@ class PostFilterResult:
 def run_post_filter(profile: Profile, fit_error: FitError, chance: int) -> PostFilterResult | None:
     """Run the PostFilter plugins until one succeeds or fails; return None if the profile has none.
 
-    `chance` selects the node, of those where preemption may help, at which the search for victims starts.
+    `chance` selects the node at which the search for victims starts, among the nodes where preemption may help.
     """
     if not profile.post_filter:
         return None

@@ -1,8 +1,8 @@
 """The dry run of preemption: it finds nodes, and pods to evict from them, so that a pod of higher priority fits.
 
 The dry run evicts nothing. On each node where preemption may help, it removes all pods of lower priority from a copy of
-the node. If the pod fits then, it reprieves as many of them as possible, the most important first; pods whose
-PodDisruptionBudget does not allow their eviction come before all others.
+the node. If the pod fits then, the dry run puts back as many removed pods as possible. It first puts back pods whose
+PodDisruptionBudget does not allow their eviction, then all others, each group in order of importance.
 
 Upstream: pkg/scheduler/framework/preemption/preemption.go, pkg/scheduler/framework/plugins/defaultpreemption.
 """
@@ -41,7 +41,7 @@ class DryRun:
 
     candidates: list[Candidate] = field(default_factory=list)
     statuses: dict[str, Status] = field(default_factory=dict)
-    """The statuses of the nodes that were tried and are no candidates, by node name."""
+    """The statuses of the tried nodes that are not candidates, by node name."""
     without_victims: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
     """The positions of the nodes without pods of lower priority. There may be many, so they are not tried."""
 
@@ -72,7 +72,7 @@ class Search:
     pre_filtered: PreFiltered
     budgets: Sequence[PodDisruptionBudget]
     strict: bool = False
-    """Whether a node is no candidate if a budget would be violated there."""
+    """Whether to reject nodes on which the evictions would violate a budget."""
 
 
 def ineligibility(pod: Pod, snapshot: Snapshot, *, is_nominated_node_hopeless: bool) -> str:
@@ -93,7 +93,7 @@ def ineligibility(pod: Pod, snapshot: Snapshot, *, is_nominated_node_hopeless: b
 
 
 def dry_run(search: Search, snapshot: Snapshot, positions: IntArray, wanted: int) -> DryRun:
-    """Try nodes in the given order until there are `wanted` candidates, one of them without a violated budget."""
+    """Try nodes in the given order until there are `wanted` candidates and at least one violates no budget."""
     has_lower = (snapshot.pod_count > 0) & (snapshot.lowest_priority < search.pre_filtered.pod.priority)
     has_victims = has_lower[positions]
     result = DryRun(without_victims=positions[~has_victims])
@@ -122,20 +122,20 @@ def select_victims(search: Search, node: NodeWhatIf) -> Candidate | Status:
     if not status.is_success:
         return status
     violating, others = split_by_budgets(sorted(lower, key=importance), search.budgets)
-    states, evicted_violating = _reprieve(search, node, states, violating)
-    _, evicted_others = _reprieve(search, node, states, others)
+    states, evicted_violating = _put_back_pods(search, node, states, violating)
+    _, evicted_others = _put_back_pods(search, node, states, others)
     victims = tuple(sorted([*evicted_violating, *evicted_others], key=importance))
     if not victims:
         return error(f'expected at least one victim pod on node "{node.names[0]}"')
     if not search.strict:
         return Candidate(node.names[0], victims, len(evicted_violating))
-    # Split the victims again: with other pods reprieved, a victim's eviction may no longer violate its budget.
+    # Split the victims again: other pods stay, so a victim's eviction may no longer violate its budget.
     if is_protected(victims, search.budgets):
         return unschedulable(WOULD_VIOLATE)
     return Candidate(node.names[0], victims, 0)
 
 
-def _reprieve(search: Search, node: NodeWhatIf, states: States, pods: Sequence[Pod]) -> tuple[States, list[Pod]]:
+def _put_back_pods(search: Search, node: NodeWhatIf, states: States, pods: Sequence[Pod]) -> tuple[States, list[Pod]]:
     """Put pods back one by one as long as the pod still fits; return the states, and the pods that cannot stay."""
     evicted: list[Pod] = []
     for other in pods:

@@ -1,8 +1,8 @@
 """Pods in flight, and the events since their attempts began.
 
 An event that arrives during an attempt may make the attempt's pod schedulable. The queue keeps the event until the
-attempts of all pods that were popped before it have ended. If such a pod comes back as unschedulable, the event may
-requeue it.
+attempts of all pods that were popped before the event have ended. If such a pod comes back as unschedulable, the event
+may requeue it.
 
 Upstream: pkg/scheduler/backend/queue/active_queue.go (inFlightPods, inFlightEvents).
 """

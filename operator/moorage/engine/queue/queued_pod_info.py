@@ -1,4 +1,4 @@
-"""A pod in the scheduling queue, with what the queue remembers of it between attempts.
+"""A pod in the scheduling queue, with the data that the queue keeps between attempts.
 
 Upstream: pkg/scheduler/framework/types.go (QueuedPodInfo).
 """
@@ -13,7 +13,7 @@ class QueueType(Enum):
     """The part of the scheduling queue that holds a pod; the values are kube-scheduler's names, except inFlight."""
 
     ACTIVE = "active"  # ready for an attempt
-    BACKOFF = "backoff"  # worth another attempt once its backoff ends
+    BACKOFF = "backoff"  # tried again after its backoff
     UNSCHEDULABLE = "unschedulable"  # rejected; waits for an event
     GATED = "gated"  # rejected by a PreEnqueue plugin; waits for an event
     IN_FLIGHT = "inFlight"  # its attempt has begun and not ended
@@ -30,7 +30,7 @@ class QueuedPodInfo:
     ready_at: float = 0.0
     """When the pod last became active, in seconds."""
     first_attempt_at: float | None = None
-    """When the pod first became active, in seconds; the time behind gates does not count."""
+    """When the pod first became active, in seconds; the time while it is gated does not count."""
     attempts: int = 0
     unschedulable_count: int = 0
     """The number of attempts that ended in a rejection."""
@@ -39,15 +39,15 @@ class QueuedPodInfo:
     unschedulable_plugins: frozenset[str] = frozenset()
     """The plugins that rejected the pod in its last attempt, or that gate it now."""
     pending_plugins: frozenset[str] = frozenset()
-    """The unschedulable plugins that answered Pending: their events skip the backoff."""
+    """The unschedulable plugins that answered Pending: after their events, the pod skips its backoff."""
     was_flushed: bool = False
-    """Whether the pod last left the unschedulable pods because it was there for too long."""
+    """Whether the queue last requeued the pod because it was unschedulable for too long."""
     message: str = ""
     """The message of the last attempt that failed."""
 
     @property
     def backoff_count(self) -> int:
-        """The number of failures that the backoff grows with: errors in a row, otherwise rejections."""
+        """The number of failures that sets the backoff: errors in a row, or, if there are none, rejections."""
         return self.consecutive_errors or self.unschedulable_count
 
     @property

@@ -15,7 +15,7 @@ from moorage.framework.profile import Profile
 
 
 class QueueingStrategy(IntEnum):
-    """The next step for an unschedulable pod after an event; the largest of several strategies wins."""
+    """The next step for an unschedulable pod after an event; if there are several, the largest applies."""
 
     SKIP = 0
     AFTER_BACKOFF = 1

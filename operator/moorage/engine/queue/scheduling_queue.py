@@ -86,7 +86,7 @@ class SchedulingQueue:
             self._requeue(queued, self._hints.strategy_for(queued, event), now, event.label)
 
     def delete(self, uid: str) -> None:
-        """Remove a pod; events are kept for a pod in flight until `done`."""
+        """Remove a pod. If it is in flight, the queue keeps events for it until `done`."""
         queued = self._pods.pop(uid, None)
         if queued is not None:
             self._remove(queued)
@@ -112,7 +112,7 @@ class SchedulingQueue:
     def reject(
         self, queued: QueuedPodInfo, plugins: frozenset[str], pending_plugins: frozenset[str], now: float
     ) -> None:
-        """End an attempt in which `plugins` rejected the pod, and wait for an event that interests one of them.
+        """End an attempt in which `plugins` rejected the pod, and wait for an event that one of them is interested in.
 
         `pending_plugins` are those of them that answered Pending.
         """
@@ -208,7 +208,7 @@ class SchedulingQueue:
         return [queued for queued in of_profile if queued.queue is not QueueType.IN_FLIGHT]
 
     def _put_back(self, queued: QueuedPodInfo, now: float) -> None:
-        """Put a pod back after a failure, unless it is back already (AddUnschedulableIfNotPresent)."""
+        """Put a pod back after a failure, if it is not back already (AddUnschedulableIfNotPresent)."""
         uid = queued.pod.uid
         events = self._in_flight.events_since_start(uid) if uid in self._in_flight else ()
         self._in_flight.done(uid)

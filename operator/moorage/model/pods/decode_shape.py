@@ -1,8 +1,8 @@
 """Decodes the shape of a pod.
 
 `raw_key` collects the raw JSON of every field that the shape depends on. Pods of one template have equal keys, so their
-shape is decoded once. The key leaves out what differs between a template's pods, such as the `kube-api-access-xxxxx`
-volume that the API server adds.
+shape is decoded once. The key leaves out values that differ between a template's pods, such as the
+`kube-api-access-xxxxx` volume that the API server adds.
 """
 
 from __future__ import annotations

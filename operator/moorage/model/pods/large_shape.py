@@ -1,8 +1,8 @@
 """The shape of a pod whose fields are too large to schedule by.
 
-Anyone who may create pods may write a megabyte of affinity terms or resources into one. Such a pod would take up to
-25 MB and 7 s of each attempt. So it is refused, and of its fields only those are kept that count while it runs on a
-node, within the limits below.
+Anyone who may create pods may write a megabyte of affinity terms or resources into one. Each attempt for such a pod
+would take up to 25 MB and 7 s. Therefore the pod is refused. Its shape has only the fields that count while the pod
+runs on a node, within the limits below.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from moorage.model.pods.requests import non_zero_requests, pod_requests, to_reso
 from moorage.model.resources import Resources
 
 MAX_SHAPE_BYTES = 100_000
-"""The largest JSON of the fields that a shape depends on. A pod with a thousand affinity terms has less."""
+"""The largest JSON of the fields that a shape depends on. A pod with a thousand affinity terms is smaller."""
 MAX_LABELS = 1000
 MAX_HOST_PORTS = 100
 MAX_EXTENDED_RESOURCES = 64
@@ -40,7 +40,7 @@ def decode_large_shape(pod: ApiPod, namespace: str) -> PodShape:
 
 
 def _limited(resources: Resources) -> Resources:
-    """Return the resources with at most MAX_EXTENDED_RESOURCES that vendors define."""
+    """Return all native resources and at most MAX_EXTENDED_RESOURCES extended resources."""
     native = [amount for amount in resources.amounts if "/" not in amount[0]]
     extended = [amount for amount in resources.amounts if "/" in amount[0]]
     return Resources(tuple(sorted(native + extended[:MAX_EXTENDED_RESOURCES])))

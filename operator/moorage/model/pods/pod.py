@@ -111,7 +111,7 @@ class Pod(Struct, frozen=True, eq=False, weakref=True, kw_only=True):
     required_node_name: str = ""
     """`spec.nodeName` of the object; only a parity case schedules a pod that has one."""
     requests: Resources = NO_RESOURCES
-    """Requests that count on the pod's node: the shape's, or others during an in-place resize."""
+    """Requests that count on the pod's node. They equal the shape's requests except during an in-place resize."""
     non_zero_requests: Resources = NO_RESOURCES
     """The same for scoring, with defaults for containers."""
     disruption_target: str = ""

@@ -75,8 +75,8 @@ def resized(
     """Return the amounts that count for a pod during an in-place resize.
 
     `actual` maps container names to the larger of the allocated and the applied amounts; `pod_level` holds the same for
-    the pod as a whole. With `spec` the amounts in the spec count too: the larger amount wins. The caller passes False
-    if the kubelet finds the resize infeasible.
+    the pod as a whole. If `spec` is true, the amounts in the spec count too, and the larger amount is used. The caller
+    passes False if the kubelet finds the resize infeasible.
     """
 
     def container(each: ContainerAmounts) -> ContainerAmounts:

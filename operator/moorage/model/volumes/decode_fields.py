@@ -10,7 +10,7 @@ from moorage.model.selectors import LabelSelector
 
 
 def decode_bytes(amount: Amount | None, path: str) -> int | None:
-    """Return a quantity in bytes, None for None; raise ValueError with its path if it is not a quantity."""
+    """Return a quantity in bytes, or None if `amount` is None; raise ValueError with the path if it is invalid."""
     if amount is None:
         return None
     with error_path(path):
@@ -18,7 +18,7 @@ def decode_bytes(amount: Amount | None, path: str) -> int | None:
 
 
 def decode_selector(selector: ApiLabelSelector | None, path: str) -> LabelSelector | None:
-    """Return the label selector, None for None; raise ValueError with the path of an invalid requirement."""
+    """Return the selector, or None if `selector` is None; raise ValueError with the path of an invalid requirement."""
     try:
         return decode_label_selector(selector)
     except ValueError as error:

@@ -44,7 +44,7 @@ class PersistentVolumeClaim:
 
     @property
     def is_bound(self) -> bool:
-        """Whether claim and volume are bound and the volume controller has confirmed it."""
+        """Whether claim and volume are bound and the volume controller has confirmed the binding."""
         return self.bind_completed and bool(self.volume_name)
 
 

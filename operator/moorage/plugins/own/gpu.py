@@ -1,7 +1,8 @@
 """Gpu: keeps pods that request no GPU off GPU nodes, and packs or spreads the pods that request one.
 
-Free GPUs are the allocatable ones less the requested ones. A score of 0 does not reject a node: NodeResourcesFit
-rejects nodes without enough free GPUs, and the filter here rejects GPU nodes for pods that request no GPU.
+A node's free GPUs are its allocatable GPUs minus the requested GPUs. A score of 0 does not reject a node:
+NodeResourcesFit rejects nodes without enough free GPUs, and the filter here rejects GPU nodes for pods that request no
+GPU.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ FILTER_FIELD = "gpu.podsWithoutGpu"
 SCORE_AVOIDED = 1 * TABLE_UNIT
 """The score of GPU nodes for a pod that requests no GPU, with `podsWithoutGpu: Avoid`."""
 SCORE_NEUTRAL = 5 * TABLE_UNIT
-"""The score of other nodes for such a pod, and the lowest score of nodes with enough free GPUs for other pods."""
+"""The score of nodes without GPUs for a pod that requests no GPU, and the lowest score of GPU use (`_score_use`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ class InstanceType(PolicyPlugin, NodeEvaluationPlugin, InstanceTypesSection):
 
     @classmethod
     def filter_arguments(cls, filters: FiltersSection) -> dict[str, Any]:
-        """Return the bounds that node affinity cannot express: patterns, and exact names in a list with patterns."""
+        """Return the entries that node affinity cannot express: patterns, and the whole `allow` if it has a pattern."""
         types = filters.instance_types
         if types is None:
             return {}

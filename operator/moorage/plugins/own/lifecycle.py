@@ -82,7 +82,11 @@ class Lifecycle(PolicyPlugin, NodeEvaluationPlugin, LifecycleSection):
         return has_new_labels(event) and self._allows(self._class_of(event.new.labels))
 
     def evaluate(self, shape: PodShape, cluster: Snapshot) -> NodeEvaluation:
-        """Evaluate each class once: 10 or 1 for a pod that requests a class, 8 or 5 for one that does not."""
+        """Evaluate each class once, in points of the table.
+
+        If the pod requests a class, that class gets 10 and the others get 1. Otherwise the class that the policy
+        prefers gets 8 and the others get 5. The class unknown always gets 5.
+        """
         classes = self._classes(cluster)
         requested = _requested_class(shape.labels.get(self.pod_label, ""))
         allowed = np.array([self._allows(name) for name in CLASSES], dtype=np.bool_)

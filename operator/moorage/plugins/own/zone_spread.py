@@ -1,8 +1,9 @@
 """ZoneSpread: spreads the pods of a workload or namespace over zones, without constraints in the pods.
 
-With Prefer, zones with fewer pods of the scope score higher. Assumed pods count too, so that a burst of pods spreads as
-evenly as pods that arrive one by one. With Require, the plugin also rejects zones that would have over `maxSkew` more
-pods than the emptiest zone. The policy's table of preferred zones is part of the score.
+The field `scope` says which pods count: those of the pod's workload, or those of its namespace. With Prefer, zones with
+fewer of these pods score higher. Assumed pods count too, so that a burst of pods spreads as evenly as pods that arrive
+one by one. With Require, the plugin also rejects a zone if the difference to the emptiest zone would exceed `maxSkew`
+pods. The policy's table of preferred zones is part of the score.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class ZoneSpread(
         return spec.zones is not None and spec.zones.spread == "Require"
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[SpreadCounts]:
-        """Count the pods of the scope in each zone; SKIP unless `spread` is Require and the pod has a scope."""
+        """Count the pods of the scope in each zone; SKIP if `spread` is not Require or the pod has no scope."""
         domains = self._domains(pod.shape, snapshot) if self.spread == "Require" else None
         if domains is None:
             return PreFilterResult(SKIP)
@@ -117,7 +118,7 @@ class ZoneSpread(
         return FilterResult(passed, rejections)
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[ZoneScores]:
-        """Score the zones of the nodes that fit; SKIP if there is neither a scope nor a table."""
+        """Score the zones of the nodes that fit; SKIP if the pod has no scope and the policy no table."""
         resolved = self._domains(pod.shape, nodes.cluster) if self.spread != "Ignore" else None
         if resolved is None and not self.prefer:
             return PreScoreResult(SKIP)
@@ -207,7 +208,7 @@ def _counts(state: SpreadCounts, other: Pod) -> bool:
 
 
 def _spreading_scores(resolved: SpreadDomains, nodes: Snapshot) -> IntArray:
-    """Score zones by how many pods they have more than the emptiest zone of the nodes: none 100, one 50, two 33, ..."""
+    """Score zones by the difference to the emptiest zone of the nodes: 0 pods give 100, 1 gives 50, 2 give 33, ..."""
     counts = resolved.domains.spread(resolved.count(nodes.cluster), nodes)
     outside = nodes.gather(resolved.domains.ids) == ABSENT
     if outside.all():

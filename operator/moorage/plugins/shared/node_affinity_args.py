@@ -76,7 +76,7 @@ class NodeSelectorTermArgs(ApiModel):
     """Requirements on the node's name."""
 
     def decode(self) -> NodeSelectorTerm:
-        """Return the term as the model has it."""
+        """Return the term as a value of `moorage.model`."""
         return NodeSelectorTerm(
             expressions=tuple(Requirement(r.key, r.operator, frozenset(r.values)) for r in self.match_expressions),
             fields=tuple(Requirement(r.key, r.operator, frozenset(r.values)) for r in self.match_fields),
@@ -110,7 +110,7 @@ class AddedAffinity(ApiModel):
     """The terms that raise the score of matching nodes."""
 
     def decode(self) -> NodeAffinityTerms:
-        """Return the affinity as the model has it."""
+        """Return the affinity as a value of `moorage.model`."""
         required = self.required_during_scheduling_ignored_during_execution
         return NodeAffinityTerms(
             NodeSelector(tuple(term.decode() for term in required.node_selector_terms)) if required else None,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NodeEvaluation:
-    """Allowed nodes of the cluster, and their scores."""
+    """The allowed nodes of the cluster, and the scores of all nodes."""
 
     allowed: BoolArray
     scores: IntArray

@@ -32,7 +32,7 @@ class NodeReach:
         self._positions_of: list[IntArray] = []
 
     def group(self, affinity: NodeSelector | None) -> int:
-        """Return the group number of a node affinity; equal affinities share it."""
+        """Return the group number of a node affinity; equal affinities have the same number."""
         group = self._groups.get(affinity)
         if group is None:
             group = self._groups[affinity] = len(self._positions_of)

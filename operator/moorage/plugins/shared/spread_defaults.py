@@ -45,7 +45,7 @@ class DefaultConstraint(BaseModel):
             raise ValueError("constraint must not define a selector, as they deduced for each pod")
 
     def decode(self) -> TopologySpreadConstraint:
-        """Return the constraint as the model has it, without a selector."""
+        """Return the constraint as a value of `moorage.model`, without a selector."""
         return TopologySpreadConstraint(
             max_skew=self.max_skew,
             topology_key=self.topology_key,

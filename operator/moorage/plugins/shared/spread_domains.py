@@ -1,7 +1,7 @@
 """Spread constraints, resolved against the nodes of the cluster.
 
-`SpreadDomains` is valid for a pod shape until the nodes change. `SpreadCounts` holds the counts of one cycle or of one
-what-if in it.
+`SpreadDomains` is valid for a pod shape until the nodes change. `SpreadCounts` holds the counts of one cycle, or of one
+what-if in a cycle.
 """
 
 from __future__ import annotations

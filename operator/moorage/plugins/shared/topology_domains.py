@@ -2,7 +2,7 @@
 
 Counts by domain are tables. A table has one entry for each domain and a last entry, 0, for nodes in no domain, whose id
 is ABSENT (-1). If each node has its own value, as with the hostname, a domain's id is the node's position, so that
-summing and spreading need no arithmetic.
+`sums` and `spread` need no arithmetic.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def match_claims(
 ) -> list[VolumeMatch]:
     """Choose volumes for the claims; return the matches in the order of choice, smallest claim first.
 
-    Of volumes of the same size, the first one wins.
+    Among volumes of the same size, the first one is chosen.
     """
     reach = NodeReach(nodes)
     matches: list[VolumeMatch] = []

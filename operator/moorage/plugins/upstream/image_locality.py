@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 MEBIBYTE = 1024 * 1024
 MIN_BYTES = 23 * MEBIBYTE
-"""Sums of image sizes up to this one score 0 (upstream minThreshold)."""
+"""A sum of image sizes up to this number of bytes scores 0 (upstream minThreshold)."""
 MAX_BYTES_PER_CONTAINER = 1000 * MEBIBYTE
-"""Sums of image sizes from this one, times the containers, score the maximum (upstream maxContainerThreshold)."""
+"""A sum of image sizes of this many bytes for each container scores the maximum (upstream maxContainerThreshold)."""
 
 
 class ImageLocality(ScorePlugin[None]):

@@ -72,7 +72,7 @@ class NodeAffinity(PreFilterPlugin[None], FilterPlugin[None], ScorePlugin[None])
     """A node affinity that applies to all pods of the profile, in addition to their own."""
 
     def skips_filter(self, shape: PodShape) -> bool:
-        """Return whether neither the pod nor the added affinity has required terms."""
+        """Return whether the pod and the added affinity both have no required terms."""
         return _required(shape) is None and self._added.required is None and shape.node_selector is None
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[None]:
@@ -102,7 +102,7 @@ class NodeAffinity(PreFilterPlugin[None], FilterPlugin[None], ScorePlugin[None])
         return FilterResult(passed, rejections)
 
     def skips_score(self, shape: PodShape) -> bool:
-        """Return whether neither the pod nor the added affinity has preferred terms."""
+        """Return whether the pod and the added affinity both have no preferred terms."""
         return not (_preferred(shape) or self._added.preferred)
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[None]:
@@ -142,7 +142,7 @@ class NodeAffinity(PreFilterPlugin[None], FilterPlugin[None], ScorePlugin[None])
         return self.added_affinity.decode() if self.added_affinity else NodeAffinityTerms()
 
     def _enforced_rejections(self, nodes: Snapshot, rejected: BoolArray) -> Iterator[Rejection]:
-        """Yield the rejected nodes by the first requirement that they do not meet, of those that all terms share."""
+        """Yield the rejected nodes, grouped by the first shared requirement that they do not meet."""
         unresolvable = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
         for requirement in _shared_requirements(self._added.required) if rejected.any() else ():
             failing = rejected & ~matches_requirement(requirement, nodes)

@@ -1,7 +1,7 @@
 """NodeVolumeLimits: rejects nodes that would exceed a CSI driver's limit of attached volumes.
 
 `moorage.cluster.volumes.attachable_volumes` counts the attached volumes. A volume of the pod does not count again if
-another pod on the node uses it. It counts twice if it is still attached but not in use, as in kube-scheduler.
+another pod on the node uses it. As in kube-scheduler, a volume that is still attached but not in use counts twice.
 
 Upstream: `pkg/scheduler/framework/plugins/nodevolumelimits/csi.go`.
 """
@@ -101,7 +101,7 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
                 return event.action is Action.DELETE and _used_volumes(event.old)
 
     def _nodes_without(self, driver: str, nodes: Snapshot) -> BoolArray:
-        """Return the nodes without the driver, if the gate is on and the driver opts in; else no nodes."""
+        """Return the nodes without the driver; none if the gate is off or the CSIDriver does not ask for this check."""
         installed = nodes.objects("CSIDriver").get(driver)
         opted_in = self._rejects_missing_drivers and installed and installed.prevent_pod_scheduling_if_missing
         missing = np.full(nodes.size, bool(opted_in))

@@ -86,7 +86,7 @@ class PodTopologySpread(PreFilterPlugin[HardCounts], FilterPlugin[HardCounts], S
         return self
 
     def skips_filter(self, shape: PodShape) -> bool:
-        """Return whether no constraint for pods of the shape, own or default, is DoNotSchedule."""
+        """Return whether pods of the shape have no DoNotSchedule constraint, own or default."""
         return not any(each.when_unsatisfiable == "DoNotSchedule" for each in self._candidates(shape))
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[HardCounts]:
@@ -126,7 +126,7 @@ class PodTopologySpread(PreFilterPlugin[HardCounts], FilterPlugin[HardCounts], S
         return FilterResult(np.logical_and.reduce(fits), rejections)
 
     def skips_score(self, shape: PodShape) -> bool:
-        """Return whether no constraint for pods of the shape, own or default, is ScheduleAnyway."""
+        """Return whether pods of the shape have no ScheduleAnyway constraint, own or default."""
         return not any(each.when_unsatisfiable == "ScheduleAnyway" for each in self._candidates(shape))
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[SpreadScores]:
@@ -184,7 +184,7 @@ class PodTopologySpread(PreFilterPlugin[HardCounts], FilterPlugin[HardCounts], S
         return tuple(each.decode() for each in self.default_constraints)
 
     def _defaults(self, shape: PodShape, cluster: Snapshot) -> Sequence[TopologySpreadConstraint]:
-        """Return the default constraints with the pod's selector; none if nothing selects the pod."""
+        """Return the default constraints with the pod's selector; none if no Service or controller selects the pod."""
         defaults = self._candidates(shape)
         if not defaults:
             return ()

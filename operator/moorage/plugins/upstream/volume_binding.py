@@ -155,7 +155,7 @@ _HELPFUL_UPDATES: Mapping[str, Callable[[Any, Any], bool]] = {
     "CSIDriver": lambda old, new: old.storage_capacity and not new.storage_capacity,
     "CSIStorageCapacity": lambda old, new: (new.limit_bytes or 0) > (old.limit_bytes or 0),
 }
-"""By kind, whether an update may help; updates of other kinds always may."""
+"""By kind, a function that returns whether an update may help. Updates of other kinds may always help."""
 
 
 def _bind(volume: PersistentVolume, claim: PersistentVolumeClaim) -> BindVolume:

@@ -52,7 +52,7 @@ class VolumeRestrictions(PreFilterPlugin[ExclusiveClaims], FilterPlugin[Exclusiv
         return not shape.volumes
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[ExclusiveClaims]:
-        """Count the uses of exclusive claims; SKIP if neither claims nor disks can conflict."""
+        """Count the uses of exclusive claims; SKIP if no claim and no disk can conflict."""
         names: set[str] = set()
         claims = snapshot.objects("PersistentVolumeClaim")
         for name in named_claims(pod):
