@@ -58,7 +58,8 @@ class Plugin(BaseModel):  # noqa: PLW1641 - the hash is set where pydantic canno
     """Kinds of objects (`Pod`, `Node`, ...) whose changes may make a pod that this plugin rejected schedulable."""
 
     ignored_resources_argument: ClassVar[str] = ""
-    """The argument for the resources that extenders count instead of the scheduler (upstream `buildExtenders`); empty if there is none."""
+    """The argument for the resources that extenders count instead of the scheduler (upstream `buildExtenders`); empty
+    if there is none."""
 
     def __eq__(self, other: object) -> bool:
         """Return whether both are the same object."""

@@ -21,7 +21,7 @@ _LABEL_VALUE_LENGTH = 63
 
 
 def decode_label_selector(api: ApiLabelSelector | None) -> LabelSelector | None:
-    """Return the selector with sorted requirements, so that selectors of equal meaning are equal; None for no selector."""
+    """Return the selector with sorted requirements, so that selectors of equal meaning are equal; None if absent."""
     if api is None:
         return None
     requirements = labels_as_requirements(api.match_labels or {})

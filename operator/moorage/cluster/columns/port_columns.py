@@ -48,7 +48,7 @@ class PortColumns:
                 del self._users[port.protocol, port.port]
 
     def in_use(self, port: HostPort) -> BoolArray:
-        """Return the nodes on which the port is in use. A port on all addresses conflicts with the port on one address."""
+        """Return the nodes on which the port is in use. A port on all addresses conflicts with any address."""
         by_ip = self._users.get((port.protocol, port.port), {})
         taken = [column.entries > 0 for ip, column in by_ip.items() if ANY_IP in {port.ip, ip} or ip == port.ip]
         if not taken:
