@@ -65,7 +65,7 @@ def test_extenders_are_asked_again_when_the_profile_changes_before_their_answer(
     next_outcome(scheduler, CallExtenders, 1.0)
 
 
-def test_attempts_that_wait_for_the_extenders_of_a_profile_are_limited() -> None:
+def test_number_of_attempts_that_wait_for_the_extenders_of_a_profile_is_limited() -> None:
     waiting = [pod(f"p{number}") for number in range(MAX_ASKED)]
     scheduler = scheduler_of(node("n1"), *waiting, profiles=(with_extender(),))
     calls = [next_outcome(scheduler, CallExtenders) for _ in waiting]

@@ -1,4 +1,4 @@
-"""The engine's calls of its recorder: upstream's extension points, queues and events."""
+"""The engine calls its recorder with upstream's names of extension points, queues and events."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROFILE = Registry.discover().build_profile(ProfileSpec(scheduler_name=SCHEDULER
 
 @dataclass
 class ListRecorder(Recorder):
-    """Keeps every call; each reading of its clock is one later."""
+    """A recorder that keeps every call. Each call of `now` adds one second to the time."""
 
     samples_plugins: bool = True
     time: float = 0.0
@@ -65,7 +65,7 @@ def scheduler_with(recorder: Recorder, nodes: int) -> Scheduler:
     return scheduler
 
 
-def test_pod_that_fits_passes_the_extension_points_of_kube_scheduler() -> None:
+def test_recorder_gets_the_extension_points_of_kube_scheduler_for_a_pod_that_fits() -> None:
     recorder = ListRecorder()
     scheduler = scheduler_with(recorder, nodes=2)
     scheduler.apply(added("Pod", pod("p", cpu="100m")), 0.0)
@@ -81,7 +81,7 @@ def test_pod_that_fits_passes_the_extension_points_of_kube_scheduler() -> None:
     assert {"NodeResourcesFit", "NodeResourcesBalancedAllocation"} <= recorder.evaluated["Score"]
 
 
-def test_plugins_are_not_measured_in_a_cycle_that_is_not_sampled() -> None:
+def test_recorder_gets_no_calls_of_plugins_if_samples_plugins_is_false() -> None:
     recorder = ListRecorder(samples_plugins=False)
     scheduler = scheduler_with(recorder, nodes=2)
     scheduler.apply(added("Pod", pod("p")), 0.0)
@@ -91,7 +91,7 @@ def test_plugins_are_not_measured_in_a_cycle_that_is_not_sampled() -> None:
     assert "NodeResourcesFit" in recorder.evaluated["Filter"]
 
 
-def test_pod_that_fits_nowhere_ends_with_post_filter() -> None:
+def test_recorder_gets_post_filter_last_for_a_pod_that_fits_nowhere() -> None:
     recorder = ListRecorder()
     scheduler = scheduler_with(recorder, nodes=1)
     scheduler.apply(added("Pod", pod("p", cpu="9")), 0.0)
@@ -103,7 +103,7 @@ def test_pod_that_fits_nowhere_ends_with_post_filter() -> None:
     assert ("DefaultPreemption", "PostFilter") in recorder.plugins
 
 
-def test_queues_are_counted_with_upstreams_events() -> None:
+def test_recorder_counts_incoming_pods_by_queue_and_upstreams_event_name() -> None:
     recorder = ListRecorder()
     scheduler = scheduler_with(recorder, nodes=1)
     scheduler.apply(added("Pod", pod("p", cpu="2")), 0.0)
@@ -122,7 +122,7 @@ def test_queues_are_counted_with_upstreams_events() -> None:
     assert recorder.hints == [("NodeResourcesFit", "NodeAdd", True)]
 
 
-def test_bind_says_whether_the_pod_was_flushed_after_the_timeout() -> None:
+def test_bind_is_not_marked_as_flushed_if_an_event_requeued_the_pod_last() -> None:
     recorder = ListRecorder()
     scheduler = scheduler_with(recorder, nodes=1)
     scheduler.apply(added("Pod", pod("p", spec={"nodeSelector": {"disk": "ssd"}})), 0.0)

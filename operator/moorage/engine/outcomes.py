@@ -29,7 +29,7 @@ class Bind(Struct, frozen=True, kw_only=True):
     first_attempt_at: float
     """When the pod first became active, in seconds of the clock given to `schedule_one`."""
     was_flushed: bool = False
-    """Whether the pod was tried because it was unschedulable for too long, and not because of an event."""
+    """Whether the queue tried the pod because it was unschedulable for too long, and not because of an event."""
 
 
 class Unschedulable(Struct, frozen=True, kw_only=True):

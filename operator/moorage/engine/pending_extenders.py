@@ -17,7 +17,7 @@ from moorage.framework.profile import Profile
 from moorage.model.pods.pod import Pod
 
 MAX_ASKED = 2000
-"""The number of a profile's attempts that may wait for answers. At 5,000 nodes each takes 40 kB for their names."""
+"""The number of a profile's attempts that may wait for answers. With 5,000 nodes, each holds 40 kB of node names."""
 TOO_MANY_ASKED = f"{MAX_ASKED} pods already wait for the answers of the profile's extenders; the pod is tried again"
 
 
@@ -54,7 +54,7 @@ class PendingExtenders:
         return bool(self._answered)
 
     def has_room(self, profile: Profile) -> bool:
-        """Return whether one more attempt of a profile may wait; a slow extender can have thousands."""
+        """Return whether one more attempt of a profile may wait; thousands of pods may need a slow extender."""
         return self._count_by_profile[profile.name] < MAX_ASKED
 
     def ask(self, attempt: Attempt) -> None:

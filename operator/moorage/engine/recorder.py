@@ -1,6 +1,6 @@
 """The recorder of durations and counts in the engine, for metrics.
 
-The engine has no clock: a recorder of the runtime reads one. The recorder here is the default and records nothing.
+The engine has no clock, so the runtime's recorder reads the time. The recorder here is the default and records nothing.
 Upstream: pkg/scheduler/metrics/metrics.go.
 """
 
@@ -27,24 +27,24 @@ BACKOFF_COMPLETE = "BackoffComplete"
 POP_FROM_BACKOFF_QUEUE = "PopFromBackoffQ"
 FORCE_ACTIVATE = "ForceActivate"
 UNSCHEDULABLE_TIMEOUT = "UnschedulableTimeout"
-"""Upstream's names of the reasons for which a pod enters a queue, besides cluster events (framework/events.go)."""
+"""Upstream's names for the reasons, other than cluster events, for which a pod enters a queue (framework/events.go)."""
 
 
 class Recorder:
     """A recorder that records nothing."""
 
     samples_plugins = False
-    """Whether single calls of plugins are recorded in the current cycle; upstream does it in 10 % of the cycles."""
+    """Whether the current cycle records each call of a plugin; upstream records these calls in 10 % of the cycles."""
 
     def start_cycle(self) -> None:
-        """Decide whether the next cycle is sampled."""
+        """Decide whether the next cycle records each call of a plugin (`samples_plugins`)."""
 
     def now(self) -> float:
-        """Return the time, for `started`."""
+        """Return the current time, to pass as `started` later."""
         return 0.0
 
     def observe_point(self, point: str, code: Code, profile: str, started: float) -> float:
-        """Record a run of all plugins of an extension point; return the time."""
+        """Record a run of all plugins of an extension point; return the current time."""
         del point, code, profile, started
         return 0.0
 

@@ -21,7 +21,7 @@ _GROUPS = {
     "VolumeAttachment": "storage.k8s.io/",
     "DeviceClass": "resource.k8s.io/",
 }
-"""The prefixes of upstream's names of resources (kube-scheduler/framework/types.go)."""
+"""Upstream's prefixes of kinds in event names (kube-scheduler/framework/types.go)."""
 
 
 class Action(Enum):
@@ -45,9 +45,9 @@ class ClusterEvent(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """The event's name in metrics, as upstream's: `NodeAdd`, `AssignedPodDelete`, `storage.k8s.io/CSINodeAdd`.
+        """The event's name in upstream's metrics: `NodeAdd`, `AssignedPodDelete`, `storage.k8s.io/CSINodeAdd`.
 
-        Updates of nodes and pods have one name, without the part that has changed.
+        All updates of nodes have one name, and all updates of pods: the name does not tell what has changed.
         """
         if self.kind == "Pod":
             newest = self.old if self.new is None else self.new

@@ -224,7 +224,7 @@ class SchedulingQueue:
         self._requeue(queued, strategy, now, SCHEDULE_ATTEMPT_FAILURE)
 
     def _requeue(self, queued: QueuedPodInfo, strategy: QueueingStrategy, now: float, event: str) -> None:
-        """Move a pod out of the unschedulable ones; `event` is the reason, as metrics name it."""
+        """Remove a pod from the unschedulable pods and queue it; `event` is the name of the reason in metrics."""
         if strategy is QueueingStrategy.SKIP:
             return
         self._remove(queued)
