@@ -34,7 +34,7 @@ def test_term_counts_terminating_pods_only_if_counts_terminating_is_true() -> No
     assert counts == [[2], [1]]
 
 
-def test_term_counts_pods_that_match_all_clauses_and_a_clause_without_selector_matches_no_pod() -> None:
+def test_term_counts_pods_that_match_all_its_clauses() -> None:
     snapshot = snapshot_of([node("n")], [pod(node="n", labels={"app": "web"})])
     for clauses, count in (
         ((Clause(None, None),), 0),

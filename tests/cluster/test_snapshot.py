@@ -25,7 +25,7 @@ Cluster = tuple[list[Node], list[Pod]]
 
 @given(cluster=strategies.clusters(), term=strategies.counted_terms(), incoming=strategies.pods(), data=st.data())
 @settings(max_examples=30)
-def test_view_returns_the_snapshots_entries_of_its_nodes(
+def test_view_returns_the_same_entries_of_its_nodes_as_the_snapshot(
     cluster: Cluster, term: CountedTerm, incoming: Pod, data: st.DataObject
 ) -> None:
     whole = snapshot_of(*cluster, namespaces=strategies.NAMESPACE_LABELS)

@@ -92,7 +92,7 @@ def test_waiting_pod_is_held_if_its_namespace_loses_the_label() -> None:
     assert bound(scheduler) == set()
 
 
-def test_change_of_the_policy_holds_pods_of_disallowed_namespaces_and_releases_pods_of_allowed_ones() -> None:
+def test_new_selector_of_a_policy_decides_which_pods_are_held() -> None:
     scheduler = scheduler_with(pod("p", namespace="a"), pod("p", namespace="b"), a="ml", b="web")
     scheduler.apply(ProfileChanged(allowing(WEB)), 0.0)
     assert {each.pod.namespace for each in run_until_idle(scheduler) if isinstance(each, Held)} == {"a"}
@@ -115,7 +115,7 @@ def test_empty_selector_allows_every_known_namespace() -> None:
     assert bound(scheduler) == {"a/p"}
 
 
-def test_held_pod_has_the_reason_paused_or_no_profile_before_the_reason_namespace() -> None:
+def test_paused_or_deleted_policy_is_the_reason_for_holding_a_disallowed_pod() -> None:
     scheduler = scheduler_with(pod("p", namespace="b"), b="web")
     next_outcome(scheduler, Held)
     scheduler.apply(ProfileChanged(allowing(ML, paused=True)), 0.0)

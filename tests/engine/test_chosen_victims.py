@@ -87,7 +87,7 @@ def test_budget_protects_a_pod_from_extenders_only_in_a_strict_profile() -> None
     assert evicted("n1", "low-1", "lower-1", strict_preemption=True) == ["low-1", "lower-1"]
 
 
-def test_engine_ignores_the_violations_that_an_extender_reports_and_counts_them_itself() -> None:
+def test_engine_counts_violations_itself_and_ignores_the_number_of_an_extender() -> None:
     scheduler, question = ask_about_victims()
     lie = (Candidate("n2", tuple(NODES["n2"]), -5), Candidate("n1", tuple(NODES["n1"]), 7))
     scheduler.apply(CandidatesAnswered(pod_uid=question.pod.uid, candidates=lie), 1.0)

@@ -65,7 +65,7 @@ def test_unresolvable_prefilter_rejects_all_nodes() -> None:
     assert fit_error.potential_nodes().size == 0
 
 
-def test_prefilters_after_an_unschedulable_one_run_and_preemption_may_help_on_every_node() -> None:
+def test_prefilters_after_an_unschedulable_prefilter_still_run() -> None:
     fit_error = fit_error_of(
         profile(pre_filter=(Narrower(answer=unschedulable("in use")), OtherNarrower(answer=unschedulable("also"))))
     )

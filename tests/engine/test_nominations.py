@@ -108,7 +108,7 @@ def test_added_budget_requeues_no_pod() -> None:
     assert scheduler.schedule_one(60.0) is None
 
 
-def test_try_again_clears_the_invalid_nomination_and_requeues_pods_that_may_use_the_room() -> None:
+def test_try_again_clears_the_invalid_nomination_and_requeues_waiting_pods() -> None:
     scheduler = scheduler_with_budget(1)
     add_objects(scheduler, pod("hi", cpu="2", priority=9))
     assert next_outcome(scheduler, Unschedulable).nominated_node_name == "n1"

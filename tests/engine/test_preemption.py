@@ -83,7 +83,7 @@ def test_preemption_does_not_try_nodes_where_it_cannot_help() -> None:
     assert not post.search.statuses
 
 
-def test_node_has_the_filters_reason_if_the_pod_does_not_fit_after_all_evictions() -> None:
+def test_node_has_the_reason_of_the_filter_if_the_pod_does_not_fit_after_all_evictions() -> None:
     running = [pod("low", cpu="1", node="n1"), pod("high", cpu="2", node="n1", priority=99)]
     post = preempt(pod("p", cpu="2", priority=9), [node("n1", cpu="3")], running)
     assert post.message == "preemption: 0/1 nodes are available: 1 Insufficient cpu."

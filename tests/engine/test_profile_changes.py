@@ -154,7 +154,7 @@ def test_pods_of_kube_scheduler_are_not_reported_as_misnamed() -> None:
     assert misnamed(scheduler, 0.0) == []
 
 
-def test_misnamed_pod_is_scheduled_by_a_new_policy_of_that_name_and_held_if_the_policy_is_removed() -> None:
+def test_misnamed_pod_is_held_with_a_reason_if_a_policy_of_its_name_was_removed() -> None:
     scheduler = scheduler_of(named("a", "glod"), profiles=(policy_profile("gold"),))
     assert misnamed(scheduler, 0.0) == [("a", "gold")]
     scheduler.apply(ProfileChanged(policy_profile("glod")), 9.0)

@@ -49,7 +49,7 @@ def test_pod_is_bound_to_another_node_while_its_nominated_node_rests() -> None:
     assert next_outcome(scheduler, Bind).node_name == "n2"
 
 
-def test_node_does_not_rest_if_the_cache_already_shows_too_little_room_for_the_refused_pod() -> None:
+def test_node_does_not_rest_if_the_cache_shows_no_room_for_the_refused_pod() -> None:
     scheduler = scheduler_of(node("n1", cpu="2"), pod("f", node="n1", cpu="1"), profiles=(kube_profile(SCHEDULER),))
     scheduler.apply(NodeRefused(pod("refused", node="n1", cpu="2"), "n1", kube_profile(SCHEDULER)), 0.0)
     add_objects(scheduler, pod("small", cpu="1"))

@@ -125,7 +125,7 @@ def test_error_of_a_prefilter_fails_the_attempt_with_the_name_of_the_plugin() ->
     assert failed.message == 'running PreFilter plugin "Narrower": no answer'
 
 
-def test_scheduler_places_pods_equally_with_the_same_seed_and_differently_with_another() -> None:
+def test_seed_decides_the_choices_of_the_scheduler() -> None:
     def placements(seed: int) -> list[str]:
         nodes = [node(f"n{number}") for number in range(7)]
         scheduler = scheduler_of(*nodes, *(pod(f"p{number}") for number in range(30)), seed=seed)

@@ -53,7 +53,7 @@ def test_every_node_has_the_total_1_if_no_plugin_scores() -> None:
     assert run_scores(profile(), pod(), NODES).total.tolist() == [1, 1]
 
 
-def test_error_of_pre_score_ends_the_cycle_even_if_the_plugins_score_is_disabled() -> None:
+def test_error_of_pre_score_ends_the_cycle_even_if_score_is_disabled() -> None:
     with pytest.raises(CycleError, match='running PreScore plugin "Failing": no data'):
         run_scores(profile(score=(NameScore(),), pre_score=(Failing(),)), pod(), NODES)
 

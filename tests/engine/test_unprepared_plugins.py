@@ -32,7 +32,7 @@ def test_filter_fails_the_cycle_if_it_needs_its_disabled_pre_filter() -> None:
         choose(disabled("preFilter", "NodeResourcesFit"))
 
 
-def test_filter_without_its_pre_filter_does_not_run_if_an_earlier_plugin_rejects_all_nodes() -> None:
+def test_filter_without_its_pre_filter_does_not_fail_the_cycle_if_no_node_is_left() -> None:
     assert isinstance(choose(disabled("preFilter", "NodeResourcesFit"), unschedulable=True), FitError)
 
 

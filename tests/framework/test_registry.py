@@ -226,7 +226,7 @@ def test_profile_has_the_settings_and_policy_of_its_spec() -> None:
     assert (profile.name, profile.settings, profile.policy) == ("mine", settings, policy)
 
 
-def test_weight_of_a_moorage_plugin_defaults_to_the_default_weight_of_its_class() -> None:
+def test_moorage_plugin_without_a_weight_has_the_default_weight_of_its_class() -> None:
     profile = built({"multiPoint": {"enabled": [{"name": "Lifecycle"}]}})
     lifecycle = REGISTRY.classes["Lifecycle"]
     assert issubclass(lifecycle, ScorePlugin)

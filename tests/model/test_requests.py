@@ -36,12 +36,12 @@ def test_requests_of_containers_are_added_and_then_rounded() -> None:
     assert amounts(made.shape.requests) == {"cpu": 1001, "memory": 1}
 
 
-def test_pod_requests_the_amount_of_its_largest_init_container_if_the_containers_request_less() -> None:
+def test_largest_init_container_sets_the_request_if_the_containers_request_less() -> None:
     made = pod_of([container(cpu="1", memory="1Mi")], [container(cpu="3"), container(cpu="2", memory="3Mi")])
     assert amounts(made.shape.requests) == {"cpu": 3000, "memory": 3 * MEBI}
 
 
-def test_request_of_a_sidecar_is_added_to_those_of_containers_and_later_init_containers() -> None:
+def test_sidecar_adds_its_request_to_containers_and_later_init_containers() -> None:
     early = [container(restart="Always", cpu="1"), container(cpu="4")]
     late = [container(cpu="4"), container(restart="Always", cpu="1")]
     assert amounts(pod_of([container(cpu="2")], early).shape.requests) == {"cpu": 5000}
@@ -89,7 +89,7 @@ def status_of(name: str, actuated: dict[str, str] | None, allocated: dict[str, s
     }
 
 
-def test_resized_container_counts_with_the_largest_of_spec_allocated_and_applied_amounts() -> None:
+def test_resized_container_counts_with_the_largest_amount_in_spec_and_status() -> None:
     made = pod_of(
         [container("a", cpu="1", memory="2Mi"), container("b", cpu="1")],
         status={"containerStatuses": [status_of("a", {"cpu": "2", "memory": "1Mi"}, {"memory": "3Mi"})]},

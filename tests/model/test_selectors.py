@@ -43,7 +43,7 @@ def test_requirement_matches_labels_as_its_operator_says(
     assert Requirement(key, operator, frozenset(values)).matches(LABELS) is expected
 
 
-def test_selector_matches_labels_that_meet_all_requirements_and_an_empty_selector_matches_all_labels() -> None:
+def test_selector_matches_labels_that_meet_all_its_requirements() -> None:
     web, db = (Requirement("app", "In", frozenset({value})) for value in ("web", "db"))
     assert LabelSelector().matches({})
     assert LabelSelector((web,)).matches(LABELS)

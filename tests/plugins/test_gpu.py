@@ -68,7 +68,7 @@ def test_gpu_node_scores_by_its_free_gpus_if_the_policy_packs_or_spreads(
     assert scores(gpu(podsWithGpu=with_gpu), requesting(1), snapshot_of(CLUSTER, PLACED)) == expected
 
 
-def test_node_scores_100_if_the_pod_takes_its_last_free_gpu_and_0_if_too_few_gpus_are_free() -> None:
+def test_node_scores_100_if_the_pod_takes_all_free_gpus_and_0_if_too_few_are_free() -> None:
     cluster = snapshot_of(CLUSTER, PLACED)
 
     assert scores(gpu(), requesting(3), cluster)["full"] == 100

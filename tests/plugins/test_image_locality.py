@@ -29,7 +29,7 @@ def test_image_name_without_a_tag_means_latest() -> None:
     assert scores(ImageLocality(), pod(image="registry:5000/app"), cluster) == {"n": 100}
 
 
-def test_image_volume_adds_its_size_to_the_sum_but_not_to_the_size_that_scores_100() -> None:
+def test_image_volume_adds_its_size_but_does_not_raise_the_maximum_size() -> None:
     cluster = snapshot_of([node("n", images={"app:1": 300 * MIB, "model:1": 300 * MIB})])
     volumes = {"volumes": [{"name": "model", "image": {"reference": "model:1"}}]}
 

@@ -70,7 +70,7 @@ class TestFilter:
 
         assert found == {"a": "ok", "b": "ok", "c": AFFINITY_REASON, "d": AFFINITY_REASON}
 
-    def test_pod_that_matches_its_own_affinity_may_run_on_any_labelled_node_if_no_other_pod_matches(self) -> None:
+    def test_first_pod_that_matches_its_own_affinity_may_run_on_any_labelled_node(self) -> None:
         found = filtered(pod("p", labels=DB, affinity=affinity(term())), snapshot_of(NODES))
 
         assert found == {"a": "ok", "b": "ok", "c": "ok", "d": AFFINITY_REASON}

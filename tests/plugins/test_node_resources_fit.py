@@ -39,7 +39,7 @@ def strategy(kind: str, *shape: tuple[int, int], **weights: int) -> Object:
     }
 
 
-def test_rejection_names_each_missing_resource_and_is_unresolvable_if_the_node_is_too_small() -> None:
+def test_rejection_names_each_resource_that_the_node_lacks() -> None:
     cluster = snapshot_of(
         [
             node("roomy"),

@@ -25,7 +25,7 @@ entries = st.tuples(st.integers(-10, 10).map(lambda priority: pod(priority=prior
 
 
 @given(entries, entries)
-def test_sort_keys_give_the_same_order_as_upstreams_less(one: tuple[Pod, float], other: tuple[Pod, float]) -> None:
+def test_sort_keys_give_the_same_order_as_less_in_upstream(one: tuple[Pod, float], other: tuple[Pod, float]) -> None:
     plugin = PrioritySort()
 
     assert (plugin.sort_key(*one) < plugin.sort_key(*other)) == _is_less(one, other)

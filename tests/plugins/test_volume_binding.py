@@ -221,7 +221,7 @@ def test_arguments_that_kube_scheduler_rejects_are_rejected(arguments: str, faul
         VolumeBinding.model_validate_json(arguments, strict=True)
 
 
-def test_pod_is_queued_if_claims_volumes_or_storage_classes_change_in_a_way_that_may_help() -> None:
+def test_pod_is_queued_only_if_a_change_may_help_its_claims() -> None:
     waiting = mounting("p", "data")
     wide, narrow = (
         make("StorageClass", storage_class(allowedTopologies=topology))

@@ -50,7 +50,7 @@ def with_disk(name: str, disk: Object, node_name: str = "") -> Pod:
         (rbd("m1", read_only=True), rbd("m1", read_only=True), {"a", "b"}),
     ],
 )
-def test_node_passes_if_the_disk_is_in_use_only_if_both_pods_mount_it_read_only(
+def test_node_with_the_disk_in_use_passes_only_if_all_mounts_are_read_only(
     mounted: Object, wanted: Object, passing: set[str]
 ) -> None:
     snapshot = storage_snapshot(NODES, [with_disk("e", mounted, "a")])

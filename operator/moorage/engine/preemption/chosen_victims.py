@@ -22,8 +22,8 @@ def candidate_of(preemptor: Pod, node_name: str, uids: Iterable[str], snapshot: 
     """Return the candidate with these victims, the most important first; each uid counts once.
 
     Raises ValueError if the preemptor never preempts, or for a victim that is not on the node or whose priority is not
-    lower than the preemptor's. The error message has uids but no names of victims, because another tenant may read it in
-    the preemptor's events.
+    lower than the preemptor's. The error message has uids but no names of victims, because another tenant may
+    read it in the preemptor's events.
     """
     if preemptor.preemption_policy == "Never":
         raise ValueError(f"names victims for pod {preemptor.key}, which is {NEVER.rstrip('.')}")
