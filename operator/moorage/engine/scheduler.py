@@ -289,10 +289,7 @@ class Scheduler:
             self._queue.retry(uid, now)
 
     def _retry(self, uid: str, void_nomination: str, now: float) -> None:
-        """Requeue an unschedulable pod.
-
-        Clear its nomination to `void_nomination`, and requeue pods that may use the room.
-        """
+        """Requeue an unschedulable pod. Free the room of its nomination to `void_nomination` for other pods."""
         queued = self._queue.find(uid)
         if queued is not None and void_nomination:
             self._nominations.clear(queued, void_nomination)
