@@ -15,8 +15,8 @@ Expected outcomes are values, not exceptions: for a pod that fits no node, the e
     ├── CredentialsError        no usable kubeconfig or service account
     │   └── UnusableTls         a certificate, key or authority that cannot be used
     ├── ApiUnreachable          no answer: the API server may or may not have carried out a write
-    │   └── AnswerTooLong       an answer that is longer than the client reads
-    └── ApiError                the API server refused a request; has the words of its Status object
+    │   └── AnswerTooLong       an answer that is longer than the client's limit
+    └── ApiError                the API server refused a request; has the reason and message of its answer
         ├── Unauthorized        401: new credentials may help
         ├── Forbidden           403: an RBAC rule is missing
         ├── NotFound            404
@@ -24,8 +24,9 @@ Expected outcomes are values, not exceptions: for a pod that fits no node, the e
         ├── Gone                410: the resourceVersion expired, list again
         └── TooManyRequests     429: wait for `retry_after_seconds`
 
-Messages are sentences for users, as one line of printable text: they may have parts from outside, such as an extender's
-answer or a name in a file. Chain the cause of an error (`raise ... from`); do not paste it into the message.
+A message is a sentence for users. It may contain text from outside, such as an extender's answer or a name in a file.
+So `str` returns one line of printable text. Chain the cause of an error (`raise ... from`); do not paste it into the
+message.
 """
 
 # ruff: noqa: N818 - users search for these names: Kubernetes' own reasons (metav1.StatusReason)
@@ -39,9 +40,9 @@ from typing import ClassVar, Literal
 from moorage.outside_text import CHARACTERS, one_line
 
 REASON_CHARACTERS = 64
-"""The limit for a metav1.StatusReason; the longest has 29 characters."""
+"""The limit for a reason (metav1.StatusReason). Kubernetes' longest reason has 29 characters."""
 MESSAGE_CHARACTERS = CHARACTERS - REASON_CHARACTERS - 10
-"""The limit for a Status object's message, so that code and reason fit behind it."""
+"""The limit for the message of a Status object. It leaves room for the code and the reason after the message."""
 
 
 class MoorageError(Exception):
@@ -82,12 +83,12 @@ class Fault:
         return path_of(self.location)
 
     def __str__(self) -> str:
-        """Return `line 12: leaderElection.leaseDuration: must be ...`, without unknown parts."""
+        """Return text such as `line 12: leaderElection.leaseDuration: must be ...`; unknown parts are left out."""
         parts = ([f"line {self.line}"] if self.line else []) + ([self.path] if self.location else [])
         return one_line(": ".join([*parts, self.message]))
 
     def below(self, *parent: int | str) -> "Fault":
-        """Return the fault with its location below `parent`."""
+        """Return the fault with `parent` in front of its location."""
         return replace(self, location=(*parent, *self.location))
 
 
@@ -136,7 +137,7 @@ class UnknownPlugins(UnknownPlugin):
     """A policy or a profile names plugins that are not registered."""
 
     def __init__(self, faults: Collection[Fault]) -> None:
-        """Keep a fault for each place of each name; the message names them all."""
+        """Keep one fault for each place that uses such a name. The message lists all faults."""
         self.faults = tuple(faults)
         MoorageError.__init__(self, "; ".join(map(str, self.faults)))
 
@@ -146,10 +147,10 @@ class NotLeader(MoorageError):
 
 
 class StaleDecision(MoorageError):
-    """The cluster has changed since the decision: the pod must not be bound to the chosen node, or has another one."""
+    """The cluster has changed since the decision: the pod may not fit the chosen node, or is bound to another node."""
 
     def __init__(self, conflict: Literal["changed", "room", "bound"], message: str) -> None:
-        """Keep what is different: the pod or its node, the node's room, or the pod is bound to another node."""
+        """Keep the kind of change: the pod or node changed, the node lost room, or the pod is bound to another node."""
         self.conflict = conflict
         super().__init__(message)
 
@@ -164,7 +165,7 @@ class ExtenderError(MoorageError):
 
 
 class CredentialsError(MoorageError):
-    """There is no usable kubeconfig or service account, or its credential source fails."""
+    """There is no usable kubeconfig or service account, or the source of its credentials fails."""
 
 
 class UnusableTls(CredentialsError):
@@ -185,7 +186,7 @@ class ApiUnreachable(MoorageError):
 
 
 class AnswerTooLong(ApiUnreachable):
-    """An answer is longer than the client reads."""
+    """An answer is longer than the client's limit."""
 
 
 class ApiError(MoorageError):
@@ -220,7 +221,7 @@ class NotFound(ApiError):
 
 
 class Conflict(ApiError):
-    """409: the object changed, exists already, or was replaced by another one (uid)."""
+    """409: the object changed, exists already, or was replaced by an object with another uid."""
 
 
 class Gone(ApiError):

@@ -1,6 +1,6 @@
-"""The settings of the process, from flags and the configuration file, without its profiles.
+"""The settings of the process, from flags and from the configuration file. The file's profiles are not part of them.
 
-Holds plain values only: the code that constructs them checks them.
+The classes hold plain values only. The code that constructs them checks the values.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Settings:
     """The serving certificate; None: a self-signed one, made at startup."""
     tls_private_key_file: Path | None = None
     qps: float = 0.0
-    """The client's limit of writes a second; 0: no limit, API Priority and Fairness decides."""
+    """The client's limit of writes a second. 0: only the API server's Priority and Fairness limits them."""
     burst: int = 0
     parallelism: int = 16
     """The limit of simultaneous bindings and extender calls."""
@@ -50,9 +50,10 @@ class Settings:
     seed: int | None = None
     """The seed of the choice among equally good nodes; None: a random seed, which is logged."""
     allow_default_scheduler: bool = False
-    """Whether a profile of the configuration file, or a policy that asks for it, may be named default-scheduler."""
+    """Whether the schedulerName default-scheduler is allowed for profiles of the configuration file, and for policies
+    with `allowDefaultScheduler: true`."""
     reserved_scheduler_names: tuple[str, ...] = ()
-    """Shell patterns for the schedulerNames that no policy may take."""
+    """Shell patterns. No policy may have a schedulerName that matches one of them."""
     policy_extenders: tuple[str, ...] = ()
     """The hosts that extenders of policies may have (`moorage.runtime.extenders.allowed_hosts`). Empty: policies may
     have no extenders."""
@@ -60,5 +61,5 @@ class Settings:
     """The directory of the files that extenders of policies may name. None: they may name no files."""
     leader_election: LeaderElectionSettings = field(default_factory=LeaderElectionSettings)
     tls_strict: bool = False
-    """Check servers' certificates strictly by RFC 5280, as Python 3.13 does and Go does not; the authorities of several
-    clouds do not pass."""
+    """Check servers' certificates strictly by RFC 5280, as Python 3.13 does and Go does not. The certificate
+    authorities of several clouds fail this check."""

@@ -175,5 +175,5 @@ def test_run_refuses_a_wrong_flag_for_policies_at_once(moorage: Run, flag: str, 
 
 def test_import_names_the_flags_that_its_policies_need(moorage: Run) -> None:
     ended = moorage("import", FILE, "--allow-default-scheduler")
-    assert "unless it runs with --allow-default-scheduler" in ended.err
-    assert "unless it runs with --policy-extenders=extender.example.com" in ended.err
+    assert "only if it runs with --allow-default-scheduler" in ended.err
+    assert "only if it runs with --policy-extenders=extender.example.com" in ended.err

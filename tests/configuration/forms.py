@@ -133,10 +133,10 @@ REFUSED = {
     "yaml-1.2": Refusal("%YAML 1.2\n---\n" + THREE, "line 1: this is not valid YAML: found a directive other than"),
     "directive": Refusal("%FOO bar\n---\n" + THREE, "line 1: this is not valid YAML: found a directive other than"),
     "flow-mapping": Refusal(
-        "{apiVersion: kubescheduler.config.k8s.io/v1}", "line 1: the file begins with { and so must be JSON"
+        "{apiVersion: kubescheduler.config.k8s.io/v1}", "line 1: the file begins with {, so it must be JSON"
     ),
     "json-repeated": Refusal(f'{JSON}, "parallelism": 3,\n"parallelism": 3}}', "line 3: parallelism: is repeated"),
-    "json-comma": Refusal(f"{JSON},\n}}", "line 3: the file begins with { and so must be JSON"),
+    "json-comma": Refusal(f"{JSON},\n}}", "line 3: the file begins with {, so it must be JSON"),
     "json-whole-float": Refusal(f'{JSON}, "parallelism": 16.0}}', "line 2: parallelism: must be a whole number"),
     "json-exponent": Refusal(f'{JSON}, "parallelism": 1e1}}', "line 2: parallelism: must be a whole number"),
     "json-nan": Refusal(f'{JSON}, "parallelism": NaN}}', "JSON has no number NaN"),

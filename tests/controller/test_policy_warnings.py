@@ -44,16 +44,16 @@ def warnings(*nodes: Any, **spec: Any) -> list[str]:
 CONTRADICTIONS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "same-pattern": (
         {"filters": {"instanceTypes": {"allow": ["c5*", "m5*"], "deny": ["c5*"]}}},
-        ["AllowedAndDenied: spec.filters.instanceTypes: c5* is in allow and in deny, and deny wins"],
+        ["AllowedAndDenied: spec.filters.instanceTypes: c5* is in allow and in deny; deny takes precedence"],
     ),
     "covered-pattern": (
         {"filters": {"instanceTypes": {"allow": ["c5.large"], "deny": ["c*"]}}},
-        ["AllowedAndDenied: spec.filters.instanceTypes: c5.large is in allow and in deny as c*, and deny wins"],
+        ["AllowedAndDenied: spec.filters.instanceTypes: c5.large is in allow and in deny as c*; deny takes precedence"],
     ),
     "narrower-deny": ({"filters": {"instanceTypes": {"allow": ["c5*"], "deny": ["c5.large"]}}}, []),
     "same-zone": (
         {"filters": {"zones": {"allow": ["a", "b"], "deny": ["b"]}}},
-        ["AllowedAndDenied: spec.filters.zones: b is in allow and in deny, and deny wins"],
+        ["AllowedAndDenied: spec.filters.zones: b is in allow and in deny; deny takes precedence"],
     ),
     "first-row-shadows": (
         {"instanceTypes": {"scores": [{"match": "*", "score": 5}, {"match": "c5*", "score": 10}]}},
@@ -74,7 +74,7 @@ CONTRADICTIONS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "repeated-source": (
         {"lifecycle": {"sources": [{"key": "pool", "spot": ["Cheap"]}, {"key": "pool", "reserved": ["cheap"]}]}},
         [
-            "ShadowedRow: spec.lifecycle.sources[1].reserved: pool=cheap is never used: sources[0].spot has it",
+            "ShadowedRow: spec.lifecycle.sources[1].reserved: pool=cheap is never used: sources[0].spot has it too",
         ],
     ),
     "weight-of-zero": (

@@ -28,7 +28,7 @@ from moorage.errors import Location
 LIST_TYPE = "x-kubernetes-list-type"
 LIST_MAP_KEYS = "x-kubernetes-list-map-keys"
 RULE_ERROR = "rule"
-"""The pydantic error type of a broken rule. The `depth` in its context is the number of steps from model to field."""
+"""The pydantic error type of a broken rule. `depth` in its context is the length of the field's location."""
 
 LABEL_VALUE_LENGTH = 63
 """The maximum length of a label value. It limits the names of policies and profiles, which are used in labels."""
@@ -41,7 +41,8 @@ QUALIFIED_NAME_PATTERN = (
 )
 """Matches a label key or a resource name, with or without a prefix."""
 PLUGIN_NAME_LENGTH = 253
-"""The maximum length of a DNS subdomain. kube-scheduler sets no limit, but the cost of CEL rules needs one."""
+"""The maximum length of a DNS subdomain. kube-scheduler sets no limit. The API server needs a limit to estimate the
+cost of CEL rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +65,14 @@ class Rule:
     """The reason of the API server's error."""
 
     def locations(self, model: BaseModel) -> list[Location]:
-        """Return the locations of the values for which the model breaks the rule; none if it does not."""
+        """Return the locations of the values that break the rule; empty if the model satisfies the rule."""
         if self.holds(model):
             return []
         located = [*self.locate(model)] if self.locate else []
         return located or [tuple(self.field.split(".")) if self.field else ()]
 
     def as_validation(self) -> dict[str, str]:
-        """Return the entry of `x-kubernetes-validations`."""
+        """Return the rule as an entry of `x-kubernetes-validations`."""
         path = {"fieldPath": f".{self.field}"} if self.field else {}
         return {"rule": self.cel, "message": self.message, "reason": self.reason, **path}
 
@@ -96,7 +97,7 @@ class ApiModel(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _drop_nulls(cls, fields: Any) -> Any:
-        """Drop the nulls of known fields; an unknown field is an error even without a value."""
+        """Drop the nulls of known fields. An unknown field stays, so that it is an error even if it is null."""
         if not isinstance(fields, Mapping) or None not in fields.values():
             return fields
         known = {name for key, field in cls.model_fields.items() for name in (key, field.alias)}
@@ -110,7 +111,7 @@ class ApiModel(BaseModel):
         return self
 
     def _duplicates(self) -> list[InitErrorDetails]:
-        """Return an error for each duplicate in a list of type set or map. The API server checks the list type."""
+        """Return an error for each duplicate in a list of type set or map, as the API server does."""
         errors = []
         for name, field in type(self).model_fields.items():
             extra = field.json_schema_extra
@@ -139,12 +140,12 @@ class ApiModel(BaseModel):
 
 
 def list_type(kind: Literal["atomic", "set"]) -> dict[str, Any]:
-    """Return the schema keyword that makes server-side apply merge a list as one value, or element by element."""
+    """Return the schema keyword of a list that server-side apply replaces (atomic) or merges by element (set)."""
     return {LIST_TYPE: kind}
 
 
 def map_list(*keys: str) -> dict[str, Any]:
-    """Return the schema keywords of a list that is merged by these fields of its elements, and has no duplicates."""
+    """Return the schema keywords of a list that server-side apply merges by `keys`. No two elements have equal keys."""
     return {LIST_TYPE: "map", LIST_MAP_KEYS: list(keys)}
 
 
@@ -155,7 +156,7 @@ def _without_nulls(fields: Any) -> Any:
 
 
 def rule_error(message: str, *location: int | str) -> InitErrorDetails:
-    """Return an error of a model for the value at a location below it. `raise_errors` raises it."""
+    """Return an error for the value at a location below a model. `raise_errors` raises it."""
     context = {"message": message, "depth": len(location)}
     return InitErrorDetails(type=PydanticCustomError(RULE_ERROR, "{message}", context), loc=location, input=None)
 
@@ -175,7 +176,7 @@ def _shown(identity: tuple[Any, ...]) -> str:
 
 
 ListOf = Strict(False)
-"""Lets a tuple be read from a list. Its elements stay strict."""
+"""Lets a tuple be read from a list. The elements are still validated strictly."""
 
 WithoutNulls = BeforeValidator(_without_nulls)
 """Drops the nulls of a mapping whose names users choose, as the API server does."""

@@ -1,8 +1,8 @@
 """Builds and merges conditions (metav1.Condition). Pure: the time is an argument.
 
 The rules come from the Kubernetes API conventions and kstatus: `lastTransitionTime` changes only with the status, every
-condition has the generation that it describes, and Ready sums up the others. A fault that only the user can correct is
-also Stalled, so that `helm install --wait` and Flux stop waiting.
+condition has the generation that it describes, and Ready sums up the other conditions. A fault that only the user can
+correct also sets Stalled to True, so that `helm install --wait` and Flux stop waiting.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,13 +19,13 @@ ACCEPTED = "Accepted"
 PROGRAMMED = "Programmed"
 """The observed generation schedules pods."""
 READY = "Ready"
-"""Accepted and Programmed, and no extender that pods need fails."""
+"""The policy is Accepted and Programmed, and no required extender fails."""
 DEGRADED = "Degraded"
 """The policy is live, but a part that it depends on fails."""
 WARNINGS = "Warnings"
-"""The policy is valid, but parts of it have no effect, or name nodes that do not exist. No other condition follows."""
+"""The policy is valid, but parts of it have no effect, or name nodes that do not exist. It does not affect Ready."""
 STALLED = "Stalled"
-"""The policy cannot become Ready until its spec changes. For tools that wait for Ready."""
+"""The policy cannot become Ready until its spec changes, so tools that wait for Ready can stop."""
 
 UNDATED = datetime.fromtimestamp(0, UTC)
 """The time of a condition before `merge` sets it."""
@@ -34,7 +34,7 @@ UNDATED = datetime.fromtimestamp(0, UTC)
 def condition(
     type_: str, status: ConditionStatus, reason: str, message: str = "", *, observed_generation: int | None = None
 ) -> Condition:
-    """Return a condition without a time, which `merge` sets. Shorten the message to the API's limit."""
+    """Return a condition with its message cut to the API's limit. Its time is not set yet: `merge` sets it."""
     return Condition(
         type=type_,
         status=status,
@@ -46,9 +46,9 @@ def condition(
 
 
 def merge(before: Iterable[Condition], wanted: Iterable[Condition], now: datetime) -> tuple[Condition, ...]:
-    """Return the wanted conditions with their times: the earlier time if the status is the same, else `now`.
+    """Return the wanted conditions with their times: the time in `before` if the status is the same, else `now`.
 
-    Conditions of other types are dropped. Times are whole seconds, as in metav1.Time.
+    Conditions in `before` whose type is not wanted are dropped. Times are whole seconds, as in metav1.Time.
     """
     earlier = {one.type: one for one in before}
     return tuple(_dated(one, earlier.get(one.type), now.replace(microsecond=0)) for one in wanted)
@@ -63,9 +63,9 @@ def _dated(wanted: Condition, earlier: Condition | None, now: datetime) -> Condi
 def summarize(parts: Sequence[Condition], obstacle: Condition | None = None) -> tuple[Condition, ...]:
     """Return the conditions, followed by Ready and Stalled.
 
-    Ready is False if Accepted or Programmed is, and has the reason and message of the first one that is; Unknown if one
-    of them is Unknown or missing. Otherwise it is `obstacle`, if there is one. Stalled is True if Accepted is False:
-    only the author can correct the policy.
+    Ready is False if Accepted or Programmed is False, with the reason and message of the first False condition. Ready
+    is Unknown if Accepted or Programmed is Unknown or missing. Otherwise Ready is `obstacle`, or True without an
+    obstacle. Stalled is True if Accepted is False, because only the author can correct the policy.
     """
     by_type = {one.type: one for one in parts}
     needed = [by_type.get(ACCEPTED), by_type.get(PROGRAMMED)]

@@ -1,4 +1,4 @@
-"""The CustomResourceDefinition of SchedulingPolicy, generated from its models. The files in `crds/` are `render()`."""
+"""The CustomResourceDefinition of SchedulingPolicy, generated from its models. `crds/` has the output of `render`."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ _TYPE_DESCRIPTIONS = {
 def render(release: str = "", namespace: str = "") -> str:
     """Return the CRD as YAML, with a header that names its source.
 
-    With a Helm release and its namespace, the CRD has the metadata with which Helm adopts it at installation.
+    If `release` is given, the CRD has the metadata that lets Helm adopt it when Helm installs this release.
     """
     definition = crd()
     if release:
@@ -39,7 +39,8 @@ def render(release: str = "", namespace: str = "") -> str:
 def render_chart_template() -> str:
     """Return the CRD as a template of the Helm chart.
 
-    Values of the chart decide whether it is installed, and kept at uninstall. Braces are escaped for Helm.
+    The chart's value `crds.enabled` decides whether Helm installs the CRD, and `crds.keep` whether the CRD stays when
+    Helm uninstalls the chart. Braces are escaped for Helm.
     """
     head, rest = render().replace("{{", '{{ "{{" }}').split("metadata:\n", 1)
     keep = "  {{- if .Values.crds.keep }}\n  annotations:\n    helm.sh/resource-policy: keep\n  {{- end }}\n"
@@ -99,7 +100,7 @@ def _schema() -> Schema:
     schema = structural_schema(SchedulingPolicy)
     fields = schema["properties"]
     for name, description in _TYPE_DESCRIPTIONS.items():
-        # The API server validates these itself, and accepts only their type here.
+        # A CRD may set only the type of these fields. The API server itself validates their values.
         fields[name] = {"description": description, "type": "string"}
     fields["metadata"] = _metadata(fields["metadata"])
     fields["status"]["default"] = _initial_status()
@@ -108,7 +109,7 @@ def _schema() -> Schema:
 
 
 def _metadata(schema: Schema) -> Schema:
-    """Return the schema of metadata with the length of the name. A CRD may restrict only name and generateName."""
+    """Return a schema of metadata that limits only the name's length. A CRD may restrict only name and generateName."""
     name = ObjectMeta.model_fields["name"].alias or "name"
     limit = schema["properties"][name]["maxLength"]
     return {"type": "object", "properties": {name: {"type": "string", "maxLength": limit}}}
@@ -117,8 +118,8 @@ def _metadata(schema: Schema) -> Schema:
 def _initial_status() -> dict[str, Any]:
     """Return the status of a policy that no operator has read yet, for `kubectl get` and `kubectl wait`.
 
-    It has counts, so that `kubectl get` shows 0 instead of empty columns. The schedulerName has no default, because a
-    default cannot be the name of the object.
+    The status has counts, so that `kubectl get` shows 0 instead of empty columns. It has no schedulerName, because a
+    default in a CRD cannot be the name of the object.
     """
     waiting = Condition.model_validate(
         {

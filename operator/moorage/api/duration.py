@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 DURATION_PATTERN = r"^(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+)$"
-"""Matches the input of time.ParseDuration. The API server checks it too."""
+"""Matches the durations that time.ParseDuration accepts. The API server checks the pattern too."""
 DURATION_LENGTH = 32
 """The maximum number of characters; longer durations have no practical meaning."""
 

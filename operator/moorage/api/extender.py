@@ -1,7 +1,7 @@
 """kube-scheduler's `Extender`: a web service that filters, scores or binds, in addition to the plugins.
 
-Upstream: staging/src/k8s.io/kube-scheduler/config/v1/types.go, pkg/scheduler/extender.go. One rule is stricter: HTTPS
-without a CA needs `insecure: true`, while kube-scheduler silently does not verify the certificate.
+Upstream: staging/src/k8s.io/kube-scheduler/config/v1/types.go, pkg/scheduler/extender.go. One rule is stricter than
+upstream: HTTPS without a CA needs `insecure: true`. kube-scheduler silently skips the verification instead.
 """
 
 from collections.abc import Set as AbstractSet
@@ -43,7 +43,10 @@ URL_PREFIX = rf"^https?://{_USER}{_HOST}{_PORT}(/[^\s?#]*)?$"
 
 
 class ExtenderTLSConfig(ApiModel):
-    """HTTPS settings for an extender. Data fields win over file fields. The operator reads files from its container."""
+    """HTTPS settings for an extender. Data fields take precedence over file fields.
+
+    The operator reads the files from its container.
+    """
 
     rules = (
         Rule(
@@ -73,7 +76,8 @@ class ExtenderTLSConfig(ApiModel):
     cert_data: Base64 | None = None
     """Client certificate in PEM format, base64-encoded."""
     key_data: Base64 | None = None
-    """Key of the client certificate in PEM format, base64-encoded. Every user who can read this object can read it."""
+    """Key of the client certificate in PEM format, base64-encoded. Every user who can read this object can read the
+    key."""
     ca_data: Base64 | None = None
     """CA certificates that verify the extender's certificate, in PEM format, base64-encoded."""
 
@@ -199,7 +203,7 @@ def further_binders(extenders: tuple[Extender, ...]) -> list[Location]:
 
 
 def repeated_resources(extenders: tuple[Extender, ...]) -> list[Location]:
-    """Return the locations of names of resources that an extender before manages too."""
+    """Return the locations of the resource names that occur before in the list of extenders."""
     seen: set[str] = set()
     repeated: list[Location] = []
     for index, extender in enumerate(extenders):

@@ -1,7 +1,7 @@
 """Reads the docstrings of fields from the source of their classes, for the descriptions in the CRD.
 
-pydantic's `use_attribute_docstrings` reads the source when a class is made, which costs every start of the process a
-quarter of a second. This reads it only when a schema is generated.
+pydantic's `use_attribute_docstrings` reads the source when a class is made, and so adds a quarter of a second to every
+start of the process. This module reads the source only when a schema is generated.
 """
 
 import ast
@@ -25,7 +25,7 @@ def field_docstrings(model: type[BaseModel]) -> dict[str, str]:
 
 @cache
 def _by_class(module: ModuleType) -> dict[str, dict[str, str]]:
-    """Return the docstrings of fields by the name of their class, for the classes of a module's top level."""
+    """Return the docstrings of fields by class name and field name, for the classes at the top level of a module."""
     classes = (node for node in ast.parse(inspect.getsource(module)).body if isinstance(node, ast.ClassDef))
     return {node.name: dict(_docstrings(node)) for node in classes}
 

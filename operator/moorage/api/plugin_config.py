@@ -1,6 +1,6 @@
 """kube-scheduler's `Plugins` and `PluginConfig`, for profiles of the configuration file and for policies.
 
-Arguments stay mappings here. Each plugin validates its own when a profile is built.
+Arguments stay mappings here. Each plugin validates its own arguments when a profile is built.
 Upstream: staging/src/k8s.io/kube-scheduler/config/v1/types.go.
 """
 
@@ -23,7 +23,7 @@ class PluginEntry(ApiModel):
     """Name of the plugin. In `disabled`, `*` means all default plugins."""
     weight: Annotated[int, Field(ge=0, le=INT32_MAX, json_schema_extra={"format": "int32"})] = 0
     """Weight of the plugin's score. Only for Score plugins. 0 means 1 for kube-scheduler's plugins, and the default
-    weight for others."""
+    weight for other plugins."""
 
 
 PluginList = Annotated[
@@ -46,7 +46,7 @@ class Plugins(ApiModel):
     pre_enqueue: PluginSet = PluginSet()
     """Plugins that can keep a pod out of the active queue."""
     queue_sort: PluginSet = PluginSet()
-    """The plugin that sorts the queue. Exactly one, and the same in all profiles."""
+    """The plugin that sorts the queue. All profiles must have the same one."""
     pre_filter: PluginSet = PluginSet()
     """Plugins that prepare filtering, or reject the pod before any node is filtered."""
     filter: PluginSet = PluginSet()
@@ -72,7 +72,8 @@ class Plugins(ApiModel):
     placement_score: PluginSet = PluginSet()
     """Plugins that score placements of a pod group. No plugin of moorage has this point."""
     multi_point: PluginSet = PluginSet()
-    """Plugins to enable or to disable at all their extension points. Entries at a specific extension point win."""
+    """Plugins to enable or to disable at all their extension points. Entries at a specific extension point take
+    precedence."""
 
     def points(self) -> Iterator[tuple[str, PluginSet]]:
         """Yield the camelCase name of each extension point with its plugins."""

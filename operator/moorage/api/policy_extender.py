@@ -1,6 +1,7 @@
 """The extender of a SchedulingPolicy: kube-scheduler's fields, with limits that the operator's flags set.
 
-Its type tells the runtime that a policy's author, and not the operator's administrator, has written it.
+The runtime recognizes these extenders by their class. The author of a policy has written them, not the operator's
+administrator.
 """
 
 from typing import Annotated
@@ -11,19 +12,19 @@ from moorage.api.extender import Extender, ExtenderTLSConfig, FilePath
 
 
 class PolicyExtenderTLSConfig(ExtenderTLSConfig):
-    """HTTPS settings for an extender. Data fields win over file fields.
+    """HTTPS settings for an extender. Data fields take precedence over file fields.
 
     Files must be below the directory of the operator's flag --policy-extender-tls-dir. Without that flag, only data
     fields can be used.
     """
 
     cert_file: FilePath | None = None
-    """Path of the client certificate in PEM format, below the directory for policies' files."""
+    """Path of the client certificate in PEM format, below the directory of --policy-extender-tls-dir."""
     key_file: FilePath | None = None
-    """Path of the key of the client certificate in PEM format, below the directory for policies' files."""
+    """Path of the key of the client certificate in PEM format, below the directory of --policy-extender-tls-dir."""
     ca_file: FilePath | None = None
-    """Path of the CA certificates that verify the extender's certificate, in PEM format, below the directory for
-    policies' files."""
+    """Path of the CA certificates that verify the extender's certificate, in PEM format, below the directory of
+    --policy-extender-tls-dir."""
 
 
 class PolicyExtender(Extender):

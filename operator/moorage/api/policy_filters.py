@@ -76,8 +76,8 @@ class InstanceTypeFilter(ApiModel):
     """Shell patterns for the label `node.kubernetes.io/instance-type`, such as `c5*`. A node must match one of them.
     Empty: all instance types are allowed."""
     deny: PatternList = ()
-    """Shell patterns for the label `node.kubernetes.io/instance-type`. A node must match none of them. `deny` wins over
-    `allow`."""
+    """Shell patterns for the label `node.kubernetes.io/instance-type`. A node must match none of them. `deny` takes
+    precedence over `allow`."""
 
 
 class ZoneFilter(ApiModel):
@@ -87,8 +87,8 @@ class ZoneFilter(ApiModel):
     """Values of the label `topology.kubernetes.io/zone`. A node must be in one of these zones. Empty: all zones are
     allowed."""
     deny: ZoneList = ()
-    """Values of the label `topology.kubernetes.io/zone`. A node must be in none of these zones. `deny` wins over
-    `allow`."""
+    """Values of the label `topology.kubernetes.io/zone`. A node must be in none of these zones. `deny` takes precedence
+    over `allow`."""
 
 
 class FiltersSection(ApiModel):
@@ -107,4 +107,4 @@ class FiltersSection(ApiModel):
     class is unknown. Empty: all classes are allowed."""
     serverless_nodes: Literal["Exclude", "Allow"] = "Exclude"
     """Whether pods may run on Fargate and virtual-kubelet nodes. Pods that are bound to such nodes by a scheduler
-    rarely start. kube-scheduler's default profile allows them."""
+    rarely start. kube-scheduler's default profile allows these nodes."""

@@ -1,7 +1,8 @@
 """Sections of the spec that rank nodes: resource use, instance types, lifecycle, zones and GPUs.
 
 The sections are also the arguments of the plugins that they configure. The API server writes defaults into the object,
-where they look like the user's own values. So a field that a preset can set has no default here, or the preset's value.
+where they look like the user's own values. So a field that a preset can set has no default here, or a default that is
+equal to the preset's value.
 """
 
 from itertools import pairwise
@@ -34,7 +35,7 @@ class UtilizationShapePoint(ApiModel):
 
 
 def falling_points(shape: tuple[UtilizationShapePoint, ...]) -> list[Location]:
-    """Return the locations of utilizations that are not above the one before."""
+    """Return the locations of utilizations that are not above the previous one."""
     return [
         ("shape", index, "utilization")
         for index, (left, right) in enumerate(pairwise(shape), start=1)
@@ -56,7 +57,7 @@ class ResourcesSection(ApiModel):
             field="shape",
         ),
         Rule(
-            # By index: isSorted, of Kubernetes' CEL library, accepts equal neighbours.
+            # The rule compares by index, because isSorted of Kubernetes' CEL library accepts equal neighbours.
             cel=(
                 f"!has(self.shape) || {_SHAPE_PAIRS}.all(i, i + 1 >= self.shape.size() || "
                 "self.shape[i].utilization < self.shape[i + 1].utilization)"
@@ -69,7 +70,7 @@ class ResourcesSection(ApiModel):
     )
 
     strategy: Literal["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"] | None = None
-    """LeastAllocated prefers nodes with more free resources, MostAllocated prefers nodes with fewer, and
+    """LeastAllocated prefers nodes with more free resources. MostAllocated prefers nodes with fewer free resources.
     RequestedToCapacityRatio uses `shape`. Absent: the strategy of the preset, or LeastAllocated."""
     weights: Annotated[dict[str, Weight], WithoutNulls] = Field(default_factory=dict, max_length=TABLE_ROWS)
     """Weight of each resource in the score, 0 to 100, by resource name. 0 ignores the resource. Empty: the weights of
@@ -142,8 +143,8 @@ class LifecycleSection(ApiModel):
     """Ranking of nodes by lifecycle class (spot, on-demand, reserved): arguments of the plugin Lifecycle."""
 
     prefer: Literal["spot", "on-demand", "none"] = "spot"
-    """Preferred class of pods that do not ask for a class. On a scale of 0 to 10, its nodes score 8, and all others 5.
-    none: all nodes score 5."""
+    """Preferred class of pods that do not ask for a class. On a scale of 0 to 10, nodes of the preferred class score 8,
+    and all other nodes 5. none: all nodes score 5."""
     pod_label: QualifiedName = "lifecycle-preference"
     """Key of the pod label that asks for a class: spot, on-demand or reserved. On a scale of 0 to 10, nodes of that
     class score 10, nodes of other classes 1, and nodes of unknown class 5."""
@@ -168,11 +169,11 @@ class ZonesSection(ApiModel):
     honor_unschedulable: bool = False
     """Whether `maxSkew` ignores zones whose nodes are all cordoned. Only for Require. false, the default of
     kube-scheduler (nodeTaintsPolicy: Ignore): cordoned zones count, so that pods wait and do not crowd the other zones.
-    true (nodeTaintsPolicy: Honor): the other zones take their share. Zones whose nodes all have another taint that a
-    pod does not tolerate are always ignored."""
+    true (nodeTaintsPolicy: Honor): pods go to the other zones. Zones whose nodes all have another taint that a pod does
+    not tolerate are always ignored."""
     prefer: Annotated[dict[str, Score], WithoutNulls] = Field(default_factory=dict, max_length=TABLE_ROWS)
     """Scores of zones, 0 to 10, by value of the label `topology.kubernetes.io/zone`; other zones score 0. If pods are
-    also spread, the score is the mean of both."""
+    also spread, the score of a node is the mean of this score and the score for spreading."""
 
 
 class GpuSection(ApiModel):
@@ -188,8 +189,8 @@ class GpuSection(ApiModel):
     """GPU nodes for pods that request no GPU. Avoid: on a scale of 0 to 10, GPU nodes score 1 and other nodes 5.
     Forbid: the pods do not run on GPU nodes. Ignore: all nodes score 5."""
     pods_with_gpu: Literal["Pack", "Spread", "Ignore"] = "Pack"
-    """GPU nodes for pods that request GPUs. Pack prefers nodes with fewer free GPUs, Spread prefers nodes with more,
-    and Ignore does neither."""
+    """GPU nodes for pods that request GPUs. Pack prefers nodes with fewer free GPUs. Spread prefers nodes with more
+    free GPUs. Ignore has no preference."""
     models: Annotated[dict[str, Score], WithoutNulls] = Field(default_factory=dict, max_length=TABLE_ROWS)
     """Scores of GPU models, 0 to 10, by value of the node label `nvidia.com/gpu.product`. A node whose model has an
     entry gets this score, and `podsWithGpu` does not apply to it."""

@@ -97,7 +97,7 @@ class SchedulingPolicySpec(ApiModel):
     """Selector for the namespaces whose pods may use this policy. Pods of other namespaces wait, with the reason in
     their condition and an event. Absent: all namespaces may use it."""
     preset: Preset = "Default"
-    """A named set of fields. Fields that this spec sets win over those of the preset.
+    """A named set of fields. Fields that this spec sets take precedence over those of the preset.
     Default sets no fields.
     BinPack sets resources.strategy MostAllocated, and the weights NodeResourcesFit 5 and
     NodeResourcesBalancedAllocation 0.
@@ -121,26 +121,27 @@ class SchedulingPolicySpec(ApiModel):
     """Spreads pods over zones, and ranks zones. {} prefers zones with fewer pods of the same workload. Absent: the
     section of the preset, or only the default spreading of kube-scheduler."""
     gpu: GpuSection | None = None
-    """Keeps GPU nodes for pods that request GPUs, and ranks them. {} avoids GPU nodes for other pods, and packs GPU
-    nodes. Absent: the section of the preset, or no difference between GPUs and other resources."""
+    """Keeps GPU nodes for pods that request GPUs, and ranks these nodes. {} avoids GPU nodes for other pods, and packs
+    GPU nodes. Absent: the section of the preset, or no difference between GPUs and other resources."""
     extenders: Annotated[
         tuple[PolicyExtender, ...], ListOf, Field(max_length=EXTENDERS, json_schema_extra=list_type("atomic"))
     ] = ()
-    """Extenders: web services that the scheduler calls after its plugins, in this order, the ignorable ones last. Those
-    of the operator's configuration are called first."""
+    """Extenders: web services that the scheduler calls after its plugins, in this order, but ignorable extenders last.
+    The extenders of the operator's configuration are called before these extenders."""
     preemption: PreemptionSection = PreemptionSection()
     """Eviction of pods with lower priority, to make room for a pod that fits no node."""
     percentage_of_nodes_to_score: Annotated[int, Field(ge=0, le=100)] | None = None
-    """Percentage of the nodes that must be found feasible before scoring starts, 0 to 100, but at least 100 nodes. 0:
-    from 50 percent for small clusters down to 5 percent for large ones. Absent: 100 if the policy packs nodes or has
-    one of the sections instanceTypes, lifecycle, zones and gpu; otherwise the value of the operator's configuration."""
+    """Percentage of all nodes, 0 to 100. The scheduler stops its search for feasible nodes when it has found this part
+    of the nodes, and at least 100 nodes. 0: from 50 percent for small clusters down to 5 percent for large ones.
+    Absent: 100 if the policy packs nodes or has one of the sections instanceTypes, lifecycle, zones and gpu; otherwise
+    the value of the operator's configuration."""
     backoff: BackoffSection | None = None
     """Waiting time after a failed scheduling attempt. Absent: the times of the operator's configuration."""
     plugins: Plugins = Plugins()
-    """Plugins to enable or disable at each extension point, as in a KubeSchedulerConfiguration. They win over the
-    plugins that the fields above enable."""
+    """Plugins to enable or disable at each extension point, as in a KubeSchedulerConfiguration. They take precedence
+    over the plugins that the fields above enable."""
     plugin_config: Annotated[
         tuple[PluginConfig, ...], ListOf, Field(max_length=PLUGIN_CONFIGS, json_schema_extra=map_list("name"))
     ] = ()
-    """Arguments of plugins, as in a KubeSchedulerConfiguration. They win over the arguments that the fields above
-    give."""
+    """Arguments of plugins, as in a KubeSchedulerConfiguration. They take precedence over the arguments that the fields
+    above set."""

@@ -1,6 +1,6 @@
 """`status` of a SchedulingPolicy. Only the operator writes it.
 
-The models ignore unknown fields, so that an operator can read the status of a newer one.
+The models ignore unknown fields, so that an operator can read a status that a newer operator has written.
 """
 
 from datetime import datetime
@@ -15,7 +15,7 @@ REJECTIONS = 16
 MESSAGE_LENGTH = 32768
 REASON_LENGTH = 1024
 CONDITION_TYPE_LENGTH = 316
-"""Limits of metav1.Condition: of its message, its reason and its type."""
+"""This limit and the two before are those of metav1.Condition."""
 REJECTION_LENGTH = 1024
 
 INT64 = {"format": "int64"}
@@ -75,14 +75,14 @@ class SchedulingPolicyStatus(ApiModel):
     observed_generation: Count | None = None
     """Generation of the policy that the operator last read."""
     active_generation: Count | None = None
-    """Generation of the policy that schedules pods now. It is older than `observedGeneration` while that is not
-    accepted."""
+    """Generation of the policy that schedules pods now. It is older than `observedGeneration` while the observed
+    generation is not accepted."""
     conditions: Annotated[
         tuple[Condition, ...], ListOf, Field(max_length=CONDITIONS, json_schema_extra=map_list("type"))
     ] = ()
     """Accepted: the spec is valid. Programmed: the observed generation schedules pods. Degraded: a part that the policy
     depends on fails. Warnings: parts of the spec have no effect, or match no node. Ready: Accepted and Programmed, and
-    no extender that pods need fails. Stalled: the policy cannot become Ready until its spec changes."""
+    no required extender fails. Stalled: the policy cannot become Ready until its spec changes."""
     pods: PodCounts | None = None
     """Counts of the policy's pods."""
     last_bound_time: Timestamp | None = None
@@ -92,5 +92,6 @@ class SchedulingPolicyStatus(ApiModel):
         ListOf,
         Field(max_length=REJECTIONS, json_schema_extra=list_type("atomic")),
     ] = ()
-    """Most frequent reasons why nodes did not fit the last unschedulable pod, each with the number of nodes, in
-    kube-scheduler's words, followed by the policy's field that rejects them: `(filters.zones)`."""
+    """Most frequent reasons for which nodes did not fit the last unschedulable pod, in kube-scheduler's words, each
+    with its number of nodes. If a field of the policy rejects the nodes, the field follows in brackets, as in
+    `(filters.zones)`."""

@@ -1,10 +1,10 @@
 """Converts models to a structural schema: the subset of OpenAPI v3 that a CustomResourceDefinition accepts.
 
-pydantic's JSON Schema has `$ref`, `anyOf`, `title` and `const`, which an API server refuses. A model that has no
-structural schema raises TypeError here, when the CRD is generated, not when a user applies it.
+pydantic's JSON Schema has `$ref`, `anyOf`, `title` and `const`, which an API server refuses. If a model has no
+structural schema, the generation of the CRD raises TypeError, before a user can apply the CRD.
 
-Fields of list elements get no defaults. The API server would write them into lists, and tools that compare lists whole,
-such as Argo CD, would report the object as changed for ever. The models have the same defaults.
+Fields of list elements get no defaults here, only in the models. The API server would write the defaults into the
+lists, and tools that compare whole lists, such as Argo CD, would always report the object as changed.
 
 The descriptions are the texts of `kubectl explain`, which does not show defaults. So the default value of a field is
 appended to its description.
@@ -65,7 +65,7 @@ class _Walker:
         return schema
 
     def _inlined(self, raw: Schema) -> Schema:
-        """Replace a reference by its definition. Keywords beside the reference win."""
+        """Replace a reference by its definition. Keywords beside the reference take precedence."""
         if "$ref" not in raw:
             return raw
         beside = {keyword: value for keyword, value in raw.items() if keyword != "$ref"}
@@ -106,7 +106,7 @@ class _Walker:
 
     @staticmethod
     def _reduce_default(schema: Schema) -> None:
-        """Reduce the default of an object to `{}` if fields below have defaults, else drop it; drop empty lists."""
+        """Reduce the default of an object to `{}` if its fields have defaults, else drop it. Drop empty lists too."""
         if schema.get("type") == "object" and "default" in schema and "properties" in schema:
             if any("default" in child for child in schema["properties"].values()):
                 schema["default"] = {}

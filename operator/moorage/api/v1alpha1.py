@@ -29,13 +29,13 @@ class ObjectMeta(ApiModel):
     name: Annotated[str, Field(min_length=1, max_length=LABEL_VALUE_LENGTH)]
     """Name of the object, at most 63 characters, so that it fits into a label."""
     uid: str = ""
-    """Unique identifier. An object that is created again has another one."""
+    """Unique identifier. An object that is deleted and created again has another uid."""
     generation: int = 0
     """Number of changes of the spec."""
     resource_version: str = ""
     """Opaque version of the object. Every write changes it."""
     creation_timestamp: Annotated[datetime, ListOf] | None = None
-    """Time of creation. The oldest policy with a schedulerName keeps it."""
+    """Time of creation. If several policies have the same schedulerName, the oldest policy keeps it."""
     deletion_timestamp: Annotated[datetime, ListOf] | None = None
     """Time of the deletion request, if there is one."""
 
@@ -44,7 +44,7 @@ _SCHEDULER_NAME = "(has({0}.spec.schedulerName) ? {0}.spec.schedulerName : {0}.m
 
 
 class SchedulingPolicy(ApiModel):
-    """A policy that schedules all pods with its schedulerName: which nodes they may run on, and which are best."""
+    """A policy for all pods with its schedulerName: which nodes they may run on, and which nodes are best."""
 
     rules = (
         Rule(
@@ -87,7 +87,7 @@ class SchedulingPolicy(ApiModel):
 def parse_policy(manifest: Mapping[str, Any]) -> SchedulingPolicy:
     """Return the policy of an object. Raise InvalidPolicy with the paths of all faults.
 
-    The status is ignored, so that a status of another version cannot make a policy invalid.
+    The status is ignored, so that a status from another version of moorage cannot make a policy invalid.
     """
     try:
         fields = {key: value for key, value in manifest.items() if key != "status"}

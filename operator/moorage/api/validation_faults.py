@@ -34,7 +34,7 @@ def faults_of(error: ValidationError) -> tuple[Fault, ...]:
 
 
 def message_of(details: ErrorDetails) -> str:
-    """Return the message of an error. It starts with a verb, so that it continues the path of the field."""
+    """Return the message of an error. It starts with a verb, because it follows the path of the field."""
     kind = details["type"]
     if kind == RULE_ERROR:
         return details["msg"]
@@ -50,7 +50,7 @@ def message_of(details: ErrorDetails) -> str:
 
 
 def _actual(value: Any) -> str:
-    """Return the end of a message that shows the actual value."""
+    """Return the end of a message, which shows the actual value."""
     if isinstance(value, str):
         shown = value if len(value) <= _SHOWN_LENGTH else value[:_SHOWN_LENGTH] + "..."
         return f", not the text {shown!r}"

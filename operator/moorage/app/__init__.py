@@ -36,22 +36,24 @@ __all__ = [
 ]
 
 MAX_FILE_BYTES = 1 << 20
-"""A hundred profiles. etcd's limit for a ConfigMap is 1.5 MB."""
+"""The maximum size of a configuration file, enough for a hundred profiles. etcd's limit for a ConfigMap is 1.5 MB."""
 PIPE_SECONDS = 10.0
-"""The time for a configuration that is a pipe, such as `<(helm template ...)`."""
+"""The time to read a configuration from a pipe, such as `<(helm template ...)`."""
 IGNORED_ENVIRONMENT = Fault(
-    ("clientConnection", "kubeconfig"), None, "wins over $KUBECONFIG; use --kubeconfig, which wins over both"
+    ("clientConnection", "kubeconfig"),
+    None,
+    "takes precedence over $KUBECONFIG; --kubeconfig takes precedence over both",
 )
 """The warning about a file with a kubeconfig. kube-scheduler never reads $KUBECONFIG."""
 
 discover_plugins = Registry.discover
-"""Import all plugins; the result goes to `load_configuration` and `configuration_in_force`."""
+"""Imports all plugins. Returns the registry for `load_configuration` and `configuration_in_force`."""
 
 
 def load_process_configuration(flags: Settings, file: Path | None) -> ProcessConfiguration:
     """Merge the flags with the configuration file, if there is one.
 
-    Raises ConfigurationError with all faults of the file, OSError if the file cannot be read.
+    Raise ConfigurationError with all faults of the file. Raise OSError if the file cannot be read.
     """
     registry = discover_plugins()
     loaded = load_configuration(file, registry, allow_default_scheduler=flags.allow_default_scheduler) if file else None
@@ -62,7 +64,7 @@ def load_process_configuration(flags: Settings, file: Path | None) -> ProcessCon
 
 
 def load_configuration(file: Path, registry: Registry, *, allow_default_scheduler: bool) -> LoadedConfiguration:
-    """Load a configuration file and validate its plugins. Raises as `load_process_configuration`."""
+    """Load a configuration file and validate its plugins. Raise the errors of `load_process_configuration`."""
     from moorage.controller.policy_profiles import check_extender
 
     return load(

@@ -42,7 +42,7 @@ KOPF_CONNECTIONS = 4
 
 
 async def find_credentials(settings: Settings, clock: Clock, environ: Mapping[str, str] = os.environ) -> Credentials:
-    """Load the credentials that the settings name, and log the way to the API server."""
+    """Load the credentials that the settings name. Log the API server's address and the proxy."""
     kubeconfig = str(settings.kubeconfig) if settings.kubeconfig else None
     credentials = await load_credentials(kubeconfig, clock, context=settings.context, environ=environ)
     way = f"through the proxy {credentials.proxy}" if credentials.proxy else "without a proxy"
@@ -69,7 +69,7 @@ class Connections:
         metrics: ClientMetrics,
         stack: AsyncExitStack,
     ) -> None:
-        """Share one access and one `Reachability`: all clients use one server, so its outages are logged once.
+        """Let all clients share one `ServerAccess` and one `Reachability`, which logs an outage of the server once.
 
         Raise CredentialsError if no TLS context can be built.
         """
@@ -82,7 +82,7 @@ class Connections:
         self.rights = MissingRights()
 
     async def open_client(self, may_write: Callable[[], bool]) -> KubeClient:
-        """Open the client for everything but the lease: rate-limited, and fenced by `may_write`."""
+        """Open a rate-limited client for everything except the lease. It writes only if `may_write` returns True."""
         settings = self._settings
         limiter = RateLimiter(settings.qps, settings.burst, self._clock)
         connections = WATCH_CONNECTIONS + settings.parallelism + SPARE_CONNECTIONS
@@ -90,7 +90,7 @@ class Connections:
         return KubeClient(transport, self._clock, limiter, self._metrics, may_write)
 
     async def open_unfenced_client(self) -> KubeClient:
-        """Open a client without limits, for a standby too: for the lease, and for reviews of the endpoints' callers."""
+        """Open a client for the lease, and to authorize callers of the endpoints. A standby may write with it too."""
         transport = await self._open_transport(UNFENCED_CONNECTIONS, always)
         return KubeClient(transport, self._clock, RateLimiter(0, 0, self._clock), self._metrics)
 
@@ -126,7 +126,7 @@ class Connections:
 
 def serving_tls(settings: Settings) -> SSLContext:
     """Return the TLS context of the endpoints, with a self-signed certificate if none is given."""
-    from moorage.runtime.serving.certificate import serving_context  # loads cryptography, which plain HTTP does without
+    from moorage.runtime.serving.certificate import serving_context  # imports cryptography, only needed for HTTPS
 
     names = [socket.gethostname(), "localhost", "127.0.0.1"]
     if settings.bind_address not in {"0.0.0.0", "::"}:  # noqa: S104 - compared, not bound

@@ -16,9 +16,9 @@ from moorage.runtime.leadership.elector import LeaderElector
 from moorage.settings import LeaderElectionSettings
 
 UNRENEWED_SECONDS = 20.0
-"""Time after the expiry of its lease at which a leader that has not renewed it is unhealthy (as kube-scheduler)."""
+"""The time after which a leader with an expired lease is unhealthy, counted from the expiry (as kube-scheduler)."""
 LAST_EVENT_SECONDS = 1.0
-"""Time that a stop waits for the last event."""
+"""The maximum time that the stop of the election waits for the last event."""
 POLL_SECONDS = 0.02
 
 
@@ -31,7 +31,7 @@ class Election:
     recorder: EventRecorder
 
     async def run(self, started_to_lead: Callable[[], None]) -> None:
-        """Take part until cancelled; then release the lease and send the last event."""
+        """Take part in the election until cancelled; then release the lease and send the last event."""
 
         def changed(leads: bool, event: Event) -> None:  # noqa: FBT001 - the elector's callback
             self.recorder.record(event)
@@ -47,7 +47,7 @@ class Election:
             sending.cancel()
 
     def fault(self) -> str:
-        """Return why the election is unhealthy; empty if it is healthy."""
+        """Return the reason why the election is unhealthy; empty if it is healthy."""
         if not self.elector.leads:
             return ""
         limit = self.settings.lease_duration_seconds + UNRENEWED_SECONDS

@@ -14,7 +14,7 @@ from moorage.runtime.serving.health_server import EndpointSources
 from moorage.settings import Settings
 
 STUCK_SECONDS = 60.0
-"""A scheduling loop without a turn for this long is stuck."""
+"""The time without a turn after which the scheduling loop counts as stuck."""
 
 
 def endpoint_sources(process: Process, settings: Settings, election: Election | None) -> EndpointSources:

@@ -1,4 +1,4 @@
-"""Gauges whose values live in the engine, the informers and the watchdog; they are read at each scrape."""
+"""Gauges with values from the engine, the informers and the watchdog. The values are read at each scrape."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QUEUES = frozenset({"active", "backoff", "unschedulable", "gated"})
 def register_gauges(
     metrics: ProcessMetrics, scheduler: Scheduler, informers: Iterable[Informer], watchdog: Watchdog, clock: Clock
 ) -> None:
-    """Register kube-scheduler's gauges, the age of the watches, and the pods that are not tried."""
+    """Register kube-scheduler's gauges, and gauges for silent watches and for stuck pods."""
     metrics.read_at_scrape(
         "scheduler_pending_pods",
         "Number of pending pods, by the queue type.",

@@ -1,6 +1,6 @@
-"""Logging to stderr, as text or as JSON, with no character that could forge a line or control a terminal.
+"""Logging to stderr, as text or as JSON. No logged character can forge a line or control a terminal.
 
-Each record is one line; in text, the indented lines of an exception follow.
+Each record is one line. In the text format, the indented lines of an exception follow.
 """
 
 from __future__ import annotations
@@ -77,6 +77,6 @@ class JsonFormatter(logging.Formatter):
 
 
 def _lines_of(text: str) -> list[str]:
-    """Return the lines of a traceback: the last ones if it is too long, because they hold the exception."""
+    """Return the lines of a traceback. If it is too long, return its end, which has the exception."""
     lines = text[-EXCEPTION_CHARACTERS:].splitlines()
     return [one_line(line) for line in lines]

@@ -2,8 +2,8 @@
 
     credentials -> serving -> informers, lease -> policies -> (synced, leading) -> scheduling
 
-Scheduling starts once all informers and the policies have synced and this replica leads. On SIGTERM it stops, the
-bindings in progress end and are reported, and the lease is released last.
+Scheduling starts when all informers and the policies have synced and this replica leads. On SIGTERM, scheduling stops,
+the bindings in progress end and are reported, and the lease is released last.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ T = TypeVar("T")
 DRAIN_SECONDS = 10.0
 """Time that bindings in progress may delay a stop."""
 REPORT_SECONDS = 1.0
-"""Time that their events and statuses may delay it afterwards: the next leader waits for the lease."""
+"""Time that the events and statuses of these bindings may delay the stop further. The next leader waits so long."""
 DRAIN_POLL_SECONDS = 0.05
 
 
@@ -141,7 +141,7 @@ class Operator:
     async def _run_process(
         self, process: Process, election: Election | None, open_session: SessionOpener, tasks: asyncio.TaskGroup
     ) -> None:
-        """Start all tasks, wait for the signal, and stop them. No other replica binds before the lease is released."""
+        """Start all tasks, wait for the signal, and stop them. The lease is released after the bindings in progress."""
         started = partial(process.inbox.post, LeadershipStarted())
         lease = [tasks.create_task(election.run(started), name="leader-election")] if election else []
         background = [tasks.create_task(run(), name=name) for name, run in process.background.items()]

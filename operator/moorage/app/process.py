@@ -49,7 +49,7 @@ class Process:
     inbox: Inbox[Message]
     scheduler: Scheduler
     informers: Mapping[str, Informer]
-    """By kind."""
+    """The informers by kind."""
     recorder: EventRecorder
     pod_statuses: PodStatusWriter
     policy_controller: PolicyController
@@ -58,7 +58,7 @@ class Process:
     binder: Binder
     loop: SchedulingLoop
     facts: Callable[[], PolicyFacts]
-    """Return the engine's current facts for the policies' statuses."""
+    """Returns the engine's current facts for the policies' statuses."""
     background: Mapping[str, Callable[[], Coroutine[Any, Any, None]]]
     """The tasks besides the scheduling loop, by name; each runs until cancelled."""
 

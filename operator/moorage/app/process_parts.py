@@ -84,7 +84,7 @@ def _choose_seed(settings: Settings) -> int:
     if settings.seed is not None:
         return settings.seed
     seed = SystemRandom().getrandbits(SEED_BITS)
-    logger.info("the choice among equally good nodes uses the seed %d; --seed repeats it", seed)
+    logger.info("the choice among equally good nodes uses the seed %d; pass --seed to repeat it", seed)
     return seed
 
 
@@ -158,7 +158,7 @@ def build_binding(
     extenders: ExtenderDispatcher,
     environment: Environment,
 ) -> BindingParts:
-    """Build the binder of pods, the binder of volumes before it, and the repair of claims."""
+    """Build the binder of volumes, the binder of pods, and the repair of claims."""
     client, clock, metrics = environment.client, environment.clock, environment.metrics.binding
     refusals = KubeletRefusals(client, reporting.recorder, metrics, engine.inbox.post)
     engine.informers["Pod"].subscribe(refusals.observe)
@@ -192,7 +192,7 @@ def build_binding(
 def _binding_timeout_seconds(settings: Settings) -> float:
     """Return the timeout of a binding.
 
-    A binding that is sent just before this replica stops leading times out before another replica leads.
+    Even if a binding is sent just before this replica stops leading, it times out before another replica leads.
     """
     election = settings.leader_election
     if not election.enabled:
@@ -201,7 +201,7 @@ def _binding_timeout_seconds(settings: Settings) -> float:
 
 
 def build_evictor(engine: EngineParts, reporting: ReportingParts, environment: Environment) -> Evictor:
-    """Build the evictor of victims, with the watch on those that do not terminate."""
+    """Build the evictor of victims. It also watches for victims that do not terminate."""
     clock, recorder, post = environment.clock, reporting.recorder, engine.inbox.post
     budgets = engine.informers["PodDisruptionBudget"].readability
     return Evictor(

@@ -1,4 +1,4 @@
-"""The condition for scheduling, and the log line when it comes true: before that, no policy is live."""
+"""SchedulingGate: the condition for scheduling, and a log line when it becomes true, which makes all policies live."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class SchedulingGate:
     """Whether this replica may schedule. The scheduling loop asks before each pod."""
 
     def __init__(self, conditions: Collection[Callable[[], bool]], profiles: Mapping[str, Profile]) -> None:
-        """Be open while all `conditions` hold; `profiles` are the engine's, by schedulerName."""
+        """Open the gate while all `conditions` return True. `profiles` are the engine's profiles by schedulerName."""
         self._conditions = conditions
         self._profiles = profiles
         self._was_open = False
 
     def is_open(self) -> bool:
-        """Return whether this replica may schedule; log when it begins to."""
+        """Return whether this replica may schedule. Log a line when this becomes true."""
         is_open = all(condition() for condition in self._conditions)
         if is_open is not self._was_open:
             self._was_open = is_open

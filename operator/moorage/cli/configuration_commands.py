@@ -13,7 +13,7 @@ from moorage.cli.options import AllowDefaultOption, ConfigOutput, ConfigOutputOp
 
 YAML_WIDTH = 100
 DEFAULT_SCHEDULER_HINT = (
-    "the operator refuses the policy default-scheduler unless it runs with --allow-default-scheduler "
+    "the operator accepts the policy default-scheduler only if it runs with --allow-default-scheduler "
     "(chart value allowDefaultScheduler)"
 )
 DEFAULT_SCHEDULER_WARNING = (
@@ -75,7 +75,8 @@ def import_configuration(
         print(f"warning: {hint}", file=sys.stderr)
     if hosts := extender_hosts(loaded.configuration):
         flag = f"--policy-extenders={','.join(hosts)} (chart value policyExtenders)"
-        print(f"warning: the operator refuses these policies' extenders unless it runs with {flag}", file=sys.stderr)
+        message = f"the operator accepts the extenders of these policies only if it runs with {flag}"
+        print(f"warning: {message}", file=sys.stderr)
     _print_documents(policies_of(loaded.configuration, allow_default_scheduler=allow_default_scheduler), output)
     print("for the other settings, as values of the chart, run: moorage import --values", file=sys.stderr)
 

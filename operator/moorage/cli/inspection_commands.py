@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from moorage.app import PluginRow
 
 DESCRIPTION_COLUMNS = 150
-"""The minimal width of a terminal for `moorage plugins` to print descriptions."""
+"""The minimum width of a terminal on which `moorage plugins` prints descriptions."""
 
 
 def crd(
     *,
-    chart: Annotated[bool, typer.Option("--chart", help="Print the Helm chart's template of it.")] = False,
+    chart: Annotated[bool, typer.Option("--chart", help="Print the CRD as a template of the Helm chart.")] = False,
     adopt_by: Annotated[
         str | None,
-        typer.Option(metavar="RELEASE/NAMESPACE", help="Add the metadata with which `helm install` adopts the CRD."),
+        typer.Option(metavar="RELEASE/NAMESPACE", help="Add the metadata that lets this Helm release adopt the CRD."),
     ] = None,
 ) -> None:
     """Print the CustomResourceDefinition of SchedulingPolicy."""
@@ -54,7 +54,7 @@ def parity(
     *,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Compare decisions with recorded ones of kube-scheduler."""
+    """Compare moorage's decisions with recorded decisions of kube-scheduler."""
     from moorage.simulator.parity import run_parity
     from moorage.simulator.parity_report import report_json, report_lines
 

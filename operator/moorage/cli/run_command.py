@@ -10,7 +10,7 @@ import typer
 from moorage.cli.options import AllowDefaultOption, ConfigOption, KubeconfigOption
 
 
-def run(  # noqa: PLR0913 - one parameter a flag
+def run(  # noqa: PLR0913 - one parameter for each flag
     *,
     kubeconfig: KubeconfigOption = None,
     context: Annotated[str | None, typer.Option(help="Use this context of the kubeconfig.")] = None,
@@ -19,7 +19,7 @@ def run(  # noqa: PLR0913 - one parameter a flag
         typer.Option(
             "--tls-strict",
             help="Check certificates of the API server and of extenders strictly by RFC 5280. Authorities without key "
-            "identifiers, as on EKS, do not pass.",
+            "identifiers, as on EKS, fail this check.",
         ),
     ] = False,
     config: ConfigOption = None,
@@ -27,7 +27,7 @@ def run(  # noqa: PLR0913 - one parameter a flag
         str, typer.Option(help="Serve /healthz, /metrics and the other endpoints on this address.")
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Serve them on this port; 0: a free one, shown in the log.")
+        int, typer.Option(min=0, max=65535, help="Serve the endpoints on this port; 0: a free one, shown in the log.")
     ] = 10259,
     serve_plain_http: Annotated[
         bool, typer.Option("--serve-plain-http", help="Serve plain HTTP even if the address is not loopback.")
@@ -41,14 +41,14 @@ def run(  # noqa: PLR0913 - one parameter a flag
         list[str] | None,
         typer.Option(
             help="Refuse policies whose schedulerName matches one of these shell patterns, such as 'batch-*'. "
-            "Separate several by commas, or repeat the flag."
+            "Separate patterns by commas, or repeat the flag."
         ),
     ] = None,
     policy_extenders: Annotated[
         list[str] | None,
         typer.Option(
-            help="Allow policies to have extenders on these hosts: host, host:port, or *.suffix for all below it. "
-            "Separate several by commas, or repeat the flag. Default: refuse policies with extenders."
+            help="Allow policies to have extenders on these hosts: host, host:port, or *.suffix for all hosts below "
+            "it. Separate hosts by commas, or repeat the flag. Default: refuse policies with extenders."
         ),
     ] = None,
     policy_extender_tls_dir: Annotated[
@@ -56,8 +56,8 @@ def run(  # noqa: PLR0913 - one parameter a flag
         typer.Option(
             exists=True,
             file_okay=False,
-            help="Read the certificates and keys that policies' extenders name from files below this directory. "
-            "Default: such extenders may name no files.",
+            help="Allow extenders of policies to name files of certificates and keys below this directory. "
+            "Default: they may name no files.",
         ),
     ] = None,
     leader_elect: Annotated[

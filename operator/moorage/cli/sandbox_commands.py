@@ -12,10 +12,12 @@ from moorage.cli.options import Output, OutputOption
 
 def demo(
     *,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep it running and print its KUBECONFIG line.")] = False,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep the cluster running and print its KUBECONFIG line.")
+    ] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Schedule the examples on a simulated cluster, and compare the result with a default profile's."""
+    """Schedule the examples on a simulated cluster, and compare the result with that of the default profile."""
     from moorage.sandbox.demo.run import DemoOptions, run_demo
 
     raise typer.Exit(run_demo(DemoOptions(keep=keep, as_json=output is Output.JSON)))

@@ -1,4 +1,4 @@
 """The KubeSchedulerConfiguration file: reading, checking, viewing and importing it.
 
-Everything here is pure: text comes in, settings, profiles or faults come out.
+Everything here is pure: the functions turn text into settings, profiles or faults.
 """

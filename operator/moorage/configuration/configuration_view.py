@@ -1,4 +1,4 @@
-"""Renders a configuration as it is in force, as an equivalent file: `moorage config view`. Pure.
+"""Renders the configuration in force as an equivalent file, for `moorage config view`. Pure.
 
 Each profile lists its plugins as they run, after the defaults, multiPoint and every `disabled` are applied.
 """

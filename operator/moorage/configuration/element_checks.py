@@ -19,7 +19,7 @@ ExtenderCheck = Callable[[Extender], Iterable[Fault]]
 
 
 def profile_faults(source: LocatedContent, misnamed: Collection[Location], check: ProfileCheck) -> Iterator[Fault]:
-    """Yield the faults of all profiles, with paths and lines of the file. `misnamed` locates unknown plugin names."""
+    """Yield the faults of all profiles, with paths and lines of the file. `misnamed` are the unknown plugin names."""
     for index, profile in mappings_in(source.content.get("profiles")):
         here: Location = ("profiles", index)
         cut = {location[2:-1] for location in misnamed if location[:2] == here}

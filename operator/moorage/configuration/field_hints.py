@@ -9,7 +9,7 @@ from moorage.api.schema import Schema, structural_schema
 from moorage.errors import Location
 
 HOMES_SHOWN = 2
-"""A hint names at most this many parents; a name with more parents gets no such hint."""
+"""The maximum number of parents in a hint. For a field name with more parents, no hint names the parents."""
 
 
 class FieldHints:

@@ -1,6 +1,6 @@
 """Warnings for fields that moorage accepts as kube-scheduler does, but that have no effect.
 
-kube-scheduler writes all of them with `--write-config-to`, also those that nobody has set.
+`kube-scheduler --write-config-to` writes all of these fields, even if the user has not set them.
 """
 
 from collections.abc import Iterator, Mapping

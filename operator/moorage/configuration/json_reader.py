@@ -1,4 +1,4 @@
-"""Reads JSON with line numbers. kube-scheduler takes a text as JSON if it begins with `{`, and is then strict about it.
+"""Reads JSON with line numbers. kube-scheduler reads a text strictly as JSON if it begins with `{`.
 
 Upstream: the recognizer of k8s.io/apimachinery pkg/runtime/serializer.
 """
@@ -21,12 +21,12 @@ def read_json(text: str) -> LocatedContent:
         json.loads(text, parse_constant=_refuse_constant)
         return _TextWalk(text).walk()
     except json.JSONDecodeError as error:
-        message = f"the file begins with {{ and so must be JSON, which this is not: {error.msg}"
+        message = f"the file begins with {{, so it must be JSON, but it is not valid JSON: {error.msg}"
         if error.msg == _MORE_TEXT:
             message = "the JSON object ends before this text; remove the text, a file holds one object"
         raise ConfigurationError([Fault((), error.lineno, message)]) from error
     except (RecursionError, ValueError) as error:
-        message = f"the file begins with {{ and so must be JSON, which this is not: {error}"
+        message = f"the file begins with {{, so it must be JSON, but it is not valid JSON: {error}"
         raise ConfigurationError([Fault((), None, message)]) from error
 
 
@@ -35,7 +35,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 class _TextWalk:
-    """A walk over a text that is valid JSON; so it checks nothing but repeated fields and limits."""
+    """A walk over a text that is known to be valid JSON. It only checks for repeated fields and for the limits."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -88,7 +88,7 @@ class _TextWalk:
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if isinstance(value, str) else value
 
     def _take(self, symbol: str) -> bool:
-        """Move behind the symbol and the space after it; return whether the symbol was next."""
+        """Skip the symbol, and the space after it, if the symbol is next. Return whether it was next."""
         is_next = self._text.startswith(symbol, self._position)
         if is_next:
             self._position += len(symbol)

@@ -7,9 +7,9 @@ from typing import Any
 from moorage.errors import ConfigurationError, Fault, Location
 
 MAX_PARTS = 50_000
-"""Larger than any real file. The limit stops nested aliases, which grow exponentially."""
+"""The maximum number of parts. No real file has so many; the limit stops nested aliases, which grow exponentially."""
 MAX_DEPTH = 64
-"""Deeper than any real file. The limit stops an alias that contains itself."""
+"""The maximum number of levels. No real file has so many; the limit stops an alias that contains itself."""
 
 
 @dataclass(slots=True)
@@ -19,14 +19,14 @@ class LocatedContent:
     content: Any = None
     """Mappings, lists and scalars."""
     lines: dict[Location, int] = field(default_factory=dict)
-    """The line of each field name, of each list element, and, under `()`, of the first part."""
+    """The line of each field name and of each list element. The key `()` has the line of the first part."""
     faults: list[Fault] = field(default_factory=list)
     """Repeated fields, and field names that are not text."""
     _parts: int = 0
     _known_faults: set[tuple[int | None, str]] = field(default_factory=set)
 
     def line_of(self, location: Location) -> int | None:
-        """Return the line of a part, or of the nearest part around it that the text has."""
+        """Return the line of a part. If the text lacks the part, return the line of the nearest part around it."""
         for end in range(len(location), -1, -1):
             if location[:end] in self.lines:
                 return self.lines[location[:end]]
@@ -47,7 +47,7 @@ class LocatedContent:
             raise ConfigurationError([Fault((), line, message)])
 
     def add_fault(self, fault: Fault) -> None:
-        """Add a fault, unless an alias has led to the same line and fault before."""
+        """Add a fault once. An alias can lead to the same line and fault again."""
         if (fault.line, fault.message) not in self._known_faults:
             self._known_faults.add((fault.line, fault.message))
             self.faults.append(fault)

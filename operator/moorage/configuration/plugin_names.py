@@ -1,4 +1,4 @@
-"""Checks the plugin names of a configuration file: removed plugins and unknown ones.
+"""Finds removed and unknown plugins in a configuration file.
 
 It reads the content before validation, so that it checks the names even if other parts of the file are faulty.
 """
@@ -40,7 +40,7 @@ class _Mention(NamedTuple):
 
 
 def plugin_faults(source: LocatedContent, known: Collection[str]) -> Iterator[Fault]:
-    """Yield the unknown names, and removed plugins that are enabled. Disabling a removed plugin is only a warning."""
+    """Yield a fault for each unknown plugin, and for each removed plugin, except those that the file disables."""
     for mention in _unknown(source, known):
         if mention.name not in REMOVED_PLUGINS:
             near = get_close_matches(mention.name, known, n=1)
@@ -51,7 +51,7 @@ def plugin_faults(source: LocatedContent, known: Collection[str]) -> Iterator[Fa
 
 
 def plugin_warnings(source: LocatedContent, known: Collection[str]) -> Iterator[Fault]:
-    """Yield the removed plugins that the file disables."""
+    """Yield a warning for each removed plugin that the file disables."""
     for mention in _unknown(source, known):
         if mention.disabled and mention.name in REMOVED_PLUGINS:
             yield source.fault(mention.location, _removed(mention.name))

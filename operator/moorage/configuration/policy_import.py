@@ -24,8 +24,8 @@ _FROM_RELEASE = {"leader_election": {"resource_name", "resource_namespace"}, "cl
 def policies_of(configuration: KubeSchedulerConfiguration, *, allow_default_scheduler: bool = False) -> list[Manifest]:
     """Return a policy for each profile, with the fields that the configuration sets for all profiles.
 
-    The user decides whether a policy takes over the name default-scheduler: without `allow_default_scheduler` the API
-    server refuses the policy of that name, and its message names the field to set.
+    Only the user may decide that a policy takes over the name default-scheduler. Without `allow_default_scheduler`, the
+    API server refuses the policy with this name, and the error message names the field to set.
     """
     policies = [_policy(profile, configuration) for profile in configuration.profiles]
     for policy in policies:

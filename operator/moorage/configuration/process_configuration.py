@@ -34,7 +34,7 @@ class ProcessConfiguration:
 
 
 def configure(flags: Settings, loaded: LoadedConfiguration | None, registry: Registry) -> ProcessConfiguration:
-    """Merge the flags over the loaded file, and build the file's profiles."""
+    """Combine the flags with the loaded file, and build the file's profiles. Flags take precedence."""
     if loaded is None:
         return ProcessConfiguration(settings=flags, registry=registry)
     configuration = loaded.configuration

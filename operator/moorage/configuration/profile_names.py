@@ -11,7 +11,7 @@ from moorage.errors import Fault
 
 
 def profile_name_faults(source: LocatedContent, *, allow_default_scheduler: bool) -> Iterator[Fault]:
-    """Yield the names that are missing, repeated, or kube-scheduler's without permission."""
+    """Yield a fault for each name that is missing, repeated, or default-scheduler without permission."""
     first: dict[str | None, int] = {}
     for location, name in _names(source):
         index = location[1]
@@ -29,7 +29,7 @@ def profile_name_faults(source: LocatedContent, *, allow_default_scheduler: bool
 
 
 def profile_name_warnings(source: LocatedContent) -> Iterator[Fault]:
-    """Yield each profile that has kube-scheduler's name."""
+    """Yield a warning for each profile with the name default-scheduler."""
     for location, name in _names(source):
         if name == DEFAULT_SCHEDULER_NAME:
             message = f"{name} is kube-scheduler's name; make sure that no kube-scheduler serves it"

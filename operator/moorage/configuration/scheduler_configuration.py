@@ -4,8 +4,8 @@ Upstream: staging/src/k8s.io/kube-scheduler/config/v1/types.go, pkg/scheduler/ap
 pkg/scheduler/apis/config/validation/validation.go. `loading` reads the file and keeps the lines; `profile_names`
 checks the names of profiles against each other.
 
-Two differences from upstream: a file without profiles has no profile, while kube-scheduler adds default-scheduler; and
-the Lease has another name, so that moorage and kube-scheduler never wait for each other.
+There are two differences from upstream. For a file without profiles, kube-scheduler adds the profile default-scheduler;
+moorage adds none. The Lease has another name, so that moorage and kube-scheduler never wait for each other.
 """
 
 from collections.abc import Callable
@@ -51,7 +51,7 @@ class ClientConnection(ApiModel):
 
 
 def _timings(check: Callable[[float, float, float], bool]) -> Callable[["LeaderElection"], bool]:
-    """Return a rule over lease duration, renew deadline and retry period in seconds; it holds without an election."""
+    """Return a check of the lease duration, renew deadline and retry period in seconds. Skip it without an election."""
     return lambda election: (
         not election.leader_elect
         or check(election.lease_duration_seconds, election.renew_deadline_seconds, election.retry_period_seconds)
@@ -87,7 +87,7 @@ class LeaderElection(ApiModel):
     leader_elect: bool = True
     """Whether to elect a leader. False: this is the only replica, and it binds without a lease."""
     lease_duration: GoDuration = "15s"
-    """Time that other replicas wait after the last renewal that they saw."""
+    """Time that other replicas wait after the last renewal that they saw, before they try to acquire the lease."""
     renew_deadline: GoDuration = "10s"
     """Time without a renewal after which the leader stops."""
     retry_period: GoDuration = "2s"
@@ -129,7 +129,7 @@ class KubeSchedulerProfile(ApiModel):
     scheduler_name: LabelValue | None = None
     """The schedulerName of the pods. Optional if there is only one profile; it is then default-scheduler."""
     percentage_of_nodes_to_score: Percentage | None = None
-    """Overrides the field of the same name of the configuration."""
+    """Percentage for this profile. It replaces the configuration's field of the same name."""
     plugins: Plugins = Plugins()
     """Plugins that are enabled and disabled at each extension point."""
     plugin_config: Annotated[tuple[PluginConfig, ...], ListOf, Field(json_schema_extra=map_list("name"))] = ()
@@ -137,7 +137,7 @@ class KubeSchedulerProfile(ApiModel):
 
 
 def _other_queue_sorts(profiles: tuple[KubeSchedulerProfile, ...]) -> list[Location]:
-    """Return the locations of queue sort plugins that are not those of the first profile."""
+    """Return the locations of queue sort plugins that differ from those of the first profile."""
     return [
         ("profiles", index, "plugins", "queueSort")
         for index, profile in enumerate(profiles)
@@ -187,7 +187,7 @@ class KubeSchedulerConfiguration(ApiModel):
     parallelism: Annotated[int, Field(ge=1, le=INT32_MAX)] = 16
     """Number of binds and extender calls that run at once."""
     percentage_of_nodes_to_score: Percentage = 0
-    """Percentage of nodes that must fit before scoring starts. 0: adaptive, 50 % in small to 5 % in large clusters."""
+    """Percentage of nodes that must fit before scoring starts. 0: 50 % in small clusters, down to 5 % in large ones."""
     pod_initial_backoff_seconds: Annotated[int, Field(ge=1, le=INT32_MAX)] = 1
     """Backoff after a pod's first failed attempt, in seconds. It doubles with each further attempt."""
     pod_max_backoff_seconds: Annotated[int, Field(ge=1, le=INT32_MAX)] = 10

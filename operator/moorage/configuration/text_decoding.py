@@ -10,12 +10,12 @@ from pathlib import Path
 from moorage.errors import ConfigurationError, Fault
 
 NULLS_OF_WIDE_TEXT = 4
-"""UTF-16 and UTF-32 fill at least every second byte of English text with zero."""
+"""If one of this many characters is zero, the text is UTF-16 or UTF-32, where every second byte of English is zero."""
 _UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
 def decode(content: bytes, file: Path) -> str:
-    """Return the text of a file, with its byte order mark. Raise ConfigurationError if the encoding is another one."""
+    """Return the text of a file, with its byte order mark. Raise ConfigurationError for any other encoding."""
     encoding = _UTF_16.get(content[:2], "utf-8")
     try:
         text = content.decode(encoding)

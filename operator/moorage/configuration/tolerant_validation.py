@@ -1,4 +1,4 @@
-"""Validates a content to the end, so that one run reports all faults.
+"""Validates the content of a file, and reports all its faults at once.
 
 pydantic checks a model's rules only if all of its fields are valid. This module removes the faulty parts and validates
 the rest again until no new fault appears.
@@ -18,7 +18,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class TolerantValidation(Generic[Model]):
-    """One validation of one content, with all of its errors."""
+    """The validation of one content, with all its errors."""
 
     remainder: Model | None
     """The model of the content without its faulty parts; None if the root breaks a rule."""
@@ -61,11 +61,11 @@ class TolerantValidation(Generic[Model]):
             self._remove(removals)
 
     def _record(self, details: ErrorDetails) -> None:
-        """Record an error, unless it may only follow from a removed part."""
+        """Record an error. Skip the error of a rule that may be broken only because a part was removed."""
         location = self.original(details["loc"])
         if details["type"] != RULE_ERROR:
             if details["type"] != "extra_forbidden":
-                # After a fault in a small model its rules prove nothing; the rules of the root still do.
+                # A model without its faulty part may break its rules for that reason only. The root's rules count.
                 self._doubtful |= {location[:-1]} - {()}
                 self._faulty.add(location)
         elif self.original(_removal_for(details)) in self._doubtful or location in self._faulty:
@@ -75,7 +75,7 @@ class TolerantValidation(Generic[Model]):
     def _remove(self, removals: set[Location]) -> None:
         """Remove parts of the content, and remember the positions of removed list elements."""
         originals = [(self.original(removal), removal) for removal in removals]
-        # In reverse order, so that a removal does not shift the positions of later ones.
+        # The last elements are removed first, so that their removal does not shift the elements to be removed next.
         for original, removal in sorted(
             originals, key=lambda pair: [str(step).zfill(9) for step in pair[1]], reverse=True
         ):

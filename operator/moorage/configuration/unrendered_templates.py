@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from moorage.errors import Fault
 
 _ACTION = re.compile(r"\{\{.*?(\}\}|$)|\{%.*?(%\}|$)|<%.*?(%>|$)")
-"""An action of Helm, Jinja or ERB. YAML can hold it only in quotes."""
+"""An action of Helm, Jinja or ERB. YAML can contain it only in quotes."""
 _VARIABLE = re.compile(r"\$\{.*?\}")
 """A variable for envsubst. It is valid YAML, so it explains only faults of its own line."""
 SHOWN_LENGTH = 60
@@ -15,7 +15,7 @@ _COMMENT = re.compile(r"(^|\s)#")
 
 
 def explain(text: str, faults: Iterable[Fault]) -> list[Fault]:
-    """Return the faults, with one that names the template instead of those in lines with an action or a variable."""
+    """Return the faults. On a line with an action or a variable, one fault that names it replaces all others."""
     lines = text.splitlines()
     explained: dict[int, Fault] = {}
     rest = []

@@ -1,8 +1,8 @@
 """Reads YAML as kube-scheduler does: PyYAML's parser, with the tabs, directives and plain scalars of go-yaml v2.
 
-Both implement YAML 1.1, but PyYAML refuses tabs between tokens, and reads some plain scalars as another type: `y`,
-`1e3` and `0o17` as text, `1:30` as a number. Unknown tags are faults here, while go-yaml takes their values as text:
-they are most often marks for a tool that did not run.
+PyYAML and go-yaml both implement YAML 1.1, but PyYAML refuses tabs between tokens, and reads some plain scalars as
+another type: `y`, `1e3` and `0o17` as text, `1:30` as a number. An unknown tag is a fault here, although go-yaml reads
+its value as text: such a tag is usually meant for a tool that did not run.
 
 Upstream: go.yaml.in/yaml/v2 resolve.go and scannerc.go, which sigs.k8s.io/yaml uses.
 """
@@ -38,7 +38,7 @@ _WHOLE_FLOATS_BELOW = 1e21
 
 
 class YamlDialect(yaml.SafeLoader):
-    """PyYAML's loader with the differences above. Use it for the node tree, and `scalar_value` for the scalars."""
+    """PyYAML's loader with the differences above. It builds the node tree; `scalar_value` reads the scalars."""
 
     def scan_to_next_token(self) -> None:
         """Skip spaces and comments, and tabs where libyaml skips them: in flow context, and after a key."""
@@ -58,7 +58,7 @@ class YamlDialect(yaml.SafeLoader):
     def compose_node(self, parent: Any, index: Any) -> Any:
         """Return the next node.
 
-        An anchor may have the name of an earlier one, and replaces it. A scalar with the tag `!` is text.
+        An anchor replaces an earlier anchor with the same name. A scalar with the tag `!` is text.
         """
         event = self.peek_event()  # type: ignore[no-untyped-call]
         if not isinstance(event, yaml.AliasEvent):
@@ -76,7 +76,7 @@ class YamlDialect(yaml.SafeLoader):
         return node
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
-        """Return the tag of a node without an explicit one."""
+        """Return the tag of a node that has no explicit tag."""
         if kind is yaml.ScalarNode and implicit[0]:
             return _plain_tag(value)
         return super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]

@@ -1,10 +1,11 @@
 """Reads YAML with line numbers, and reports faults of the text itself.
 
-It walks the node tree: PyYAML's own construction forgets the lines and silently takes the last of two equal fields.
-A file holds one document, with or without `---` and `...`; empty documents after it are ignored.
+The reader walks the node tree itself, because PyYAML's constructor drops the lines, and silently takes the last of two
+equal fields. A file holds one document, with or without `---` and `...`; empty documents after it are ignored.
 
-Two differences from kube-scheduler. It reads the first document and silently drops the rest; here a second one is a
-fault. It refuses a field that overrides one of a merge key (`<<`); here the field overrides, as YAML defines it.
+There are two differences from kube-scheduler. kube-scheduler reads the first document and silently drops the others;
+here, a second document is a fault. kube-scheduler refuses a field that overrides a field of a merge key (`<<`); here,
+the override is valid, as YAML defines it.
 """
 
 import re
@@ -19,7 +20,7 @@ from moorage.configuration.yaml_dialect import MERGE, TEXT, TIMESTAMP, YamlDiale
 from moorage.errors import ConfigurationError, Fault, Location
 
 BYTE_ORDER_MARK = "\ufeff"
-"""Found inside a text that was joined from several files."""
+"""A text that was joined from several files may contain it in the middle."""
 _SEPARATOR = re.compile(r"(---|\.\.\.)(\s|$)")
 EMPTY_FIRST = "the first document is empty, and only the first one is read; remove the line `---` before this document"
 SECOND_DOCUMENT = (
@@ -63,7 +64,7 @@ def _only_document(text: str) -> yaml.Node | None:
 
 
 def _second_document_line(loader: YamlDialect, text: str) -> int | None:
-    """Return the line of a further document that is not empty, valid or not; None if there is none."""
+    """Return the line of a second document that is not empty, even if it is invalid; None if there is none."""
     try:
         while loader.check_node():
             node = loader.get_node()
@@ -71,7 +72,7 @@ def _second_document_line(loader: YamlDialect, text: str) -> int | None:
                 return int(node.start_mark.line) + 1
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        # Without a separator, this is still the first document, with a wrong indentation.
+        # Without a separator before it, the error is in the first document, which has a wrong indentation.
         if not any(map(_SEPARATOR.match, text.splitlines()[1:line])):
             raise
         return line
@@ -114,7 +115,7 @@ class _NodeWalk:
     def _mapping(self, node: yaml.MappingNode, location: Location) -> dict[str, Any]:
         content: dict[str, Any] = {}
         for field in self._own_fields(node, location):
-            # An empty field does not hide a repetition that has a value.
+            # Of repeated fields, the first one that has a value counts.
             if content.get(field.name) is None:
                 self._add(content, field, location)
         for field in self._merged_fields(node, location, depth=len(location)):
@@ -128,7 +129,7 @@ class _NodeWalk:
         content[field.name] = self._value(field.value, where)
 
     def _own_fields(self, node: yaml.MappingNode, location: Location) -> Iterator[_Field]:
-        """Yield the fields without those of merge keys."""
+        """Yield the fields of a mapping, without the fields of its merge keys."""
         lines: dict[str, int] = {}
         for key, value in node.value:
             if key.tag == MERGE:
@@ -146,7 +147,7 @@ class _NodeWalk:
                 yield _Field(name, line, value)
 
     def _merged_fields(self, node: yaml.MappingNode, location: Location, depth: int) -> Iterator[_Field]:
-        """Yield the fields of merge keys. Of equal fields, the first one counts."""
+        """Yield the fields of merge keys. If a name occurs again, the first field counts."""
         for key, value in node.value:
             if key.tag != MERGE:
                 continue

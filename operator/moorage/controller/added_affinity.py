@@ -22,8 +22,8 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 def added_affinity(filters: FiltersSection, written: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """Return a `v1.NodeAffinity` with the filters and `written`, the policy's own addedAffinity.
 
-    Return None if `written` must stay as it is: there are no filters, or the plugin will refuse it. Node selector terms
-    are alternatives, so each of them gets the filters.
+    Return None if there are no filters, or if the plugin will refuse `written`; `written` then stays as it is. Node
+    selector terms are alternatives, so each of them gets the filters.
     """
     ours = [expression.requirement for expression in _expressions(filters)]
     if not ours or not _is_node_affinity(written):
@@ -34,7 +34,7 @@ def added_affinity(filters: FiltersSection, written: Mapping[str, Any] | None) -
 
 
 def filter_fields(filters: FiltersSection) -> dict[str, str]:
-    """Return the field of `spec` behind each requirement of the filters, as `str(Requirement)` writes it."""
+    """Return the field of `spec` from which each requirement of the filters comes, by `str(Requirement)`."""
     fields: dict[str, str] = {}
     for each in _expressions(filters):
         values = frozenset(each.requirement.get("values", ()))
@@ -44,9 +44,10 @@ def filter_fields(filters: FiltersSection) -> dict[str, str]:
 
 
 def location_in_filters(filters: FiltersSection, written: Any, location: Location) -> Location | None:
-    """Return the location, below `spec`, of the filter that gave a part of addedAffinity.
+    """Return the location, below `spec`, of the filter from which a part of addedAffinity comes.
 
-    `location` is that of the part, below the arguments. Return None if the part is the policy's own.
+    `location` is the location of the part below the plugin's arguments. Return None if the part is in `written`, the
+    policy's own addedAffinity.
     """
     match location:
         case (_, str(kind), _, int(term), "matchExpressions", int(index), *part) if kind == _REQUIRED:
@@ -57,7 +58,7 @@ def location_in_filters(filters: FiltersSection, written: Any, location: Locatio
 
 
 def _terms(affinity: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the required terms; without any, one term that the filters can fill."""
+    """Return the required terms, or one empty term if there are none."""
     return (affinity.get(_REQUIRED) or {}).get("nodeSelectorTerms") or [{}]
 
 
@@ -82,7 +83,7 @@ class _FilterExpression:
     values: tuple[Location, ...] = ()
 
     def location_of(self, part: Location) -> Location:
-        """Return the location of a part: one of the values, or the field that gives the rest."""
+        """Return the location of a part of the requirement: of one value, of the key, or of the whole field."""
         match part:
             case ("values", int(index)):
                 return self.values[index]
@@ -111,7 +112,7 @@ def _expressions(filters: FiltersSection) -> Iterator[_FilterExpression]:
 
 
 def _bounds(key: str, source: Location, allow: tuple[str, ...], deny: tuple[str, ...]) -> Iterator[_FilterExpression]:
-    """Yield the requirements of a list of allowed values and of a list of denied ones, without patterns."""
+    """Yield the requirements for the allowed and for the denied values. Patterns are left out."""
     for operator, name, listed in (("In", "allow", allow), ("NotIn", "deny", deny)):
         exact = {index: value for index, value in enumerate(listed) if not is_pattern(value)}
         if exact:

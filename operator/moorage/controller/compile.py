@@ -26,7 +26,7 @@ from moorage.framework.profile import PolicyReference, ProfileSettings, ProfileS
 from moorage.framework.registry import Registry
 
 ALL_NODES = 100
-"""The percentage of nodes to score if a policy packs pods or ranks nodes by a section: it must find the best node."""
+"""The percentage of nodes to score for policies that must find the best node: they pack pods, or have a section."""
 
 
 def compile_policy(policy: SchedulingPolicy, registry: Registry, defaults: ProfileSettings) -> ProfileSpec:
@@ -68,7 +68,7 @@ class _Parts:
         )
 
     def plugins(self) -> Plugins:
-        """Return the plugins of the spec's fields, followed at each point by those of `spec.plugins`."""
+        """Return the plugins for each extension point: those of the spec's fields, then those of `spec.plugins`."""
         weights = self._section_weights() | dict(self.spec.weights)
         filters = self._filters(self.spec)
         scores = [plugin for plugin in self.policy_plugins if weights.get(plugin.__name__)]
@@ -88,9 +88,10 @@ class _Parts:
         )
 
     def filters_before_resources(self) -> tuple[str, ...]:
-        """Return the Filter plugins of the spec's fields, without those whose order `spec.plugins` decides.
+        """Return the Filter plugins of the spec's fields, without plugins whose order `spec.plugins` decides.
 
-        A policy that excludes no more than an empty one has none, so that its messages are kube-scheduler's.
+        The result is empty for a policy that excludes only the nodes that an empty spec excludes too. Such a policy
+        has the messages of kube-scheduler.
         """
         filters = self._filters(self.spec)
         if self.spec.filters == FiltersSection() and filters == self._filters(SchedulingPolicySpec()):
@@ -101,7 +102,7 @@ class _Parts:
         return tuple(entry.name for entry in _having("filter", filters) if entry.name not in ordered)
 
     def plugin_config(self) -> tuple[PluginConfig, ...]:
-        """Return the arguments that the spec's fields give to plugins; `spec.pluginConfig` wins over them."""
+        """Return the arguments of plugins from the spec's fields. Arguments in `spec.pluginConfig` take precedence."""
         arguments = {name: args for name, args in self._arguments() if args}
         for config in self.spec.plugin_config:
             arguments[config.name] = {**arguments.get(config.name, {}), **config.args}
@@ -123,7 +124,7 @@ class _Parts:
         }
 
     def _disabled_scores(self) -> tuple[PluginEntry, ...]:
-        """Return the default plugins whose weight is 0. A plugin of a section is just not enabled."""
+        """Return the default plugins whose weight is 0. Plugins of sections are not enabled by default."""
         own = {plugin.__name__ for plugin in self.policy_plugins}
         return tuple(
             PluginEntry(name=name) for name, weight in self.spec.weights.items() if weight == 0 and name not in own
@@ -141,7 +142,7 @@ def _having(point: str, plugins: list[type[PolicyPlugin]]) -> tuple[PluginEntry,
 
 
 def _joined(ours: PluginSet, theirs: PluginSet) -> PluginSet:
-    """Add a policy's own plugin set to ours; if both enable a plugin, its own entry counts."""
+    """Return `ours` followed by `theirs`, the policy's own set. If both enable a plugin, `theirs` takes precedence."""
     named = {plugin.name for plugin in theirs.enabled}
     kept = tuple(plugin for plugin in ours.enabled if plugin.name not in named)
     # Not validated: the joined set may be longer than the API allows for a policy's own set.

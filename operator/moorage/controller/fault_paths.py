@@ -1,4 +1,4 @@
-"""Finds the field of a policy for a fault of its compiled profile, because users look for what they wrote."""
+"""Finds the field of a policy for a fault of its compiled profile, because users know only the fields of the policy."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from moorage.framework.profile import ProfileSpec
 from moorage.framework.registry import Registry
 
 UPSTREAM_SECTIONS = {"NodeResourcesFit": "resources", "NodeAffinity": "filters"}
-"""The section of the policy that gives arguments to a plugin of kube-scheduler."""
+"""The section of the policy that gives arguments to a plugin of kube-scheduler, by plugin name."""
 
 
 def check_plugin_names(policy: SchedulingPolicy, registry: Registry) -> None:
-    """Raise UnknownPlugins with every place of the spec that names a plugin that is not registered."""
+    """Raise UnknownPlugins with every place of the spec that names an unknown plugin."""
     spec = policy.spec
     unknown = [*registry.unknown_weights(spec.weights), *registry.unknown_plugins(spec.plugins, spec.plugin_config)]
     if unknown:
@@ -28,7 +28,7 @@ def check_plugin_names(policy: SchedulingPolicy, registry: Registry) -> None:
 
 
 def faults_of_plugins(policy: SchedulingPolicy, registry: Registry) -> Iterator[Fault]:
-    """Yield the plugins that the policy names at extension points they do not have."""
+    """Yield a fault for each plugin that the policy names at an extension point that the plugin does not have."""
     for name, weight in policy.spec.weights.items():
         if weight and not plugin_sets.implements(registry.classes[name], "score"):
             message = f"{name} has no score; `moorage plugins` lists the plugins that have one"
@@ -64,12 +64,12 @@ def _own_affinity(policy: SchedulingPolicy) -> Any:
 
 
 def _below(section: str, rest: Location) -> Location:
-    """Return the location below a section whose fields are arguments; empty if the arguments have other names."""
+    """Return the location of an argument below its section; empty if the section's fields have other names."""
     return () if section in UPSTREAM_SECTIONS.values() else rest
 
 
 def _section(plugin: str, registry: Registry) -> str | None:
-    """Return the section that gives arguments to a plugin, as users write it; None if there is none."""
+    """Return the camelCase name of the section that gives arguments to a plugin; None if no section does."""
     cls = registry.classes[plugin]
     if issubclass(cls, PolicyPlugin) and cls.policy_section:
         return SchedulingPolicySpec.model_fields[cls.policy_section].alias

@@ -1,4 +1,7 @@
-"""NodeFacts: what warnings read of the cluster's nodes, as sets that change only with the last node of a kind."""
+"""NodeFacts: the facts about nodes that warnings depend on, such as the set of all zones.
+
+Few changes of nodes change a fact: a zone, for example, only disappears with its last node.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ from moorage.cluster.snapshot import Snapshot
 
 
 class NodeFacts:
-    """Facts about all nodes, read from the columns and kept until a node changes. Use it between two cycles."""
+    """Facts about all nodes, read from the columns and kept until a node changes. Only for use between two cycles."""
 
     def __init__(self, snapshot: Snapshot) -> None:
-        """Read `snapshot`, which stays current."""
+        """Read from `snapshot`, which always has the current nodes."""
         self._snapshot = snapshot
         self._labels: dict[str, frozenset[str]] = {}
         self._generation = -1
@@ -24,7 +27,7 @@ class NodeFacts:
 
     @property
     def are_known(self) -> bool:
-        """Whether there are nodes."""
+        """Whether the cluster has nodes."""
         return self._snapshot.size > 0
 
     def values(self, label: str) -> frozenset[str]:
@@ -44,7 +47,7 @@ class NodeFacts:
 
 
 class ReadNodeFacts:
-    """Node facts that one computation reads, so that it is repeated only when one of them differs."""
+    """The node facts that one computation has read. It is repeated only if one of these facts changes."""
 
     def __init__(self, facts: NodeFacts) -> None:
         """Read from `facts`."""

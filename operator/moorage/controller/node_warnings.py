@@ -1,7 +1,7 @@
 """Warnings about names in a policy's spec that no node of the cluster has: instance types, zones, labels, GPUs.
 
-Such a name may be a typing error, or its nodes do not exist yet. Values that equal a default are left out, because the
-API server writes them into the object.
+Such a name may be a typing error, or its nodes do not exist yet. A value that equals a default causes no warning,
+because the API server may have written it into the object.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LIFECYCLE_HAS_NO_NODE = "LifecycleHasNoNode"
 
 
 def node_warnings(spec: SchedulingPolicySpec, nodes: ReadNodeFacts) -> Iterator[PolicyWarning]:
-    """Yield the warnings that follow from the nodes, about a spec whose preset is expanded."""
+    """Yield the warnings that depend on the nodes. The preset of `spec` is already expanded."""
     yield from _instance_types(spec, nodes)
     yield from _zones(spec, nodes)
     yield from _node_selector(spec, nodes)
@@ -89,7 +89,7 @@ def _lifecycles(spec: SchedulingPolicySpec, nodes: ReadNodeFacts) -> Iterator[Po
 
 
 def _has_class(name: LifecycleClass, spec: SchedulingPolicySpec, nodes: ReadNodeFacts) -> bool:
-    """Return whether a label of a node may give it this class. Values ignore case."""
+    """Return whether a node may have this class because of its labels. Upper and lower case are equal."""
     for source in (spec.lifecycle and spec.lifecycle.sources) or DEFAULT_SOURCES:
         values = {"spot": source.spot, "on-demand": source.on_demand, "reserved": source.reserved}[name]
         if not _lowered(nodes.values(source.key)).isdisjoint(_lowered(values)):

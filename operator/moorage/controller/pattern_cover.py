@@ -1,4 +1,4 @@
-"""Compares shell patterns of instance types: whether one matches every name that another matches."""
+"""Compares two shell patterns of instance types: whether one matches all names that the other matches."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ SET = re.compile(r"\[!?\]?[^\]]*\]")
 
 
 def covers(pattern: str, other: str) -> bool:
-    """Return whether `pattern` matches every name that `other` matches. May return False for unusual sets in `other`.
+    """Return whether `pattern` matches every name that `other` matches. The result may be wrong for an unusual `[...]`.
 
-    The names that `other` matches are replaced by samples, with no, one and more unused characters for each `*` than
-    `pattern` can match without a `*` of its own.
+    This is checked with three example names that `other` matches. In these names, 0, 1 or n unused characters replace
+    each `*`. n is so large that `pattern` needs a `*` to match them.
     """
     if pattern == other:
         return True
     if not is_pattern(pattern):
         return False
-    sample = SET.sub(UNUSED, other).replace("?", UNUSED)
-    lengths = (0, 1, len(pattern) + 1) if "*" in sample else (0,)
-    return all(fnmatchcase(sample.replace("*", UNUSED * length), pattern) for length in lengths)
+    stars_only = SET.sub(UNUSED, other).replace("?", UNUSED)
+    lengths = (0, 1, len(pattern) + 1) if "*" in stars_only else (0,)
+    return all(fnmatchcase(stars_only.replace("*", UNUSED * length), pattern) for length in lengths)
 
 
 def matches_any(pattern: str, names: Iterable[str]) -> bool:

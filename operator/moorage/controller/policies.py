@@ -1,12 +1,12 @@
 """PolicyStore: all policies of the cluster, and the live profile of each schedulerName.
 
-    compiles           -> its profile becomes live, unless an older policy or the configuration file has the name
-    does not compile   -> its last good profile stays live; without one, the pods of the name wait
-    is deleted         -> its profile is removed; the next policy of the schedulerName becomes live
+    a policy compiles          -> its profile becomes live, if no older policy and no configuration file has the name
+    a policy does not compile  -> its last good profile stays live; without one, the pods of the policy wait
+    a policy is deleted        -> its profile is removed; the next policy of the schedulerName becomes live
 
 If several policies have one schedulerName, the oldest keeps it (by creationTimestamp, then by name); the others are
-refused with NameConflict. Pure: it takes objects, and returns states and changes. An event costs time for the policies
-of its schedulerName only, so that thousands of policies can start at once.
+refused with NameConflict. Pure: the store takes objects, and returns states and changes. The time for an event depends
+only on the policies with the same schedulerName, so that thousands of policies can start at once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from moorage.framework.profile import Profile
 logger = logging.getLogger(__name__)
 
 MAX_POLICIES = 2000
-"""The number of accepted policies. 1,000 take 2 to 3 s of CPU at the start, and 20 MB."""
+"""The maximum number of accepted policies. 1,000 policies take 2 to 3 s of CPU at startup, and 20 MB of memory."""
 TOO_MANY = "the operator accepts {} policies at most; delete others, and this one is accepted within a minute"
 Manifest = Mapping[str, Any]
 """A SchedulingPolicy as decoded JSON."""
@@ -44,7 +44,7 @@ class _KnownPolicy:
     scheduler_name: str
     conditions: tuple[Mapping[str, Any], ...]
     name_refusal: str = ""
-    """Why no policy may take this schedulerName; empty if a policy may."""
+    """The reason why no policy may have this schedulerName; empty if a policy may have it."""
     generation: int = -1
     refusal: PolicyRefusal | None = None
     profile: Profile | None = None
@@ -58,7 +58,7 @@ class _KnownPolicy:
 
     @property
     def serving(self) -> Profile | str:
-        """The profile, or the message of the refusal if there is none."""
+        """The profile; without a profile, the message that the policy is refused."""
         return self.profile or f"SchedulingPolicy {self.name} is refused: {self.refusal and self.refusal.message}"
 
 
@@ -78,9 +78,9 @@ class PolicyStore:
     reserved: Collection[str] = ()
     """schedulerNames of the configuration file, which no policy can take."""
     name_refusal: Callable[[str], str] = lambda _: ""
-    """Returns why no policy may take a schedulerName; empty if a policy may."""
+    """Returns the reason why no policy may have a schedulerName; empty if a policy may have it."""
     limit: int = MAX_POLICIES
-    """The number of policies that are compiled; further ones are refused."""
+    """The maximum number of policies that are compiled; further policies are refused."""
     _policies: dict[str, _KnownPolicy] = field(default_factory=dict)
     _beyond_limit: set[str] = field(default_factory=set)
     _prepared: dict[tuple[str, int], _CompiledPolicy] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class PolicyStore:
     _claims: dict[str, list[_KnownPolicy]] = field(default_factory=lambda: defaultdict(list))
     """The policies of each schedulerName, the oldest first."""
     _serving: dict[str, Profile | str] = field(default_factory=dict)
-    """The answer that the engine has for each schedulerName."""
+    """What the engine has for each schedulerName: a profile, or the message that the policy is refused."""
     _states: dict[str, PolicyState] = field(default_factory=dict)
 
     def replace(self, manifest: Manifest) -> PolicyChanges:
@@ -96,16 +96,16 @@ class PolicyStore:
         return self._settle(self._observe(manifest))
 
     def remove(self, manifest: Manifest) -> PolicyChanges:
-        """Remove a deleted policy. A policy of the same name that was created since stays."""
+        """Remove a deleted policy. A policy with the same name but another uid is a newer object, and stays."""
         known = self._policies.get(_name(manifest))
         if known is None or known.uid != _uid(manifest):
             return PolicyChanges()
         return self._settle([self._forget(known)], deleted=(known.name,))
 
     def prepare(self, manifest: Manifest) -> bool:
-        """Compile a policy before the `resync` with it, if that is needed; return whether it was.
+        """Compile a policy of a list before `resync` is called with the list. Return whether it had to be compiled.
 
-        Compiling takes milliseconds, so that a caller can let other tasks work between the policies of a long list.
+        Compiling takes milliseconds. So a caller can let other tasks run between the policies of a long list.
         """
         known, key = self._policies.get(_name(manifest)), (_uid(manifest), _generation(manifest))
         is_known = known is not None and known.uid == key[0] and known.generation >= key[1]
@@ -115,7 +115,7 @@ class PolicyStore:
         return True
 
     def resync(self, manifests: Iterable[Manifest]) -> PolicyChanges:
-        """Replace all policies by a complete list; policies that it lacks were deleted while no watch was open.
+        """Replace all policies by a complete list. Policies that are missing in the list count as deleted.
 
         If there are too many policies, the oldest are accepted.
         """
@@ -128,7 +128,7 @@ class PolicyStore:
         return self._settle(touched, deleted=tuple(known.name for known in deleted))
 
     def states(self) -> Collection[PolicyState]:
-        """Return the state of every policy. The object stays the same while the policy's state does."""
+        """Return the state of every policy. A policy has the same object until its state changes."""
         return self._states.values()
 
     def _observe(self, manifest: Manifest) -> list[str]:
@@ -179,7 +179,7 @@ class PolicyStore:
             return _refused("UnknownPlugin", str(error))
         except (InvalidPolicy, ConfigurationError) as error:
             return _refused("InvalidSpec", "; ".join(map(str, error.faults)))
-        except Exception as error:  # a border: an unexpected error in one policy must not stop the others
+        except Exception as error:  # an unexpected error in one policy must not stop the others
             logger.exception("SchedulingPolicy %s cannot be compiled because of a defect; report it", _name(manifest))
             return _refused("InvalidSpec", f"cannot be compiled: {type(error).__name__}: {error}")
 
@@ -212,9 +212,9 @@ class PolicyStore:
         return PolicyChanges(tuple(profiles), tuple(removed), refused, tuple(states), deleted)
 
     def _owner(self, scheduler_name: str) -> _KnownPolicy | None:
-        """Return the oldest policy of a schedulerName; None if the configuration file has the name, or no policy may.
+        """Return the oldest policy of a schedulerName; None if the configuration file has it, or no policy may have it.
 
-        Without an owner the engine leaves the pods of the name alone: they belong to another scheduler.
+        Without an owner, the store gives the engine no profile for the name.
         """
         claims = self._claims[scheduler_name]
         if not claims:

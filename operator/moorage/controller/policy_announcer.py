@@ -16,7 +16,7 @@ class PolicyAnnouncer:
     """The source of events and log lines about policies that become live, paused, refused or deleted."""
 
     def __init__(self, record: Callable[[Event], None], is_scheduling: Callable[[], bool]) -> None:
-        """Send the events to `record`. A policy is live only if `is_scheduling`, which a standby is not."""
+        """Send the events to `record`. `is_scheduling` returns False in a standby, where no policy is live."""
         self._record = record
         self._is_scheduling = is_scheduling
         self._announced: dict[str, tuple[str, PolicyRefusal | None, int | None]] = {}

@@ -55,7 +55,7 @@ class PolicyController:
         self._clock = clock
 
     def receive(self, type_: str, manifest: Mapping[str, Any]) -> None:
-        """Process one event of a watch: its type, and the object. Events that are known from the other are ignored."""
+        """Process an event of one of the two watches. Ignore it if the other watch has already reported it."""
         if not self._seen.is_new(manifest):
             return
         change = self._store.remove if type_ == "DELETED" else self._store.replace
@@ -68,7 +68,7 @@ class PolicyController:
         first_listed: Callable[[], None],
         resync_seconds: float,
     ) -> None:
-        """List the policies, then `follow` their changes for `resync_seconds`, until cancelled.
+        """List the policies, `follow` their changes for `resync_seconds`, and repeat both until cancelled.
 
         Call `first_listed` after the first list.
         """
@@ -81,7 +81,7 @@ class PolicyController:
                 if failure is not type(error):
                     _log_failure(error)
                 failure = type(error)
-                # Without the CRD there are no policies, and the profiles of the configuration file need none.
+                # Without the CRD there are no policies. The profiles of the configuration file do not need them.
                 self.has_synced = self.has_synced or isinstance(error, NotFound)
             else:
                 if failure is not None:
@@ -96,7 +96,7 @@ class PolicyController:
             await (self._clock.sleep(LIST_AGAIN_SECONDS) if failure else follow(resync_seconds))
 
     async def _prepared(self, manifests: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Compile a list of policies, and let other tasks work after each: a thousand take seconds."""
+        """Compile a list of policies. Let other tasks run after each policy, because a thousand take seconds."""
         for manifest in manifests:
             if self._store.prepare(manifest):
                 await asyncio.sleep(0)
@@ -116,8 +116,8 @@ class PolicyController:
 def receiver_in(loop: asyncio.AbstractEventLoop, receive: EventReceiver) -> EventReceiver:
     """Return a receiver for other threads, which passes each event to `receive` in `loop`.
 
-    In each turn of the loop it passes one, because compiling a policy takes milliseconds, and a thousand can arrive at
-    once.
+    The receiver passes one event in each turn of the loop, because compiling a policy takes milliseconds, and a
+    thousand events can arrive at once.
     """
     waiting: deque[tuple[str, Mapping[str, Any]]] = deque()
 

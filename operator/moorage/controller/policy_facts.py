@@ -14,11 +14,11 @@ from moorage.runtime.degradation import Degradation
 from moorage.runtime.tally import Tally
 
 FAILURES_IN_A_ROW = 3
-"""Consecutive binds, or attempts, that fail before a policy counts as degraded. A single failure can be a race."""
+"""The number of consecutive failed binds, or failed attempts, of a degraded policy. One failure can be a race."""
 
 
 class PolicyFacts:
-    """The facts at one moment. Build it between two scheduling cycles, and use it at once."""
+    """The facts about all policies at one moment. Build an object between two scheduling cycles, and use it at once."""
 
     def __init__(
         self, scheduler: Scheduler, tally: Tally, degradations_of: Callable[[Profile], Sequence[Degradation]]
@@ -29,7 +29,7 @@ class PolicyFacts:
         self._degradations_of = degradations_of
 
     def counts(self, state: PolicyState) -> PolicyCounts:
-        """Count the pods of the policy's schedulerName; none if the name belongs to another policy."""
+        """Return the counts of the policy's pods. They are 0 if another policy has the schedulerName."""
         waiting = self._pending.get(state.scheduler_name, {}) if state.owns_name else {}
         unschedulable = waiting.get("unschedulable", 0)
         not_allowed = waiting.get("notAllowed", 0)
@@ -68,7 +68,7 @@ class PolicyFacts:
         return found
 
     def _judged(self, failing: Degradation, state: PolicyState) -> Degradation:
-        """Return the failure with Ready False instead of Unknown while pods wait: they call the extender again soon."""
+        """Return the failure. If pods wait, change Ready from Unknown to False: the extender is soon called again."""
         is_awaited = any(self._pending.get(state.scheduler_name, {}).values())
         return replace(failing, ready="False") if failing.ready == "Unknown" and is_awaited else failing
 

@@ -1,7 +1,7 @@
 """What the operator's flags allow policies to use: schedulerNames, hosts of extenders, and files of their TLS settings.
 
-The author of a policy may be a tenant. So everything beyond the policy's own pods is refused unless a flag allows it;
-the message of a refusal names the flag. Files are only compared by their path here; the runtime reads them.
+The author of a policy may be a tenant. So a policy needs a flag for everything beyond its own pods, and the message of
+a refusal names the flag. This module only compares the paths of files; the runtime reads the files.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class PolicyPermissions:
 
     allow_default_scheduler: bool = False
     reserved_names: tuple[str, ...] = ()
-    """Shell patterns for schedulerNames that no policy may take."""
+    """Shell patterns. No policy may have a schedulerName that matches one of them."""
     extender_hosts: AllowedHosts = field(default_factory=AllowedHosts)
     extender_tls_dir: Path | None = None
 
@@ -42,7 +42,7 @@ class PolicyPermissions:
         )
 
     def name_refusal(self, scheduler_name: str) -> str:
-        """Return why no policy may take a schedulerName; empty if a policy may."""
+        """Return the reason why no policy may have a schedulerName; empty if a policy may have it."""
         if scheduler_name == DEFAULT_SCHEDULER_NAME and not self.allow_default_scheduler:
             return (
                 f"{scheduler_name} is kube-scheduler's name: allowDefaultScheduler alone does not give it to a policy; "
@@ -58,7 +58,7 @@ class PolicyPermissions:
         return ""
 
     def faults_of(self, policy: SchedulingPolicy) -> Iterator[Fault]:
-        """Yield the fields of a policy that no flag allows."""
+        """Yield a fault for each field of a policy that the flags do not allow."""
         for index, extender in enumerate(policy.spec.extenders):
             for fault in self._extender_faults(extender):
                 yield fault.below("spec", "extenders", index)

@@ -1,11 +1,11 @@
-"""PolicyPoll: lists SchedulingPolicies and follows them with short watches, beside kopf's long one.
+"""PolicyPoll: lists SchedulingPolicies and follows them with short watches, in addition to kopf's long watch.
 
     list -> watch for POLL_SECONDS -> watch again ... -> list after a minute, an error, or a watch that did not end
 
-A long watch that is silent may be idle or dead: the CRD was deleted and made again, the connection stalls, kopf found
-no CRD when it started. A short watch that does not end is dead, which shows within seconds; on an idle cluster it costs
-one empty answer. Events that come here first are passed on at once. If kopf does not report them too, its watch is
-started again.
+A long watch without events may be idle or dead. It is dead if the CRD was deleted and created again, if the connection
+stalls, or if there was no CRD when kopf started. A short watch must end after some seconds; if it does not end, it is
+dead. On an idle cluster, a short watch costs one empty answer. Its events are passed on at once. If kopf does not
+report the same events, kopf's watch is started again.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from moorage.runtime.informers.list_watch import ListWatch
 logger = logging.getLogger(__name__)
 
 POLL_SECONDS = 5
-"""The length of a watch. Leader election sends more than twice as many requests."""
+"""The duration of a short watch. Leader election sends more than twice as many requests as these watches."""
 SPARE_SECONDS = 3.0
-"""A watch without an answer for this much longer is dead."""
+"""A short watch that has no answer for this time beyond POLL_SECONDS is dead."""
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 5.0
-"""Pauses after a failed watch double up to this."""
+"""The pause after a failed watch doubles with each failure, up to this value."""
 
 
 class PolicyPoll:
@@ -75,7 +75,7 @@ class PolicyPoll:
         return found
 
     async def follow(self, seconds: float) -> None:
-        """Pass events on for `seconds`; return earlier if only a list shows the present policies."""
+        """Pass events on for `seconds`. Return earlier after an error, so that the caller lists the policies again."""
         until = self._clock.monotonic() + seconds
         while self._clock.monotonic() < until:
             started = self._clock.monotonic()

@@ -14,10 +14,10 @@ from moorage.outside_text import one_line
 from moorage.runtime.degradation import Degradation, ReadyStatus
 
 SHOWN_WARNINGS = 10
-"""The number of warnings in a message; `kubectl describe` shows it in one line."""
+"""The maximum number of warnings in a condition's message. `kubectl describe` shows the message in one line."""
 NOT_READY: tuple[ReadyStatus, ...] = ("False", "Unknown")
 TOP_REJECTIONS = 3
-"""The number of reasons in a status. The conditions of the pods have all of them."""
+"""The maximum number of reasons in a status. The conditions of the pods have all reasons."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,12 +31,12 @@ class PolicyCounts:
     failed: int = 0
     last_bound_time: datetime | None = None
     rejections: Mapping[str, int] | None = None
-    """The number of nodes by reason, of the last attempt at a pod that fitted no node."""
+    """The number of nodes by reason, from the last scheduling attempt in which the pod fitted no node."""
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyFindings:
-    """What is found out about a policy besides its state."""
+    """The pod counts, failures and warnings of a policy, which its state does not contain."""
 
     counts: PolicyCounts = PolicyCounts()
     degradations: Sequence[Degradation] = ()
@@ -46,7 +46,7 @@ class PolicyFindings:
 def status_of(
     state: PolicyState, findings: PolicyFindings, before: Sequence[Condition], now: datetime
 ) -> SchedulingPolicyStatus:
-    """Return the status. `before` are the conditions of the last status; they date the conditions that stay."""
+    """Return the status. A condition whose status did not change keeps its time from `before`, the last conditions."""
     counts, degradations = findings.counts, findings.degradations
     parts = [_accepted(state), _programmed(state), _degraded(state, degradations), _warnings(state, findings.warnings)]
     wanted = summarize(parts, _obstacle(state, degradations))
@@ -110,7 +110,7 @@ def _warnings(state: PolicyState, warnings: Sequence[PolicyWarning]) -> Conditio
 
 
 def _obstacle(state: PolicyState, degradations: Sequence[Degradation]) -> Condition | None:
-    """Return Ready with the failures that keep pods from being scheduled; None if there are none."""
+    """Return a condition Ready with the failures that prevent scheduling; None if no failure does."""
     for status in NOT_READY:
         if found := [degradation for degradation in degradations if degradation.ready == status]:
             message = "; ".join(degradation.message for degradation in found)

@@ -27,7 +27,7 @@ class PolicyState:
     scheduler_name: str
     observed_generation: int
     profile: Profile | None
-    """The live profile; of an older generation while `observed_generation` is refused."""
+    """The live profile. It belongs to an older generation while `observed_generation` is refused."""
     refusal: PolicyRefusal | None
     """None if the policy is accepted."""
     conditions: tuple[Mapping[str, Any], ...] = ()
@@ -37,7 +37,7 @@ class PolicyState:
 
     @property
     def owns_name(self) -> bool:
-        """Whether the pods of `scheduler_name` are this policy's."""
+        """Whether the pods with `scheduler_name` belong to this policy."""
         return self.refusal is None or self.refusal.reason not in {"NameConflict", "NameNotAllowed"}
 
     @property
@@ -56,7 +56,7 @@ class PolicyChanges:
     """The effects of one or several events: on the engine's profiles, and on the states of policies."""
 
     profiles: tuple[Profile, ...] = ()
-    """Profiles that are new, or replace the one of the same schedulerName."""
+    """Profiles that are new, or that replace the profile with the same schedulerName."""
     removed: tuple[str, ...] = ()
     """schedulerNames that no policy has any more."""
     refused: Mapping[str, str] = field(default_factory=dict)

@@ -1,6 +1,6 @@
-"""PolicyWarnings: the warnings of each policy, computed again only if its spec or what they read of the nodes changed.
+"""PolicyWarnings: the warnings of each policy, kept until the spec or a fact about nodes that they depend on changes.
 
-A node that comes or goes costs each policy a few comparisons of sets, and usually changes no warning.
+When a node is added or removed, a few sets are compared for each policy. Usually no warning changes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from moorage.framework.policy_plugin import PolicyPlugin
 
 @dataclass(slots=True)
 class _Kept:
-    """The warnings about one spec, and the facts that they follow from."""
+    """The warnings about one spec, and the facts that they depend on."""
 
     spec: SchedulingPolicySpec
     expanded: SchedulingPolicySpec
@@ -29,7 +29,7 @@ class _Kept:
     warnings: tuple[PolicyWarning, ...]
     read: ReadNodeFacts | None = None
     generation: int = -1
-    """The generation of the nodes for which `read` was last found current."""
+    """The generation of the nodes when `read` was last found current."""
 
 
 class PolicyWarnings:
@@ -38,14 +38,14 @@ class PolicyWarnings:
     def __init__(
         self, plugins: Sequence[type[PolicyPlugin]], nodes: NodeFacts, are_nodes_listed: Callable[[], bool]
     ) -> None:
-        """Warn about nodes only once they are listed: until then, names without a node are no fault."""
+        """Warn about names that no node has only after the nodes are listed."""
         self._plugins = plugins
         self._nodes = nodes
         self._are_nodes_listed = are_nodes_listed
         self._kept: dict[str, _Kept] = {}
 
     def of(self, state: PolicyState) -> Sequence[PolicyWarning]:
-        """Return the warnings of a policy; none for one whose spec is refused."""
+        """Return the warnings of a policy; empty if its spec is refused."""
         spec = state.spec
         if spec is None:
             self.forget(state.name)

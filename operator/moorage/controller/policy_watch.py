@@ -1,12 +1,13 @@
 """PolicyWatch: watches SchedulingPolicy objects with kopf, and passes every event on.
 
 kopf runs in a thread with an event loop of its own, because it cancels every task of its loop when it ends. Only
-`on.event` handlers are registered, so kopf never writes to the objects: no annotations, no finalizers. kopf swallows
+`on.event` handlers are registered, so kopf never writes to the objects: no annotations, no finalizers. kopf hides
 errors of such handlers, so the handler only passes the event on; the receiver parses, compiles and reports it.
 
-Only kopf's thread imports kopf: that takes half a second of CPU, and the first pods must not wait for it.
+Only kopf's thread imports kopf. The import takes half a second of CPU, and the first pods must not wait for it.
 
-kopf ends its operator after a watch error that persists. PolicyWatch restarts it, after pauses that grow, until `stop`.
+kopf's operator ends after a watch error that persists. PolicyWatch restarts the operator, after growing pauses, until
+`stop` is called.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ logger = logging.getLogger(__name__)
 
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 5.0
-"""Pauses between restarts double up to this, which is also the longest delay of a policy after an outage."""
+"""The pause between restarts doubles up to this value. So it is the longest delay of a policy after an outage."""
 RETRY_SECONDS = (0.5, 1.0, 2.0)
-"""kopf's pauses before it repeats a failed request. After the last one its operator ends."""
+"""kopf's pauses before it repeats a failed request. If the last repetition fails too, kopf's operator ends."""
 STOP_POLL_SECONDS = 0.1
 
 EventReceiver = Callable[[str, Mapping[str, Any]], None]
@@ -140,7 +141,7 @@ class PolicyWatch:
         self._receive(type_, manifest)
 
     def _log_failure(self, error: Exception) -> None:
-        """Log the first failure as a warning, and those after it, until the next event, at DEBUG."""
+        """Log the first failure as a warning. Log further failures at DEBUG, until an event arrives."""
         level = logging.DEBUG if self._has_failed else logging.WARNING
         self._has_failed = True
         message = "The watch of SchedulingPolicies failed, trying again within %g s: %s: %s"

@@ -13,7 +13,10 @@ def identity(manifest: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def is_newer(version: str, other: str) -> bool:
-    """Return whether a resourceVersion is newer than another of the same object; True if they cannot be compared."""
+    """Return whether a resourceVersion is newer than another of the same object.
+
+    If one is not a number, return whether they differ. An empty version always counts as newer.
+    """
     if version.isdecimal() and other.isdecimal():
         return int(version) > int(other)
     return version != other or not version

@@ -8,7 +8,7 @@ from moorage.api.policy_scores import ResourcesSection
 
 
 def packs(resources: ResourcesSection) -> bool:
-    """Return whether the strategy prefers nodes that are in use."""
+    """Return whether the strategy may prefer nodes with fewer free resources."""
     return resources.strategy in {"MostAllocated", "RequestedToCapacityRatio"}
 
 

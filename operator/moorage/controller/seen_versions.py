@@ -1,7 +1,7 @@
 """SeenVersions: drops events that are older than the known version of their policy.
 
-Two watches report each event. Without this, a late event of one could bring back a policy whose deletion the other has
-reported.
+Two watches report each event. Without this check, a late event of one watch could add a policy again after the other
+watch has reported its deletion.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from moorage.controller.resource_version import identity, is_newer
 
 
 class SeenVersions:
-    """The newest resourceVersion of each policy, by uid."""
+    """The newest known resourceVersion of each policy, by uid."""
 
     def __init__(self) -> None:
         """Start without policies."""
@@ -22,7 +22,7 @@ class SeenVersions:
         """The policies that the last list did not have. The next list drops them."""
 
     def is_new(self, manifest: Mapping[str, Any]) -> bool:
-        """Record an event; return whether it is newer than all before."""
+        """Record an event; return whether it is newer than all earlier events of its policy."""
         uid, version = identity(manifest)
         if not is_newer(version, self._versions.get(uid, "")):
             return False
@@ -30,7 +30,7 @@ class SeenVersions:
         return True
 
     def listed(self, manifests: Iterable[Mapping[str, Any]]) -> None:
-        """Record a complete list; forget the policies that it lacks for the second time."""
+        """Record a complete list. Forget the policies that are missing in two successive lists."""
         listed = dict(identity(manifest) for manifest in manifests)
         for uid in self._unlisted - listed.keys():
             self._versions.pop(uid, None)

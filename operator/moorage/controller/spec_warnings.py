@@ -17,7 +17,7 @@ NO_EFFECT = "NoEffect"
 
 
 def spec_warnings(spec: SchedulingPolicySpec, plugins: Sequence[type[PolicyPlugin]]) -> Iterator[PolicyWarning]:
-    """Yield the warnings about a spec whose preset is expanded; `plugins` are those that its sections configure."""
+    """Yield the warnings about a spec whose preset is expanded. `plugins` are the plugins that sections configure."""
     yield from _filters(spec)
     yield from _shadowed_instance_types(spec)
     yield from _shadowed_sources(spec.lifecycle.sources if spec.lifecycle else ())
@@ -40,12 +40,12 @@ def _filters(spec: SchedulingPolicySpec) -> Iterator[PolicyWarning]:
 
 def _contradiction(field: str, name: str, denied: str) -> PolicyWarning:
     by = "" if name == denied else f" as {denied}"
-    message = f"spec.filters.{field}: {name} is in allow and in deny{by}, and deny wins"
+    message = f"spec.filters.{field}: {name} is in allow and in deny{by}; deny takes precedence"
     return PolicyWarning(ALLOWED_AND_DENIED, message)
 
 
 def _shadowed_instance_types(spec: SchedulingPolicySpec) -> Iterator[PolicyWarning]:
-    """Yield the rows of the score table that never decide; the first row that matches a node gives its score."""
+    """Yield a warning for each row that is never used. The first row that matches a node gives its score."""
     patterns = [row.match for row in spec.instance_types.scores] if spec.instance_types else []
     for index, pattern in enumerate(patterns):
         earlier = next((number for number in range(index) if covers(patterns[number], pattern)), None)
@@ -55,7 +55,7 @@ def _shadowed_instance_types(spec: SchedulingPolicySpec) -> Iterator[PolicyWarni
 
 
 def _shadowed_sources(sources: Sequence[LifecycleSource]) -> Iterator[PolicyWarning]:
-    """Yield the sources whose values earlier sources or classes with the same label decide already."""
+    """Yield a warning for each value that an earlier source or class with the same label already contains."""
     seen: dict[tuple[str, str], str] = {}
     for index, source in enumerate(sources):
         values = [
@@ -66,12 +66,12 @@ def _shadowed_sources(sources: Sequence[LifecycleSource]) -> Iterator[PolicyWarn
         for value, place in values:
             first = seen.setdefault((source.key, value.lower()), place)
             if first != place:
-                message = f"spec.lifecycle.{place}: {source.key}={value} is never used: {first} has it"
+                message = f"spec.lifecycle.{place}: {source.key}={value} is never used: {first} has it too"
                 yield PolicyWarning(SHADOWED_ROW, message)
 
 
 def _weights_of_zero(spec: SchedulingPolicySpec, plugins: Sequence[type[PolicyPlugin]]) -> Iterator[PolicyWarning]:
-    """Yield the sections whose score is off. A section that also filters has an effect without its score."""
+    """Yield a warning for each section that only scores, and whose score is off."""
     off = {name for name, weight in spec.weights.items() if not weight}
     for plugin in plugins:
         section = plugin.policy_section if plugin.section_of(spec) is not None else None
@@ -87,7 +87,7 @@ def _weight_is_zero(plugin: str, section: str) -> PolicyWarning:
 
 
 def _idle_sections(spec: SchedulingPolicySpec) -> Iterator[PolicyWarning]:
-    """Yield the sections that rank all nodes alike."""
+    """Yield a warning for each section that gives all nodes the same rank."""
     if spec.instance_types and all(row.score == spec.instance_types.default for row in spec.instance_types.scores):
         yield _no_effect("spec.instanceTypes", "all instance types have the same score")
     if spec.zones and spec.zones.spread == "Ignore" and not spec.zones.prefer:
@@ -100,7 +100,7 @@ def _idle_sections(spec: SchedulingPolicySpec) -> Iterator[PolicyWarning]:
 
 
 def _idle_fields(spec: SchedulingPolicySpec) -> Iterator[PolicyWarning]:
-    """Yield the fields that another field makes void."""
+    """Yield a warning for each field that has no effect because of another field."""
     allowed = spec.filters.lifecycles
     if allowed and spec.lifecycle and spec.lifecycle.prefer not in {*allowed, "none"}:
         yield _no_effect("spec.lifecycle.prefer", f"spec.filters.lifecycles excludes {spec.lifecycle.prefer}")

@@ -1,7 +1,7 @@
-"""StatusReporter: builds the statuses of policies, and hands them to the writer.
+"""StatusReporter: builds the statuses of policies, and passes them to the writer.
 
-It builds the status of a policy at once when its state changed, and checks all policies once a second for new counts
-and degradations. An error in one policy's status is logged, and does not affect the other policies.
+When the state of a policy changes, the reporter builds its status at once. Once a second, it checks all policies for
+new counts and degradations. An error in one policy's status is logged, and does not affect the other policies.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ logger = logging.getLogger(__name__)
 STATUS_SECONDS = 1.0
 """The interval at which the counts of all policies are read."""
 SLICE_SECONDS = 0.005
-"""Longest time that a report occupies the event loop."""
+"""The time after which a report lets other tasks run."""
 CHANGE_SECONDS = 0.1
-"""The minimum time between two reports, so that a burst of new policies does not count the pods for each of them."""
+"""The minimum time between two reports. So a burst of new policies does not count the pods again for each policy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +74,21 @@ class StatusReporter:
                 next_full_report = self._clock.monotonic() + STATUS_SECONDS
             try:
                 await self._report_in_slices(facts(), only_changed=not is_full)
-            except Exception:  # a border: an error in the counts must not end the scheduling
+            except Exception:  # an error in the counts must not end the scheduling
                 logger.exception("The statuses of the SchedulingPolicies cannot be built; trying again in a second")
             await self._clock.sleep(CHANGE_SECONDS)
             await self._wakeup.wait(max(0.0, next_full_report - self._clock.monotonic()))
 
     def report(self, facts: PolicyFacts, *, only_changed: bool = False) -> None:
-        """Publish the statuses that may have changed: of all policies, or only of those whose state changed.
+        """Publish the new statuses of all policies, or with `only_changed` of the policies whose state changed.
 
-        A report of all policies also forgets the deleted ones.
+        A report of all policies also forgets deleted policies.
         """
         for _ in self._reports(facts, only_changed=only_changed):
             pass
 
     async def _report_in_slices(self, facts: PolicyFacts, *, only_changed: bool) -> None:
-        """Report, and let other tasks work after each slice of time: the first report of a thousand takes a second."""
+        """Report, and let other tasks run after each slice of time. A thousand new policies take a second."""
         until = self._clock.monotonic() + SLICE_SECONDS
         for _ in self._reports(facts, only_changed=only_changed):
             if self._clock.monotonic() >= until:
@@ -96,7 +96,7 @@ class StatusReporter:
                 until = self._clock.monotonic() + SLICE_SECONDS
 
     def _reports(self, facts: PolicyFacts, *, only_changed: bool) -> Iterator[None]:
-        """Do the work of `report`, one policy at each step."""
+        """Publish the status of one policy in each step of the iterator."""
         now = datetime.fromtimestamp(self._clock.time(), UTC)
         states = tuple(self._store.states())
         changed, self._changed = self._changed, set()
@@ -106,7 +106,7 @@ class StatusReporter:
                 continue
             try:
                 self._report(state, facts, now)
-            except Exception:  # a border: an error in one policy's status must not stop the others
+            except Exception:  # an error in one policy's status must not stop the others
                 if state.name not in self._failing:
                     message = "The status of SchedulingPolicy %s cannot be built and stays as it is; report this defect"
                     logger.exception(message, state.name)

@@ -28,10 +28,10 @@ logger = logging.getLogger(__name__)
 
 FIELD_MANAGER = "moorage"
 INTERVAL_SECONDS = 1.0
-"""The minimum time between two writes of one policy's status, and before a failed one is repeated."""
+"""The minimum time between two writes of one policy's status, and before a failed write is repeated."""
 URGENT_SECONDS = 0.1
-"""The minimum time if the conditions or the generations changed. It limits the writes of a policy that is edited in a
-loop."""
+"""The minimum time between two writes if the conditions or the generations changed. It limits the writes for a policy
+that is edited in a loop."""
 PARALLEL_WRITES = 8
 MAIN_FIELDS = ("schedulerName", "observedGeneration", "activeGeneration")
 
@@ -57,7 +57,7 @@ class _PendingStatus:
 
     @property
     def due_at(self) -> float:
-        """When to write, on the monotonic clock."""
+        """The time of the next write, on the monotonic clock."""
         is_urgent = self.written is None or _essence(self.wanted) != _essence(self.written)
         return self.tried_at + (URGENT_SECONDS if is_urgent and not self.has_failed else INTERVAL_SECONDS)
 
@@ -139,7 +139,8 @@ class PolicyStatusWriter:
         try:
             await self._client.apply(path, msgspec.json.encode(body), FIELD_MANAGER)
         except (NotFound, Conflict, NotLeader):
-            policy.has_failed = True  # deleted, created again, or another replica leads; `forget` or `publish` follows
+            # The policy was deleted or created again, or another replica leads. `forget` or `publish` follows.
+            policy.has_failed = True
         except (ApiError, ApiUnreachable) as error:
             policy.has_failed = True
             if not policy.has_logged:

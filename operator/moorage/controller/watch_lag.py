@@ -1,4 +1,4 @@
-"""WatchLag: the events that the short watches have shown and kopf's watch has not."""
+"""WatchLag: the events that a short watch has reported, and kopf's watch has not reported yet."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from moorage.controller.resource_version import identity, is_newer
 from moorage.runtime.clock import Clock
 
 LAG_SECONDS = 3.0
-"""kopf reports an event within 0.1 s on an idle machine."""
+"""The time within which kopf must report an event. On an idle machine, kopf needs 0.1 s."""
 START_SECONDS = 15.0
-"""The time that kopf may need to start on a busy machine; it must not be started again before."""
+"""The time that kopf may need to start on a busy machine. It must not be started again within this time."""
 
 
 class WatchLag:
-    """The events that kopf owes, by the uid of the policy."""
+    """The events that kopf has not reported yet, by the uid of the policy."""
 
     def __init__(self, clock: Clock) -> None:
         """Start without events."""
@@ -45,13 +45,13 @@ class WatchLag:
         self._delivered = {uid: version for uid, version in self._delivered.items() if uid in uids}
 
     def is_overdue(self) -> bool:
-        """Return whether kopf has missed an event."""
+        """Return whether kopf has not reported an event in time."""
         now = self._clock.monotonic()
         oldest = min((since for _, since in self._owed.values()), default=now)
         return now > self._patient_until and now - oldest > LAG_SECONDS
 
     def restarted(self) -> None:
-        """Forget what kopf owes: it lists all policies when it starts."""
+        """Forget all events, because kopf lists all policies when it starts."""
         self._owed.clear()
         self._delivered.clear()
         self._patient_until = self._clock.monotonic() + START_SECONDS
