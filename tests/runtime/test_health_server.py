@@ -7,7 +7,10 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import ClientSession
 
+from builders import pod
+from fakes import FakeClock
 from moorage.errors import MoorageError
+from moorage.model.pods.pod import Pod
 from moorage.runtime.metrics.process_metrics import ProcessMetrics
 from moorage.runtime.serving.connection_acceptor import ConnectionLimits
 from moorage.runtime.serving.health_server import DEFAULT_LIMITS, EndpointSources, HealthServer, in_url
@@ -19,6 +22,7 @@ class State:
     def __init__(self) -> None:
         self.live = ""
         self.ready = ""
+        self.pods: list[Pod] = []
 
     def endpoints(self) -> EndpointSources:
         return EndpointSources(
@@ -28,6 +32,8 @@ class State:
             metrics=ProcessMetrics("api").render,
             configz=lambda: {"qps": 50},
             debug_cache=lambda: {"nodes": {"n1"}},
+            pods=lambda: self.pods,
+            clock=FakeClock(3725.0),
         )
 
 
@@ -157,3 +163,29 @@ async def test_a_failing_endpoint_is_logged(caplog: pytest.LogCaptureFixture) ->
 async def test_a_connection_without_a_complete_request_is_closed(part: bytes) -> None:
     async with serving(State(), ConnectionLimits(idle_seconds=0.1)) as url:
         assert await exchange(url, part) == b""
+
+
+async def test_pod_resources_are_served_beside_the_metrics() -> None:
+    state = State()
+    state.pods = [pod("p", cpu="2")]
+    async with serving(state) as url:
+        status, text = await get(f"{url}/metrics/resources")
+
+    assert status == 200
+    assert 'kube_pod_resource_request{namespace="default",pod="p",node="",' in text
+
+
+async def test_statusz_shows_versions_start_and_paths() -> None:
+    accepted = "application/json;g=config.k8s.io;v=v1beta1;as=Statusz"
+    async with serving(State()) as url:
+        _, text = await get(f"{url}/statusz")
+        async with ClientSession(headers={"Accept": accepted}) as session, session.get(f"{url}/statusz") as response:
+            described = await response.json()
+
+    assert text.startswith("\nmoorage statusz\nWarning: This endpoint is not meant to be machine parseable")
+    assert "\nStarted: Thu Jan 01 00:00:00 UTC 1970\nUp: 1 hr 02 min 05 sec\n" in text
+    paths = "/configz /debug/cache /healthz /livez /metrics /metrics/resources /readyz"
+    assert f"\nEmulation version: 1.36\nPaths: {paths}\n" in text
+    assert described["kind"] == "Statusz"
+    assert described["uptimeSeconds"] == 3725
+    assert described["startTime"] == "1970-01-01T00:00:00Z"

@@ -9,6 +9,7 @@ from typing import Any
 from moorage.app.election import Election
 from moorage.app.process import Process
 from moorage.engine.scheduler import Scheduler
+from moorage.model.pods.pod import Pod
 from moorage.runtime.informers.informer import Informer
 from moorage.runtime.serving.health_server import EndpointSources
 from moorage.settings import Settings
@@ -33,9 +34,17 @@ def endpoint_sources(process: Process, settings: Settings, election: Election | 
         },
         details={"leader-election": election.elector.describe} if election else {},
         metrics=process.environment.metrics.render,
+        pods=lambda: _pods_of_leader(process),
+        clock=process.environment.clock,
+        started_at=process.environment.clock.time(),
         configz=lambda: {"settings": asdict(settings), "profiles": _describe_profiles(process.scheduler)},
         debug_cache=lambda: _describe_cache(process),
     )
+
+
+def _pods_of_leader(process: Process) -> Iterable[Pod]:
+    """Return all pods, or none on a standby: else each pod would count once for each replica."""
+    return process.informers["Pod"].objects.values() if process.environment.may_write() else ()
 
 
 def _check_loop(process: Process) -> str:

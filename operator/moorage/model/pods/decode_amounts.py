@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Raw, json
 
@@ -21,9 +21,19 @@ from moorage.model.raw_fields import NULL, read
 def decode_pod_amounts(spec: ApiPodSpec) -> PodAmounts:
     """Decode all amounts in the spec; raise ValueError with the path of a field that is not a quantity."""
     return PodAmounts(
-        containers=_decode_containers(spec.containers, "spec.containers"),
-        init_containers=_decode_containers(spec.init_containers, "spec.initContainers"),
-        pod_level=_pod_level(_decode_requests(spec.resources, "spec.resources.requests")),
+        containers=_decode_containers(spec.containers, "spec.containers", _decode_requests),
+        init_containers=_decode_containers(spec.init_containers, "spec.initContainers", _decode_requests),
+        pod_level=_pod_level(_decode_requests(spec.resources, "spec.resources")),
+        overhead=_parse_amounts(read(spec.overhead, Amounts), "spec.overhead") or None,
+    )
+
+
+def decode_pod_limits(spec: ApiPodSpec) -> PodAmounts:
+    """Decode the limits in the spec, and the overhead; raise ValueError as `decode_pod_amounts`."""
+    return PodAmounts(
+        containers=_decode_containers(spec.containers, "spec.containers", _decode_limits),
+        init_containers=_decode_containers(spec.init_containers, "spec.initContainers", _decode_limits),
+        pod_level=_pod_level(_decode_limits(spec.resources, "spec.resources")),
         overhead=_parse_amounts(read(spec.overhead, Amounts), "spec.overhead") or None,
     )
 
@@ -57,11 +67,13 @@ def resource_names(raw: Raw) -> set[str]:
     return {*(resources.requests or ()), *(resources.limits or ())}
 
 
-def _decode_containers(containers: Sequence[ApiContainer] | None, path: str) -> tuple[ContainerAmounts, ...]:
+def _decode_containers(
+    containers: Sequence[ApiContainer] | None, path: str, decode: Callable[[Raw, str], NanoAmounts]
+) -> tuple[ContainerAmounts, ...]:
     return tuple(
         ContainerAmounts(
             container.name,
-            _decode_requests(container.resources, f"{path}[{index}].resources.requests"),
+            decode(container.resources, f"{path}[{index}].resources"),
             restartable=container.restart_policy == "Always",
         )
         for index, container in enumerate(containers or ())
@@ -81,15 +93,21 @@ def _largest_in_status(status: ApiContainerStatus | ApiPodStatus, path: str) -> 
     """Return the larger of the applied and the allocated amount of each resource."""
     allocated = read(status.allocated_resources, Amounts)
     return largest(
-        _decode_requests(status.resources, f"{path}.resources.requests"),
+        _decode_requests(status.resources, f"{path}.resources"),
         _parse_amounts(allocated, f"{path}.allocatedResources"),
     )
 
 
 def _decode_requests(raw: Raw, path: str) -> NanoAmounts:
-    """Decode the requests of a `v1.ResourceRequirements`; `path` is the path of the requests in the object."""
+    """Decode the requests of the `v1.ResourceRequirements` at `path`."""
     resources = read(raw, ApiResources)
-    return _parse_amounts(resources.requests if resources else None, path)
+    return _parse_amounts(resources.requests if resources else None, f"{path}.requests")
+
+
+def _decode_limits(raw: Raw, path: str) -> NanoAmounts:
+    """Decode the limits of the `v1.ResourceRequirements` at `path`."""
+    resources = read(raw, ApiResources)
+    return _parse_amounts(resources.limits if resources else None, f"{path}.limits")
 
 
 def _parse_amounts(quantities: Mapping[str, Amount] | None, path: str) -> NanoAmounts:

@@ -14,11 +14,11 @@ from msgspec import Raw, json
 from moorage.model.api_metadata import ApiMetadata
 from moorage.model.pods.api_pod_volumes import ApiVolume
 from moorage.model.pods.api_pods import ApiContainer, ApiNamed, ApiPod, ApiPodSpec, ApiPort, ApiRestartRule
-from moorage.model.pods.decode_amounts import decode_pod_amounts, resource_names
+from moorage.model.pods.decode_amounts import decode_pod_amounts, decode_pod_limits, resource_names
 from moorage.model.pods.decode_constraints import decode_affinity, decode_spread_constraints, decode_tolerations
 from moorage.model.pods.decode_pod_volumes import affects_shape, decode_pod_volumes
 from moorage.model.pods.pod import HostPort, OwnerReference, PodShape
-from moorage.model.pods.requests import DEFAULT_REQUESTS, non_zero_requests, pod_requests, to_resources
+from moorage.model.pods.requests import DEFAULT_REQUESTS, non_zero_requests, pod_limits, pod_requests, to_resources
 from moorage.model.raw_fields import error_path, read
 
 _RESTART_ALL_CONTAINERS = "RestartAllContainersOnContainerExits"
@@ -79,6 +79,7 @@ def decode_shape(pod: ApiPod, namespace: str) -> PodShape:
         volumes=decode_pod_volumes(spec.volumes),
         resource_claims=tuple(claim.name for claim in read(spec.resource_claims, list[ApiNamed]) or ()),
         required_features=_required_features(spec, containers),
+        limits=to_resources(pod_limits(decode_pod_limits(spec))),
         limit_names=frozenset(name for each in containers for name in resource_names(each.resources)),
     )
 
@@ -103,6 +104,7 @@ def value_key(shape: PodShape) -> tuple[object, ...]:
         shape.volumes,
         shape.resource_claims,
         shape.required_features,
+        shape.limits,
         shape.limit_names,
         shape.is_too_large,
     )

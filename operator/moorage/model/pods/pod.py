@@ -79,6 +79,8 @@ class PodShape:
     """Names of `spec.resourceClaims`."""
     required_features: frozenset[str] = frozenset()
     """Node features that the spec needs (`status.declaredFeatures` of a node)."""
+    limits: Resources = NO_RESOURCES
+    """The sums of the containers' limits, for metrics only."""
     limit_names: frozenset[str] = frozenset()
     """Resources that a container requests or limits; extenders compare them with their managedResources."""
     is_too_large: bool = False

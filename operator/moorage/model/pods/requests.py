@@ -61,6 +61,13 @@ def pod_requests(pod: PodAmounts, defaults: NanoAmounts | None = None, *, pod_le
     return _sum((total, pod.overhead)) if pod.overhead else total
 
 
+def pod_limits(pod: PodAmounts) -> NanoAmounts:
+    """Return the effective limits of a pod from its own limits; overhead counts only beside one (PodLimits)."""
+    limits = pod_requests(replace(pod, overhead=None))
+    overhead = pod.overhead or {}
+    return {name: amount + overhead.get(name, 0) if amount else 0 for name, amount in limits.items()}
+
+
 def non_zero_requests(pod: PodAmounts) -> NanoAmounts:
     """Return the requests of a placed pod for scoring, with defaults (upstream `PodInfo.CalculateResource`)."""
     if pod.pod_level is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import ipaddress
 import json
@@ -14,15 +15,19 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from moorage.errors import MoorageError
 from moorage.outside_text import one_line
+from moorage.runtime.clock import Clock
+from moorage.runtime.metrics.pod_resources import render_pod_resources
 from moorage.runtime.metrics.process_metrics import CONTENT_TYPE
 from moorage.runtime.serving.connection_acceptor import ConnectionAcceptor, ConnectionLimits, listening_sockets
+from moorage.runtime.serving.statusz import Statusz
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from ssl import SSLContext
 
     from aiohttp.typedefs import Middleware
 
+    from moorage.model.pods.pod import Pod
     from moorage.runtime.metrics.serving_metrics import ServingMetrics
 
 SHUTDOWN_SECONDS = 1.0
@@ -42,6 +47,11 @@ class EndpointSources:
     details: Mapping[str, Callable[[], str]] = field(default_factory=dict)
     """What to add to the line of a check that has no failure, by the check's name."""
     metrics: Callable[[], bytes]
+    pods: Callable[[], Iterable[Pod]] = tuple
+    """The pods of `/metrics/resources`; none on a replica that does not lead."""
+    clock: Clock = field(default_factory=Clock)
+    started_at: float = 0.0
+    """The start of the process, in seconds since the epoch."""
     configz: Callable[[], Any]
     debug_cache: Callable[[], Any]
 
@@ -117,13 +127,23 @@ class HealthServer:
         application.router.add_get("/livez", _probe("livez", live, details))
         application.router.add_get("/readyz", _probe("readyz", {**live, **ready}, details))
         application.router.add_get("/metrics", self._metrics)
+        application.router.add_get("/metrics/resources", self._pod_resources)
         application.router.add_get("/configz", _json(self._endpoints.configz))
         application.router.add_get("/debug/cache", _json(self._endpoints.debug_cache))
+        paths = sorted(resource.canonical for resource in application.router.resources())
+        statusz = Statusz(self._endpoints.clock, self._endpoints.started_at, paths)
+        application.router.add_get("/statusz", statusz.answer)
         return application
 
     async def _metrics(self, request: web.Request) -> web.Response:
         del request
         return web.Response(body=self._endpoints.metrics(), headers={"Content-Type": CONTENT_TYPE})
+
+    async def _pod_resources(self, request: web.Request) -> web.Response:
+        """Render in a thread: the text grows with the cluster."""
+        del request
+        text = await asyncio.to_thread(render_pod_resources, [*self._endpoints.pods()])
+        return web.Response(body=text, headers={"Content-Type": CONTENT_TYPE})
 
 
 class ServerLog(logging.LoggerAdapter[logging.Logger]):
