@@ -12,7 +12,7 @@ WEB = LabelSelector((Requirement("app", "In", frozenset({"web"})),))
 ANY = LabelSelector()
 
 
-def test_clause_with_an_owner_counts_only_pods_of_that_controller() -> None:
+def test_clause_with_an_owner_counts_only_pods_of_that_owner() -> None:
     owners = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": n, "uid": n, "controller": True} for n in "ab"]
     placed = [
         pod("one", node="n", owner=owners[0]),
@@ -89,7 +89,7 @@ def test_carried_by_returns_each_term_with_its_kind_and_weight() -> None:
     assert carried_by(pod().shape) == ()
 
 
-def test_index_finds_each_matching_term_once_however_the_term_selects_pods() -> None:
+def test_index_finds_each_matching_term_once() -> None:
     index: ShapeIndex[str] = ShapeIndex()
     many = frozenset(f"ns-{number}" for number in range(100))
     both = LabelSelector((*WEB.requirements, Requirement("tier", "In", frozenset({"a", "b"}))))

@@ -14,7 +14,7 @@ from moorage.model.pods.pod import Pod
 
 @given(cluster=strategies.clusters())
 @settings(max_examples=20)
-def test_order_has_one_node_of_each_zone_before_the_next_node_of_a_zone(cluster: tuple[list[Node], list[Pod]]) -> None:
+def test_order_has_a_node_of_every_zone_before_the_second_node_of_a_zone(cluster: tuple[list[Node], list[Pod]]) -> None:
     nodes, _ = cluster
     snapshot = Snapshot(columns_of(nodes))
     zones: dict[str, list[str]] = {}

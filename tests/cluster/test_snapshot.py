@@ -79,7 +79,7 @@ def test_view_has_the_label_ids_and_values_of_the_snapshot() -> None:
 
 
 @pytest.mark.parametrize(("ip", "taken"), [("0.0.0.0", True), ("10.0.0.1", True), ("10.0.0.2", False), ("::", False)])
-def test_host_port_conflicts_if_the_address_is_the_same_or_means_all_addresses(ip: str, taken: bool) -> None:  # noqa: FBT001
+def test_host_port_is_in_use_if_a_pod_has_it_on_the_same_address_or_on_all_addresses(ip: str, taken: bool) -> None:  # noqa: FBT001
     container = {"name": "c", "ports": [{"hostPort": 80, "hostIP": "10.0.0.1"}]}
     snapshot = snapshot_of([node("a")], [pod(node="a", containers=[container])])
     assert snapshot.port_in_use(HostPort(ip, "TCP", 80)).tolist() == [taken]

@@ -20,7 +20,7 @@ def test_preemption_nominates_a_node_and_returns_the_victims() -> None:
     assert rejected.pod.nominated_node_name == "n1"
 
 
-def test_room_of_a_nominated_pod_is_closed_to_pods_of_lower_priority() -> None:
+def test_pod_of_lower_priority_cannot_use_the_room_of_a_nominated_pod() -> None:
     scheduler = scheduler_of(
         node("n1", cpu="2"), pod("low", cpu="2", node="n1", priority=1), pod("high", cpu="1", priority=9)
     )

@@ -49,7 +49,7 @@ def test_error_of_an_extender_fails_the_attempt() -> None:
     assert next_outcome(scheduler, SchedulingFailed, 1.0).message == "extender: timeout"
 
 
-def test_extenders_answer_about_a_deleted_pod_is_ignored() -> None:
+def test_answer_of_extenders_about_a_deleted_pod_is_ignored() -> None:
     scheduler = scheduler_of(node("n1"), pod("a"), profiles=(with_extender(),))
     call = next_outcome(scheduler, CallExtenders)
     scheduler.apply(deleted("Pod", pod("a")), 1.0)

@@ -167,7 +167,7 @@ def test_null_slices_and_maps_are_decoded_as_empty() -> None:
     assert (node.taints, node.images) == ((), ())
 
 
-def test_a_pod_does_not_keep_its_json() -> None:
+def test_decoded_pod_does_not_keep_its_json() -> None:
     assert Decoder().decode_pod(msgspec.json.encode(pod_object())).raw == b""
 
 

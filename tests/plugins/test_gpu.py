@@ -41,7 +41,7 @@ def test_gpu_node_scores_low_for_a_pod_that_requests_no_gpu() -> None:
     assert passes(gpu(), pod(), cluster) == {"full", "empty", "amd", "plain"}
 
 
-def test_gpu_node_rejects_a_pod_that_requests_no_gpu_if_the_policy_forbids_it() -> None:
+def test_gpu_node_rejects_a_pod_that_requests_no_gpu_if_pods_without_gpu_is_forbid() -> None:
     had_gpus = (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ["node(s) had GPUs that the pod does not ask for"])
     cluster = snapshot_of(CLUSTER)
 
@@ -93,7 +93,7 @@ def test_node_has_the_score_of_its_gpu_model_instead_of_a_score_by_free_gpus() -
 
 
 @pytest.mark.parametrize("args", [{"resources": []}, {"podsWithGpu": "pack"}, {"models": {"H100": 11}}])
-def test_meaningless_arguments_are_rejected(args: Object) -> None:
+def test_invalid_arguments_are_rejected(args: Object) -> None:
     with pytest.raises(ValidationError):
         gpu(**args)
 

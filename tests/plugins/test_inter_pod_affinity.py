@@ -180,7 +180,7 @@ class TestScore:
         assert scored(InterPodAffinity(), pod("p", labels=DB), snapshot) == ([1, 1, 0, 0], [100, 100, 0, 0])
         assert scored(InterPodAffinity(hard_pod_affinity_weight=0), pod("p", labels=DB), snapshot) is None
 
-    def test_score_ignores_preferred_terms_of_placed_pods_if_the_argument_says_so(self) -> None:
+    def test_score_ignores_preferred_terms_of_placed_pods_if_the_argument_is_true(self) -> None:
         snapshot = snapshot_of(NODES, [pod("e", node="a", affinity=prefers("podAffinity", 5, term()))])
         ignoring = InterPodAffinity(ignore_preferred_terms_of_existing_pods=True)
         choosy = pod("p", labels=DB, affinity=prefers("podAffinity", 1, term("web")))
@@ -210,7 +210,7 @@ class TestHints:
     def hints(self, waiting: Pod, event: ClusterEvent) -> bool:
         return self.plugin.queueing_hint(waiting, event)
 
-    def test_added_pod_queues_the_pod_if_it_matches_the_affinity(self) -> None:
+    def test_added_pod_that_matches_the_affinity_queues_the_waiting_pod(self) -> None:
         waiting = pod("p", affinity=affinity(term()))
 
         assert self.hints(waiting, added("Pod", pod("e", labels=DB, node="a")))
@@ -218,14 +218,14 @@ class TestHints:
         assert not self.hints(waiting, added("Pod", pod("e", node="a")))
         assert not self.hints(waiting, deleted("Pod", pod("e", labels=DB, node="a")))
 
-    def test_deleted_pod_queues_the_pod_if_it_matches_the_anti_affinity(self) -> None:
+    def test_deleted_pod_that_matches_the_anti_affinity_queues_the_waiting_pod(self) -> None:
         waiting = pod("p", affinity=anti_affinity(term()))
 
         assert self.hints(waiting, deleted("Pod", pod("e", labels=DB, node="a")))
         assert self.hints(waiting, updated("Pod", pod("e", labels=DB, node="a"), pod("e", node="a")))
         assert not self.hints(waiting, added("Pod", pod("e", labels=DB, node="a")))
 
-    def test_deleted_pod_queues_the_pod_if_its_anti_affinity_matches_the_pod(self) -> None:
+    def test_deleted_pod_whose_anti_affinity_matches_the_waiting_pod_queues_it(self) -> None:
         avoiding = pod("e", node="a", affinity=anti_affinity(term()))
 
         assert self.hints(pod("p", labels=DB), deleted("Pod", avoiding))

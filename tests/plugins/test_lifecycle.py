@@ -105,7 +105,7 @@ def test_node_is_rejected_if_its_lifecycle_is_not_allowed() -> None:
 
 
 @pytest.mark.parametrize("args", [{"prefer": "cheap"}, {"allow": ["Spot"]}, {"sources": [{"key": "k"}]}])
-def test_meaningless_arguments_are_rejected(args: Object) -> None:
+def test_invalid_arguments_are_rejected(args: Object) -> None:
     with pytest.raises(ValidationError):
         lifecycle(args)
 

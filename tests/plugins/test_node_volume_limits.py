@@ -94,14 +94,14 @@ def test_what_if_does_not_count_volumes_of_a_removed_pod() -> None:
     assert PLUGIN.filter(None, incoming, what_if).passed.tolist() == [True]
 
 
-def test_missing_claim_is_unresolvable() -> None:
+def test_rejection_for_a_missing_claim_is_unresolvable() -> None:
     rejected = rejections(PLUGIN, mounting("p", "gone"), storage_snapshot(NODES, []))
 
     reason = 'looking up PVC default/gone: persistentvolumeclaim "gone" not found'
     assert rejected["a"] == (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, [reason])
 
 
-def test_pod_without_volumes_is_skipped() -> None:
+def test_pre_filter_skips_a_pod_without_volumes() -> None:
     assert PLUGIN.pre_filter(pod("p"), storage_snapshot(NODES, [])).status.code is Code.SKIP
 
 

@@ -55,7 +55,7 @@ class TestFilter:
 
         assert found == {"a": "ok", "b": SKEW_REASON, "c": MISSING_LABEL_REASON}
 
-    def test_missing_label_is_unresolvable(self) -> None:
+    def test_rejection_for_a_missing_label_is_unresolvable(self) -> None:
         snapshot = snapshot_of([node("a", zone="z1"), node("b")])
         plugin, incoming = PodTopologySpread(), web("p", spread=[constraint()])
         state = plugin.pre_filter(incoming, snapshot).state
@@ -199,15 +199,15 @@ class TestHints:
     plugin = PodTopologySpread()
     waiting = web("p", spread=[constraint(), constraint(HOSTNAME)])
 
-    def test_added_or_deleted_pod_queues_the_pod_if_it_counts(self) -> None:
+    def test_added_or_deleted_pod_that_counts_queues_the_waiting_pod(self) -> None:
         assert self.plugin.queueing_hint(self.waiting, added("Pod", web("e", "a")))
         assert self.plugin.queueing_hint(self.waiting, deleted("Pod", web("e", "a")))
 
-    def test_deleted_pod_does_not_queue_the_pod_if_it_does_not_count(self) -> None:
+    def test_deleted_pod_that_does_not_count_queues_no_pod(self) -> None:
         for other in (web("e"), web("e", "a", namespace="team-a"), pod("e", node="a", labels={"app": "db"})):
             assert not self.plugin.queueing_hint(self.waiting, deleted("Pod", other))
 
-    def test_relabelled_pod_queues_the_pod_if_it_no_longer_counts(self) -> None:
+    def test_relabelled_pod_that_no_longer_counts_queues_the_waiting_pod(self) -> None:
         event = updated("Pod", web("e", "a"), pod("e", node="a", labels={"app": "db"}))
 
         assert self.plugin.queueing_hint(self.waiting, event)

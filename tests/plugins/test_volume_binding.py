@@ -86,7 +86,7 @@ class TestPreFilter:
 
         assert PLUGIN.pre_filter(mounting("p", "data"), snapshot).status.code is Code.ERROR
 
-    def test_pod_without_claims_is_skipped(self) -> None:
+    def test_pre_filter_skips_a_pod_without_claims(self) -> None:
         assert PLUGIN.pre_filter(pod("p"), storage_snapshot(NODES, [])).status.code is Code.SKIP
 
 

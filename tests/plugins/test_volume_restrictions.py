@@ -58,7 +58,7 @@ def test_node_with_the_disk_in_use_passes_only_if_all_mounts_are_read_only(
     assert passes(PLUGIN, with_disk("p", wanted), snapshot) == passing
 
 
-def test_rejection_for_a_disk_in_use_lets_preemption_help() -> None:
+def test_preemption_may_help_if_a_disk_is_in_use() -> None:
     snapshot = storage_snapshot(NODES, [with_disk("e", gce(), "a")])
 
     assert rejections(PLUGIN, with_disk("p", gce()), snapshot)["a"] == (Code.UNSCHEDULABLE, [DISK_REASON])

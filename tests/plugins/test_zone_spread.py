@@ -57,7 +57,7 @@ def filtered(plugin: ZoneSpread, incoming: Pod, nodes: Snapshot) -> dict[str, st
 
 
 class TestPrefer:
-    def test_zone_scores_lower_the_more_pods_it_has_than_the_emptiest_zone(self) -> None:
+    def test_zone_scores_lower_if_it_has_more_pods_than_the_emptiest_zone(self) -> None:
         snapshot = snapshot_of(NODES, [member("e0", "b"), member("e1", "c"), member("e2", "c")])
 
         assert scored(ZoneSpread(), member("p"), snapshot) == [100, 50, 33, 0]
@@ -261,7 +261,7 @@ def test_filter_agrees_with_a_check_of_the_state_of_each_node(
 
 
 @given(zoned_clusters(["free", "cordoned"]), st.integers(1, 3), st.sampled_from(["Honor", "Ignore"]))
-def test_cordons_count_as_with_the_node_taints_policy_of_kube_scheduler(
+def test_filter_treats_cordons_as_pod_topology_spread_does(
     cluster: tuple[dict[str, tuple[str, str]], list[Node], list[Pod]], skew: int, policy: str
 ) -> None:
     """PodTopologySpread is the oracle, because the parity tests compare it with kube-scheduler."""
