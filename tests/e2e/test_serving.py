@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from http import HTTPStatus
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,6 +54,11 @@ REQUIRED = {
 
 The test compares every metric with one of kube-scheduler's prefixes.
 """
+
+
+SAMPLED = ("scheduler_plugin_execution_duration_seconds", "scheduler_queueing_hint_execution_duration_seconds")
+"""Metrics that appear only after some pods: a tenth of the cycles is measured, and hints need a pod that waits."""
+BATCH = 10
 
 
 class Family(NamedTuple):
@@ -156,14 +162,31 @@ def test_metrics_match_kube_schedulers_names_types_labels_and_buckets(
     case.cluster.apply(
         *(case.pod(f"big-{n}", schedulerName=name, requests=large) for n, name in enumerate((ours, theirs)))
     )
+    endpoint = replace(secured.endpoint, token=audited.control_plane.token)
     with audited.control_plane.start_scheduler() as scheduler:
         for number in range(2):
             assert case.wait_until_bound(f"fits-{number}")
             case.wait_for_event(f"big-{number}", "FailedScheduling")
+        numbers = count()
+
+        def have_sampled() -> bool:
+            """Bind and delete pods, and return whether both have measured plugins and queueing hints."""
+            batch = [f"more-{next(numbers)}" for _ in range(BATCH)]
+            case.cluster.apply(*(case.pod(name, schedulerName=(ours, theirs)[n % 2]) for n, name in enumerate(batch)))
+            for name in batch:
+                case.wait_until_bound(name)
+            case.cluster.kubectl("delete", "pods", "--force", *(f"{case.name}-{name}" for name in batch))
+            texts = endpoint.read("/metrics"), scheduler.endpoint.read("/metrics")
+            return all(name in families(text) and families(text)[name].bounds for name in SAMPLED for text in texts)
+
+        eventually(have_sampled)
         wanted = families(scheduler.endpoint.read("/metrics"))
-    endpoint = replace(secured.endpoint, token=audited.control_plane.token)
+        resources = [families(one.read("/metrics/resources")) for one in (endpoint, scheduler.endpoint)]
     text = endpoint.read("/metrics")
     found = families(text)
+
+    assert resources[0].keys() == {"kube_pod_resource_request"}
+    assert resources[0] == resources[1]
 
     assert REQUIRED - found.keys() == set()
     like_theirs = {name for name in found if name.startswith(("scheduler_", "rest_client_"))}

@@ -85,6 +85,16 @@ def test_buckets_are_those_of_kube_scheduler() -> None:
     assert bounds == {str(0.001 * 2**step) for step in range(15)} | {"+Inf"}
 
 
+def test_buckets_of_plugins_are_rounded_as_in_go() -> None:
+    bounds = {
+        dict(labels)["le"]
+        for name, labels in samples(used())
+        if name == "scheduler_plugin_execution_duration_seconds_bucket"
+    }
+    assert "0.02216837820053101" in bounds
+    assert len(bounds) == 21
+
+
 def test_many_attempts_share_one_label() -> None:
     found = {
         dict(labels)["attempts"]

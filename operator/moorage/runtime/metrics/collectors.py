@@ -7,7 +7,8 @@ numbers for each pod. Only the counting is our own; prometheus_client renders th
 from __future__ import annotations
 
 from bisect import bisect_left
-from itertools import accumulate
+from itertools import accumulate, repeat
+from operator import mul
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
@@ -128,8 +129,8 @@ class Distributions(_Children[Distribution]):
 
 
 def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
-    """Return the bucket bounds of Go's `prometheus.ExponentialBuckets`."""
-    return tuple(start * factor**step for step in range(count))
+    """Return the bucket bounds of Go's `prometheus.ExponentialBuckets`, with its rounding."""
+    return tuple(accumulate(repeat(factor, count - 1), mul, initial=start))
 
 
 def bounded(value: str) -> str:
