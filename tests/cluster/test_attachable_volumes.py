@@ -62,7 +62,7 @@ class Cluster(RuleBasedStateMachine):
         self.attached.add((name, on))
 
     def handles(self, on: str) -> set[str]:
-        """Return the handles of the volumes that the node's pods use. An unbound claim stands for its future volume."""
+        """Return the handles of the volumes that the node's pods use. An unbound claim counts as a volume."""
         known = self.columns.objects.of_kind("PersistentVolumeClaim")
         used = {
             mount.claim_name

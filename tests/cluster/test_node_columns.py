@@ -181,7 +181,7 @@ TestColumns.settings = settings(max_examples=25, stateful_step_count=20)
 
 
 class CountingSlots(Slots):
-    """Slots of one node that count their columns."""
+    """Slots for one node; they count their columns."""
 
     def __init__(self) -> None:
         super().__init__()

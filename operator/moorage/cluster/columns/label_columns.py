@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from moorage.model.selectors import Labels
 
 MAX_UNKNOWN = 10_000
-"""The limit of remembered keys that no node has, because pods can name any keys. A forgotten key is looked up again.
-"""
+"""The limit of remembered keys that no node has, because pods can name any keys. Forgotten keys are looked up again."""
 
 
 class LabelColumns:

@@ -54,7 +54,7 @@ class ResourceColumns:
             column = self._requested[name]
             column.data[slot] -= amount
             if name not in _DEFAULTED and not column.data[slot] and not column.entries.any():
-                self._slots.discard(column)  # any pod can name resources that no node has
+                self._slots.discard(column)  # pods can name any number of resources
                 del self._requested[name]
         for name, amount in pod.non_zero_requests.amounts:
             if name in _DEFAULTED:

@@ -89,7 +89,7 @@ class KeptScores:
 
 
 def score_nodes(plugin: ScorePlugin[Any], state: Any, pod: Pod, nodes: Snapshot, recorder: Recorder) -> IntArray:
-    """Return a plugin's raw scores, and record the call if the cycle records each call."""
+    """Return a plugin's raw scores, and record the call if the cycle records calls of plugins."""
     if not recorder.samples_plugins:
         return plugin.score(state, pod, nodes)
     started = recorder.now()

@@ -81,7 +81,7 @@ def _has_run(plugin: PreFilterPlugin[Any], profile: Profile, fit_error: FitError
 
 
 def _run_sampled(plugin: PostFilterPlugin, profile: Profile, fit_error: FitError, chance: int) -> PostFilterResult:
-    """Run a plugin, and record the call if the cycle records each call."""
+    """Run a plugin, and record the call if the cycle records calls of plugins."""
     recorder = fit_error.pre_filtered.recorder
     started = recorder.now()
     result = _run_one(plugin, profile, fit_error, chance)

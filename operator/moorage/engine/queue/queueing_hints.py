@@ -48,7 +48,7 @@ class QueueingHints:
         return strategy
 
     def _is_interested(self, name: str, plugin: Plugin | None, queued: QueuedPodInfo, event: ClusterEvent) -> bool:
-        """Return whether the event may change the plugin's verdict on the pod.
+        """Return whether the event may change the plugin's rejection of the pod.
 
         Always true for extenders, which register no events, and for a plugin that the profile no longer has.
         """

@@ -236,7 +236,7 @@ class SchedulingQueue:
             self._move_to_active(queued, now, event)
 
     def _move_to_active(self, queued: QueuedPodInfo, now: float, event: str) -> None:
-        """Make a pod active if no PreEnqueue plugin rejects it; metrics count it unless `event` is empty."""
+        """Make a pod active if no PreEnqueue plugin rejects it; if `event` is empty, metrics do not count it."""
         if self._gate(queued, event):
             return
         if event:
