@@ -127,6 +127,16 @@ async def test_without_the_crd_scheduling_starts_and_the_list_is_retried() -> No
         assert made.take_posted() == [("changed", "gold")]
 
 
+async def test_policies_stay_live_while_the_crd_is_missing_for_a_moment_and_end_with_it() -> None:
+    async with listing([policy("gold")]) as made:
+        made.take_posted()
+        made.answer = NotFound(404, "NotFound", "no such resource")
+        await made.clock.advance(RESYNC_SECONDS + 55)
+        assert made.take_posted() == []
+        await made.clock.advance(10)
+        assert made.take_posted() == [("removed", "gold")]
+
+
 async def test_the_next_list_finds_a_deletion_that_the_watch_missed() -> None:
     async with listing([policy("gold"), policy("silver")]) as made:
         made.take_posted()

@@ -19,8 +19,8 @@ from processes import moorage
 pytestmark = [pytest.mark.slow, pytest.mark.controlplane]
 
 LIVE_SECONDS = 5.0
-STALLED_SECONDS = 12.0
-"""A short watch ends or is given up after 8 s."""
+STALLED_SECONDS = 10.0
+"""A short watch is given up after 5 s, and a list comes after a pause of at most 1 s."""
 CRD = "customresourcedefinition/schedulingpolicies.scheduling.moorage.dev"
 
 

@@ -31,6 +31,9 @@ EventReceiver = Callable[[str, Mapping[str, Any]], None]
 
 LIST_AGAIN_SECONDS = 1.0
 """The pause after a failed list. It is short, because scheduling waits for the first list."""
+GONE_SECONDS = 60.0
+"""The time without the CRD after which its policies count as deleted. An API server serves it some seconds after its
+start."""
 
 
 class PolicyController:
@@ -73,6 +76,7 @@ class PolicyController:
         Call `first_listed` after the first list.
         """
         failure: type[Exception] | None = None
+        failed_at = 0.0
         is_first = True
         while True:
             try:
@@ -80,7 +84,10 @@ class PolicyController:
             except (ApiError, ApiUnreachable) as error:
                 if failure is not type(error):
                     _log_failure(error)
+                    failed_at = self._clock.monotonic()
                 failure = type(error)
+                if isinstance(error, NotFound) and self._clock.monotonic() - failed_at >= GONE_SECONDS:
+                    self._pass_on(self._store.resync([]))
                 # Without the CRD there are no policies. The profiles of the configuration file do not need them.
                 self.has_synced = self.has_synced or isinstance(error, NotFound)
             else:

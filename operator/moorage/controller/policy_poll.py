@@ -29,9 +29,9 @@ from moorage.runtime.informers.list_watch import ListWatch
 
 logger = logging.getLogger(__name__)
 
-POLL_SECONDS = 5
-"""The duration of a short watch. Leader election sends more than twice as many requests as these watches."""
-SPARE_SECONDS = 3.0
+POLL_SECONDS = 3
+"""The duration of a short watch. Leader election sends more requests than these watches."""
+SPARE_SECONDS = 2.0
 """A short watch that has no answer for this time beyond POLL_SECONDS is dead."""
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 5.0
