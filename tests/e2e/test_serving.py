@@ -59,6 +59,10 @@ The test compares every metric with one of kube-scheduler's prefixes.
 SAMPLED = ("scheduler_plugin_execution_duration_seconds", "scheduler_queueing_hint_execution_duration_seconds")
 """Metrics that appear only after some pods: a tenth of the cycles is measured, and hints need a pod that waits."""
 BATCH = 10
+POINTS = ("scheduler_framework_extension_point_duration_seconds", "extension_point")
+NOT_OURS = {"PreBindPreFlight", "Sign"}
+"""Extension points of plugins that moorage does not have."""
+INCOMING = ("scheduler_queue_incoming_pods", "event")
 
 
 class Family(NamedTuple):
@@ -180,7 +184,8 @@ def test_metrics_match_kube_schedulers_names_types_labels_and_buckets(
             return all(name in families(text) and families(text)[name].bounds for name in SAMPLED for text in texts)
 
         eventually(have_sampled)
-        wanted = families(scheduler.endpoint.read("/metrics"))
+        wanted_text = scheduler.endpoint.read("/metrics")
+        wanted = families(wanted_text)
         resources = [families(one.read("/metrics/resources")) for one in (endpoint, scheduler.endpoint)]
     text = endpoint.read("/metrics")
     found = families(text)
@@ -191,10 +196,17 @@ def test_metrics_match_kube_schedulers_names_types_labels_and_buckets(
     assert REQUIRED - found.keys() == set()
     like_theirs = {name for name in found if name.startswith(("scheduler_", "rest_client_"))}
     assert {name: found[name] for name in like_theirs} == {name: wanted.get(name) for name in like_theirs}
+    for metric in (POINTS, INCOMING):
+        assert label_values(wanted_text, *metric) - NOT_OURS <= label_values(text, *metric)
     for result in ("scheduled", "unschedulable"):
         assert f'scheduler_schedule_attempts_total{{profile="{case.name}",result="{result}"}} ' in text
     eventually(lambda: 'scheduler_pending_pods{queue="unschedulable"} 1.0' in endpoint.read("/metrics"))
     assert 'leader_election_master_status{name="moorage"} 1.0' in text
+
+
+def label_values(text: str, metric: str, label: str) -> set[str]:
+    (family,) = (family for family in text_string_to_metric_families(text) if family.name == metric)
+    return {sample.labels[label] for sample in family.samples}
 
 
 def families(text: str) -> dict[str, Family]:
