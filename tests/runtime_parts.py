@@ -1,4 +1,4 @@
-"""The parts that carry outcomes out: real ones, around a fake API server and stores that the test fills.
+"""The real parts that carry out outcomes, with a fake API server and stores that the test fills.
 
     parts = RuntimeParts()
     parts.pods["default/p"], parts.nodes["n1"] = pod("p"), node("n1")

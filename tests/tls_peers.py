@@ -17,7 +17,7 @@ PIECE_BYTES = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class SeenRequest:
-    """What one request presented."""
+    """The credentials of one request."""
 
     path: str
     authorization: str | None
@@ -28,15 +28,15 @@ class SeenRequest:
 
 @dataclass
 class RecordingServer:
-    """An API server. `status` is that of all answers."""
+    """An API server. All accepted requests are answered with `status`."""
 
     port: int = 0
     seen: list[SeenRequest] = field(default_factory=list)
     server_names: list[str | None] = field(default_factory=list)
-    """The name of each TLS handshake."""
+    """The server name (SNI) of each TLS handshake."""
     runner: web.AppRunner | None = None
     accepts: Callable[[SeenRequest], bool] = lambda _: True
-    """Requests that it does not accept are answered with 401."""
+    """Returns whether a request is accepted; other requests are answered with 401."""
 
     @property
     def url(self) -> str:

@@ -44,7 +44,7 @@ def below(schema: Schema, name: str) -> Schema:
 
 
 def closed(schema: Schema) -> Schema:
-    """Return the schema without unknown fields, as in strict field validation."""
+    """Return a copy of the schema that refuses unknown fields, as strict field validation does."""
     copy = {name: value for name, value in schema.items() if name not in {"default", "format"}}
     if "properties" in schema:
         copy["properties"] = {name: closed(child) for name, child in schema["properties"].items()}

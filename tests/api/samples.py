@@ -225,7 +225,7 @@ PATHS_OF_CEL = {
     "resource-managed-twice": "spec.extenders",
     "certificate-without-key": "spec.extenders[0].tlsConfig",
 }
-"""The paths in the API server's messages where they differ: a CEL rule can only name a fixed field."""
+"""The paths in the API server's messages that differ from the models' paths. A CEL rule can only name a fixed field."""
 
 
 def policy(spec: Spec, name: str = "sample") -> dict[str, Any]:

@@ -67,7 +67,7 @@ def test_a_condition_that_is_not_wanted_is_dropped() -> None:
         (None, "False", "False"),
     ],
 )
-def test_ready_is_accepted_and_programmed(
+def test_ready_is_true_if_accepted_and_programmed_are_true(
     accepted: ConditionStatus | None, programmed: ConditionStatus | None, ready: ConditionStatus
 ) -> None:
     parts = [

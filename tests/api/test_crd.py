@@ -84,7 +84,7 @@ def test_every_rule_compiles_and_has_a_message() -> None:
             assert f"{path}{rule['fieldPath']}" in NODES
 
 
-def test_an_object_with_defaults_below_has_a_default() -> None:
+def test_an_object_has_a_default_if_its_fields_have_defaults() -> None:
     for path, node in NODES.items():
         for name, child in node.get("properties", {}).items():
             has_inner = any("default" in inner for inner in child.get("properties", {}).values())
@@ -93,7 +93,7 @@ def test_an_object_with_defaults_below_has_a_default() -> None:
 
 
 def test_fields_of_list_elements_have_no_defaults() -> None:
-    """Argo CD compares lists whole: a default in an element would show the object as changed for ever."""
+    """Argo CD compares whole lists, so a default in an element would always show the object as changed."""
     assert [path for path, node in NODES.items() if "[]" in path and "default" in node] == []
     assert NODES[".spec.extenders[].httpTimeout"]["description"].endswith("Default: 5s.")
 

@@ -24,7 +24,7 @@ def test_every_error_derives_from_moorage_error_and_is_in_the_tree_of_the_docstr
         (422, ApiError),
     ],
 )
-def test_the_http_status_selects_the_class(status: int, kind: type[ApiError]) -> None:
+def test_the_http_status_selects_the_class_of_the_error(status: int, kind: type[ApiError]) -> None:
     error = ApiError.of(status, "Reason", "the pod is gone")
     assert type(error) is kind
     assert (error.status, error.reason, error.message) == (status, "Reason", "the pod is gone")

@@ -17,7 +17,7 @@ class Derived(Base):
     """Replaced."""
 
 
-def test_docstrings_are_those_of_the_fields_and_inherited() -> None:
+def test_a_model_has_its_own_and_its_inherited_field_docstrings() -> None:
     assert field_docstrings(Base) == {"first": "A text\nof two lines."}
     assert field_docstrings(Derived) == {"first": "Replaced.", "second_field": "The second."}
 

@@ -81,7 +81,7 @@ def replaced(spec: Spec, path: tuple[Any, ...], value: Any) -> Spec:
 @given(
     place=st.sampled_from([place for place in places(WHOLE) if "args" not in place]), value=st.sampled_from(ODD_VALUES)
 )
-def test_models_and_schema_agree_on_every_field_with_an_odd_value(place: tuple[Any, ...], value: Any) -> None:
+def test_models_and_schema_agree_on_every_field_with_an_unusual_value(place: tuple[Any, ...], value: Any) -> None:
     manifest = policy(replaced(WHOLE, place, value))
     assert (refusal(manifest) is None) == (admit(SCHEMA, manifest) == [])
 
@@ -153,7 +153,7 @@ def test_all_faults_are_reported_together() -> None:
 
 
 @pytest.mark.parametrize("without", [{}, {"spec": None}], ids=["absent", "null"])
-def test_a_policy_without_a_spec_has_an_empty_one(without: dict[str, Any]) -> None:
+def test_a_policy_without_a_spec_has_an_empty_spec(without: dict[str, Any]) -> None:
     manifest = {key: value for key, value in policy({}).items() if key != "spec"} | without
     assert parse_policy(manifest).spec == parse_policy(policy({})).spec
     assert admit(SCHEMA, manifest) == []

@@ -1,4 +1,4 @@
-"""The log lines about the way to the API server."""
+"""The log lines about the connection to the API server."""
 
 import logging
 from pathlib import Path

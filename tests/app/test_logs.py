@@ -1,4 +1,4 @@
-"""The process's log: no forged lines, no control characters, and no lines of libraries that other lines replace."""
+"""The process's log: no forged lines, no control characters, and no line of a library if moorage logs the event."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ REGISTRY = Registry.discover()
 
 
 class Stack:
-    """A process at work."""
+    """A running process."""
 
     def __init__(self, cluster: Cluster, context: ExtenderContext, metrics: ProcessMetrics) -> None:
         self.cluster = cluster

@@ -1,4 +1,4 @@
-"""The way to the first binding: a new leader must not wait for libraries that it needs later."""
+"""The start of a leader: its first binding must not wait for libraries that it only needs later."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 import pytest
 
 IMPORTED_LATER = ("kopf", "kubernetes", "cryptography", "requests", "jinja2")
-"""Libraries that take long to import, and that no pod waits for."""
+"""Libraries that take long to import, and that no binding needs."""
 UNTIL_FIRST_BINDING = ("moorage.cli", "moorage.app", "moorage.app.logs", "moorage.app.operator")
 
 

@@ -1,4 +1,4 @@
-"""Measures the whole path on a real control plane: pods bound a second by moorage, kube-scheduler and a limit.
+"""Measures the whole path on a real control plane: pods bound a second by moorage, kube-scheduler and a bind loop.
 
 The pods exist before a scheduler starts, so that it finds a full queue. The rate is the number of pods by the time
 between the first and the last `Scheduled` event. So it excludes the start of the process, and needs no frequent

@@ -78,7 +78,7 @@ def test_helm_refuses_a_crd_that_it_does_not_own(cluster: Installation) -> None:
         cluster.install()
 
 
-def test_helm_adopts_the_crd_that_crd_adopt_by_prints(cluster: Installation) -> None:
+def test_helm_adopts_the_output_of_crd_adopt_by(cluster: Installation) -> None:
     manager = cluster.field_manager()
     older = OWN.replace(TEXT, OLDER_TEXT)
     assert older != OWN

@@ -108,7 +108,7 @@ def test_reading_policies_is_part_of_view_and_writing_them_part_of_no_role() -> 
         assert [rule["resources"] for rule in role["rules"]] == [["schedulingpolicies"]]
 
 
-def test_policies_get_no_extender_no_file_and_no_name_of_others_by_default() -> None:
+def test_the_operator_has_no_flags_for_policies_by_default() -> None:
     (container,) = one("Deployment", render())["spec"]["template"]["spec"]["containers"]
     flags = ("--allow-default-scheduler", "--policy-extender", "--reserved-scheduler-names")
     assert not [argument for argument in container["args"] if argument.startswith(flags)]
@@ -148,7 +148,7 @@ def test_settings_of_policies_become_flags_and_mounts() -> None:
         ({"config": {"leaderElection": {"resourceName": "kube-scheduler"}}}, ("kube-system", "moorage")),
     ],
 )
-def test_the_role_is_for_the_lease_that_the_operator_takes(values: dict[str, Any], lease: tuple[str, str]) -> None:
+def test_the_role_allows_the_lease_that_the_operator_uses(values: dict[str, Any], lease: tuple[str, str]) -> None:
     objects = render(values)
     role, binding = one("Role", objects), one("RoleBinding", objects)
     rule = next(rule for rule in role["rules"] if "resourceNames" in rule)
@@ -159,7 +159,7 @@ def test_the_role_is_for_the_lease_that_the_operator_takes(values: dict[str, Any
     assert (election.resource_namespace, election.resource_name) == lease
 
 
-def test_strict_verification_is_a_choice() -> None:
+def test_strict_verification_is_optional() -> None:
     for values, expected in (({}, False), ({"tlsStrict": True}, True)):
         (container,) = one("Deployment", render(values))["spec"]["template"]["spec"]["containers"]
         assert ("--tls-strict" in container["args"]) is expected

@@ -120,7 +120,7 @@ def test_view_omits_unused_fields(moorage: Run) -> None:
     assert "InterPodAffinity" not in {entry["name"] for entry in last["plugins"]["score"]["enabled"]}
 
 
-def test_view_refuses_no_file_and_two_files(moorage: Run) -> None:
+def test_view_requires_exactly_one_file(moorage: Run) -> None:
     assert moorage("config", "view").status == 2
     assert moorage("config", "view", FILE, "--config", FILE).status == 2
 

@@ -1,6 +1,6 @@
 """Texts in every form of YAML and JSON that a configuration file may have.
 
-`test_forms` checks what moorage makes of them, `test_forms_on_kube_scheduler` that kube-scheduler agrees.
+`test_forms` checks how moorage reads them. `test_forms_on_kube_scheduler` checks that kube-scheduler agrees.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ READ = {
     "json-after-comment": Form(f"# as YAML\n{JSON}}}"),
     "json-after-separator": Form(f"---\n{JSON}}}\n---\n"),
 }
-"""Texts that both read."""
+"""Texts that moorage and kube-scheduler read."""
 
 OVERRIDING = {
     "merge-overridden": Form(
@@ -203,7 +203,7 @@ REFUSED = {
     ),
     "unrendered-json": Refusal(f'{JSON},\n"parallelism": {{{{ n }}}}}}', "line 3: {{ n }} is a template that was not"),
 }
-"""Texts that both refuse."""
+"""Texts that moorage and kube-scheduler refuse."""
 
 STRICTER = {
     "two-documents": Refusal(f"---\n{THREE}---\n{THREE}", "line 6: a second document begins here"),
@@ -218,4 +218,4 @@ STRICTER = {
     ),
     "empty-element": Refusal(HEADER + "profiles:\n-\n", "line 4: profiles[0]: must be a mapping, not null"),
 }
-"""Texts that moorage refuses and kube-scheduler reads: it drops what it does not use."""
+"""Texts that moorage refuses. kube-scheduler reads them, and drops the parts that it does not use."""

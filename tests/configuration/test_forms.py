@@ -67,7 +67,7 @@ def test_faults_of_json_have_lines() -> None:
     ]
 
 
-def test_own_null_hides_a_merged_field() -> None:
+def test_a_null_of_the_mapping_itself_overrides_a_merged_field() -> None:
     text = HEADER + "profiles: [{<<: {percentageOfNodesToScore: 7}, percentageOfNodesToScore: ~}]\n"
 
     assert loaded(text.encode()).profiles[0].percentage_of_nodes_to_score is None
@@ -95,7 +95,7 @@ def test_json_reads_as_the_standard_library_does(text: str) -> None:
 
 @given(content=st.dictionaries(st.text(), VALUES))
 def test_yaml_reads_what_pyyaml_writes(content: dict[str, Any]) -> None:
-    # With all scalars quoted and tagged: PyYAML writes plain scalars such as y for PyYAML only.
+    # All scalars are quoted or tagged, because go-yaml reads some plain scalars of PyYAML, such as y, as another type.
     text = yaml.safe_dump(content, default_style='"')
 
     assert read_yaml(text).content == content

@@ -67,7 +67,7 @@ def written_by_kube_scheduler(folder: Path, content: bytes | None) -> Path | Non
     """
     file, written = folder / "config", folder / "written.yaml"
     program = str(Binaries().path("kube-scheduler"))
-    # Port 0: it would listen before it reads the file.
+    # Port 0 keeps kube-scheduler from listening, which it would do before it reads the file.
     command = [program, f"--master={UNUSED_API_SERVER}", "--secure-port=0", f"--write-config-to={written}"]
     if content is not None:
         file.write_bytes(content)

@@ -37,7 +37,7 @@ def test_flags_override_the_file_and_the_file_overrides_the_defaults(tmp_path: P
         ("", None, "clientConnection: {kubeconfig: /from/file}\n", False),
     ],
 )
-def test_a_kubeconfig_of_the_file_wins_over_the_exported_one_with_a_warning(
+def test_the_kubeconfig_of_the_file_takes_precedence_over_the_environment_with_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exported: str, flag: Path | None, text: str, *, warned: bool
 ) -> None:
     monkeypatch.setenv("KUBECONFIG", exported)

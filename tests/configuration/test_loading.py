@@ -365,7 +365,7 @@ def test_all_faults_of_a_file_are_reported_in_the_order_of_lines() -> None:
 
 
 def check_weights(profile: KubeSchedulerProfile) -> list[Fault]:
-    """Check as a registry does: it knows every name, or gives up; paths begin below the profile."""
+    """Check a profile as a registry does: all plugin names must be known, and paths are relative to the profile."""
     named = {plugin.name for plugin in profile.plugins.score.enabled}
     assert named | {config.name for config in profile.plugin_config} <= KNOWN
     return [

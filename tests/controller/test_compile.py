@@ -75,7 +75,7 @@ class GpuPrices(PolicyPlugin, ScorePlugin[None]):
         raise NotImplementedError
 
 
-def test_a_plugin_that_declares_a_section_is_enabled_and_configured_by_it() -> None:
+def test_a_section_enables_and_configures_the_plugin_that_declares_it() -> None:
     registry = Registry({"GpuPrices": GpuPrices})
     policy = parse_policy({"metadata": {"name": "p"}, "spec": {"gpu": {"podsWithGpu": "Spread"}}})
     profile = compile_policy(policy, registry, PROCESS)
@@ -169,7 +169,7 @@ def test_backoff_pause_and_preemption_become_settings() -> None:
     assert [plugin.name for plugin in off.plugins.post_filter.disabled] == ["DefaultPreemption"]
 
 
-def test_plugins_and_plugin_config_win_over_other_fields() -> None:
+def test_plugins_and_plugin_config_take_precedence_over_other_fields() -> None:
     profile = compiled(
         weights={"NodeAffinity": 2},
         plugins={
@@ -236,7 +236,7 @@ def test_a_malformed_added_affinity_is_refused_by_its_plugin(written: Any, filte
         REGISTRY.build_profile(spec)
 
 
-def test_the_maximum_number_of_plugins_fits_beside_those_of_the_fields() -> None:
+def test_a_policy_may_list_the_maximum_number_of_plugins_and_set_its_other_fields() -> None:
     names = ["NodeName", *(f"Unknown{number}" for number in range(63))]
     for point in ("filter", "multiPoint"):
         spec = compiled(plugins={point: {"enabled": [{"name": name} for name in names]}})

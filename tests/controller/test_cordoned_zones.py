@@ -1,4 +1,4 @@
-"""A policy with `zones.spread: Require`, while all nodes of a zone are cordoned and after."""
+"""A policy with `zones.spread: Require`, while all nodes of a zone are cordoned, and after that."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def placed(outcomes: list[Outcome]) -> Counter[str]:
     ],
     ids=["default", "honored"],
 )
-def test_pods_wait_for_a_cordoned_zone_unless_the_policy_honors_cordons(
+def test_pods_wait_for_a_cordoned_zone_if_the_policy_does_not_honor_cordons(
     zones: dict[str, object], while_cordoned: dict[str, int], after: dict[str, int]
 ) -> None:
     cordoned, free = node("c", zone="c", **CORDONED), node("c", zone="c")

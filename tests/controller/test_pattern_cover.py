@@ -1,4 +1,4 @@
-"""Shell patterns that cover others, against an oracle that lists all short names."""
+"""Shell patterns that cover other patterns, compared with an oracle that lists all short names."""
 
 from fnmatch import fnmatchcase
 from itertools import product
@@ -16,7 +16,7 @@ NAMES = ["".join(letters) for length in range(7) for letters in product(LETTERS,
 
 @given(patterns, patterns)
 def test_a_pattern_covers_another_if_it_matches_all_its_names(pattern: str, other: str) -> None:
-    """Six characters tell apart all patterns of up to four, and `c` is in none of them."""
+    """Names of up to six characters show each difference of two patterns of four. No pattern contains the letter c."""
     assert covers(pattern, other) == all(fnmatchcase(name, pattern) for name in NAMES if fnmatchcase(name, other))
 
 

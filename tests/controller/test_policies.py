@@ -38,7 +38,7 @@ def state(store: PolicyStore, name: str) -> PolicyState:
 
 
 class CountingNames(frozenset[str]):
-    """Reserved schedulerNames. `lookups` counts how often the store looks for one, which it does to choose an owner."""
+    """Reserved schedulerNames. The store looks a name up to choose its owner; `lookups` counts this."""
 
     lookups = 0
 
@@ -97,7 +97,7 @@ def test_a_prepared_policy_is_not_compiled_again() -> None:
     assert built == ["gold", "gold"]
 
 
-def test_what_is_prepared_is_forgotten_if_another_generation_is_listed() -> None:
+def test_a_prepared_result_is_dropped_if_another_generation_is_listed() -> None:
     store = PolicyStore(build)
     store.prepare(manifest("gold", preset="Nonsense"))
     assert [profile.name for profile in store.resync([manifest("gold", generation=2)]).profiles] == ["gold"]
@@ -111,7 +111,7 @@ def test_seeing_the_same_generation_again_changes_nothing() -> None:
     assert store.resync([manifest("gold")]) == PolicyChanges()
 
 
-def test_an_event_costs_time_for_its_own_scheduler_name_only() -> None:
+def test_an_event_is_processed_only_for_its_own_scheduler_name() -> None:
     names = CountingNames()
     store = PolicyStore(build, reserved=names)
     store.resync(manifest(f"policy-{number}") for number in range(100))
@@ -126,7 +126,7 @@ def test_an_event_costs_time_for_its_own_scheduler_name_only() -> None:
     assert [name for name in after if after[name] is not before[name]] == ["policy-7"]
 
 
-def test_nothing_is_computed_to_read_states_or_for_an_event_without_a_change() -> None:
+def test_the_store_computes_nothing_if_states_are_read_or_an_event_changes_nothing() -> None:
     names = CountingNames()
     store = PolicyStore(build, reserved=names)
     store.resync(manifest(f"policy-{number}") for number in range(100))
@@ -227,7 +227,7 @@ def test_a_resync_finds_a_deletion_that_the_watch_missed() -> None:
     assert store.resync([manifest("kept")]).removed == ("ghost",)
 
 
-def test_a_late_deletion_does_not_remove_a_policy_of_the_same_name_created_since() -> None:
+def test_a_late_deletion_does_not_remove_a_newer_policy_with_the_same_name() -> None:
     store = PolicyStore(build)
     store.replace(manifest("gold", uid="first"))
     store.replace(manifest("gold", uid="second"))
@@ -235,7 +235,7 @@ def test_a_late_deletion_does_not_remove_a_policy_of_the_same_name_created_since
     assert state(store, "gold").uid == "second"
 
 
-def test_a_name_that_no_policy_may_take_stays_with_its_pods_scheduler() -> None:
+def test_the_engine_gets_no_message_about_a_name_that_no_policy_may_have() -> None:
     # Without an owner the engine gets no message about the name, so it holds and reports none of its pods.
     store = PolicyStore(build, name_refusal=lambda name: "kube-scheduler's" if name == "default-scheduler" else "")
     taking: dict[str, Any] = {"schedulerName": "default-scheduler", "allowDefaultScheduler": True}
@@ -248,7 +248,7 @@ def test_a_name_that_no_policy_may_take_stays_with_its_pods_scheduler() -> None:
     assert store.remove(manifest("a")).removed == ()
 
 
-def test_a_policy_that_asks_for_more_than_the_flags_allow_is_refused_and_its_last_good_version_stays() -> None:
+def test_a_policy_that_uses_more_than_the_flags_allow_is_refused_and_its_last_good_version_stays() -> None:
     def build_or_refuse(policy: SchedulingPolicy) -> Profile:
         if policy.spec.extenders:
             raise PolicyNotAllowed([Fault(("spec", "extenders", 0, "urlPrefix"), None, "needs a flag")])

@@ -40,7 +40,7 @@ def counts(state: PolicyState, tally: Tally | None = None) -> PolicyCounts:
     return PolicyFacts(scheduler, tally or Tally(), lambda _: ()).counts(state)
 
 
-def test_pending_and_unschedulable_pods_are_counted_apart() -> None:
+def test_pending_and_unschedulable_pods_are_counted_separately() -> None:
     assert counts(LIVE) == PolicyCounts(pending=1, unschedulable=1, rejections={})
 
 
@@ -85,8 +85,8 @@ def test_a_failing_extender_is_the_first_reason_of_several() -> None:
 URL = "http://10.0.0.1:9090"
 
 
-def test_an_error_of_a_failing_extender_is_no_degradation_of_its_own() -> None:
-    """The message of the condition would name one fault twice."""
+def test_an_error_of_a_failing_extender_is_reported_once() -> None:
+    """Otherwise, the message of the condition would name one fault twice."""
     tally = Tally()
     numbers = tally.of(GOLD)
     numbers.errors_in_a_row = numbers.failures_in_a_row = FAILURES_IN_A_ROW

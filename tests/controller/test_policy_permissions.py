@@ -59,7 +59,7 @@ def test_files_need_the_flag_and_a_path_below_its_directory(field: str) -> None:
         assert "/run/tls" in found[path]
 
 
-def test_data_needs_no_flag_of_its_own() -> None:
+def test_tls_data_needs_no_additional_flag() -> None:
     assert faults(permissions(policy_extenders=("extender.example.com",)), extender(caData="YQ==")) == {}
 
 

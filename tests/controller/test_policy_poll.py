@@ -1,4 +1,4 @@
-"""PolicyPoll: short watches pass events on, and find out that kopf's watch misses some."""
+"""PolicyPoll: short watches pass events on, and detect events that kopf's watch misses."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def test_events_of_short_watches_are_passed_on() -> None:
     assert made.received == [("MODIFIED", "gold"), ("DELETED", "gold")]
 
 
-async def test_a_failed_watch_ends_the_following_so_that_a_list_comes_next() -> None:
+async def test_follow_returns_after_a_failed_watch_so_that_a_list_comes_next() -> None:
     made = Polling()
     await made.poll.list()
     made.events = ApiError(500, "InternalError", "oops")
@@ -97,7 +97,7 @@ async def test_kopf_is_started_again_when_the_crd_appears() -> None:
     assert made.restarts == 1
 
 
-def test_a_newer_event_of_kopf_covers_older_ones() -> None:
+def test_a_newer_event_of_kopf_counts_for_older_events_too() -> None:
     clock = FakeClock()
     lag = WatchLag(clock)
     clock.now += START_SECONDS + 1
@@ -118,7 +118,7 @@ def test_a_late_event_does_not_bring_back_a_deleted_policy() -> None:
     assert seen.is_new(policy(16))
 
 
-def test_versions_of_policies_that_are_gone_are_forgotten() -> None:
+def test_versions_of_deleted_policies_are_forgotten() -> None:
     seen = SeenVersions()
     for number in range(100):
         seen.is_new(policy(number, f"p{number}"))

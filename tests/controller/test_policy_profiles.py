@@ -167,7 +167,7 @@ def test_a_filter_that_becomes_an_argument_is_refused_with_its_own_path(
     assert fault.startswith(f"spec.filters.{path}: must match pattern ")
 
 
-def test_an_own_term_beside_filters_is_refused_with_its_own_path() -> None:
+def test_a_wrong_term_of_added_affinity_is_refused_with_its_path_although_filters_add_terms() -> None:
     terms = [{"matchExpressions": [{"key": "team", "operator": "In", "values": []}]}]
     affinity = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
     (fault,) = refused(
@@ -215,7 +215,7 @@ EXCLUSIONS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("case", EXCLUSIONS)
 def test_a_node_that_the_policy_excludes_counts_as_excluded_even_if_it_is_full(case: str) -> None:
-    """Two nodes are only too small; users would think that larger ones of the excluded kind help."""
+    """Otherwise, users would think that larger nodes of the excluded kind help. Only two nodes are really too small."""
     spec, fields, reason = EXCLUSIONS[case]
     excluded = [node(f"x{index}", cpu="1", **fields) for index in range(4)]
     small = [node(f"s{index}", cpu="1", zone="c") for index in range(2)]
@@ -242,7 +242,7 @@ def test_filters_of_a_policy_run_after_those_that_look_at_the_node_alone() -> No
     assert names[start : start + 5] == ["NodeAffinity", "ServerlessNodes", "Lifecycle", "NodePorts", "NodeResourcesFit"]
 
 
-def test_the_order_in_spec_plugins_wins() -> None:
+def test_the_order_in_spec_plugins_takes_precedence() -> None:
     plugins = {"filter": {"enabled": [{"name": "NodeResourcesFit"}, {"name": "Lifecycle"}]}}
     names = [plugin.name for plugin in built(filters={"lifecycles": ["spot"]}, plugins=plugins).filter]
     assert (names[0], names[1], names[-1]) == ("ServerlessNodes", "NodeResourcesFit", "Lifecycle")

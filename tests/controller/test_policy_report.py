@@ -96,7 +96,7 @@ def conditions_with(of: PolicyState, *warnings: PolicyWarning) -> dict[str, tupl
     return {each.type: (each.status, each.reason, each.message) for each in found}
 
 
-def test_warnings_have_a_condition_of_their_own_and_change_no_other() -> None:
+def test_warnings_have_a_condition_of_their_own_and_change_no_other_condition() -> None:
     warnings = (PolicyWarning("ShadowedRow", "a"), PolicyWarning("NoEffect", "b"))
     warned, clean = conditions_with(state(profile()), *warnings), conditions_with(state(profile()))
     assert warned.pop("Warnings") == ("True", "ShadowedRow", "a; b")

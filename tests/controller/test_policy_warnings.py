@@ -129,7 +129,7 @@ CONTRADICTIONS: dict[str, tuple[dict[str, Any], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", CONTRADICTIONS)
-def test_a_spec_is_warned_about_fields_without_the_wanted_effect(name: str) -> None:
+def test_fields_without_the_intended_effect_cause_warnings(name: str) -> None:
     spec, expected = CONTRADICTIONS[name]
     assert warnings(**spec) == expected
 
@@ -202,12 +202,12 @@ MISSING: dict[str, tuple[dict[str, Any], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", MISSING)
-def test_names_that_no_node_has_are_warned_about(name: str) -> None:
+def test_names_that_no_node_has_cause_warnings(name: str) -> None:
     spec, expected = MISSING[name]
     assert warnings(*NODES, **spec) == expected
 
 
-def test_an_empty_cluster_and_one_that_is_not_listed_yet_give_no_warnings_about_nodes() -> None:
+def test_warnings_about_nodes_need_a_listed_cluster_with_nodes() -> None:
     spec, expected = MISSING["patterns"]
     assert warnings(**spec) == []
     listed = [False]
@@ -218,7 +218,7 @@ def test_an_empty_cluster_and_one_that_is_not_listed_yet_give_no_warnings_about_
     assert len(made.of(policy)) == len(expected)
 
 
-def test_warnings_are_the_same_object_until_a_fact_that_they_read_differs() -> None:
+def test_warnings_are_the_same_object_until_a_fact_that_they_depend_on_changes() -> None:
     columns = columns_of(NODES)
     made = PolicyWarnings(PLUGINS, NodeFacts(Snapshot(columns, Nominator())), lambda: True)
     policy = state(filters={"instanceTypes": {"allow": ["r5*", "c5*"]}})

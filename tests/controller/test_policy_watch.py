@@ -82,7 +82,7 @@ def own_messages(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.name == "moorage.controller.policy_watch"]
 
 
-async def test_listed_policies_come_without_a_type_and_changes_with_theirs() -> None:
+async def test_events_of_listed_policies_have_no_type_and_events_of_changes_have_one() -> None:
     async with watching() as made:
         await made.received(("", "first"))
         await made.cluster.create(SCHEDULING_POLICY, policy("second"))

@@ -1,4 +1,4 @@
-"""Presets set fields of the spec; fields that the policy sets itself win."""
+"""Presets set fields of the spec; fields that the policy sets itself take precedence."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_bin_pack_packs_and_turns_the_balance_score_off() -> None:
     assert spec.weights == {"NodeResourcesFit": 5, "NodeResourcesBalancedAllocation": 0}
 
 
-def test_a_field_of_the_policy_wins_over_the_same_field_of_the_preset_only() -> None:
+def test_a_field_of_the_policy_replaces_only_the_same_field_of_the_preset() -> None:
     spec = expanded(preset="BinPack", weights={"NodeResourcesFit": 2}, resources={"weights": {"cpu": 3}})
     assert spec.weights == {"NodeResourcesFit": 2, "NodeResourcesBalancedAllocation": 0}
     assert spec.resources.strategy == "MostAllocated"

@@ -1,4 +1,4 @@
-"""StatusReporter: one status a policy, built when its sources change, and independent of other policies."""
+"""StatusReporter: one status for each policy, built when its sources change, independently of other policies."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_status_is_built_again_only_if_its_sources_changed() -> None:
     assert {name: status["pods"]["bound"] for name, status in reporting.report().items()} == {"gold": 1}
 
 
-def test_an_error_in_one_status_is_logged_once_with_its_policy_and_stops_no_other(
+def test_an_error_in_one_status_is_logged_once_with_its_policy_and_stops_no_other_status(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     reporting = Reporting("broken", "gold")

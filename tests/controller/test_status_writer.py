@@ -147,7 +147,7 @@ async def test_the_first_status_is_written_at_once() -> None:
     ],
     ids=["generation", "condition", "message", "count"],
 )
-async def test_a_change_that_users_wait_for_is_written_sooner_than_others(
+async def test_a_change_that_users_wait_for_is_written_sooner_than_other_changes(
     changed: dict[str, Any], seconds: float
 ) -> None:
     writing = Writing()

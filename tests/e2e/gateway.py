@@ -19,7 +19,7 @@ from aiohttp import ClientError, ClientSession, TCPConnector, web
 
 CALL_SECONDS = 10.0
 SHUTDOWN_SECONDS = 0.1
-"""Time that open watches may delay a stop; 0 would mean no limit to aiohttp."""
+"""Time that open watches may delay a stop. It is not 0, because aiohttp treats 0 as no limit."""
 CONNECTION_HEADERS = {"host", "connection", "transfer-encoding", "content-length"}
 NOTHING = re.compile(r"(?!)")
 

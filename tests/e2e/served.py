@@ -25,7 +25,7 @@ from moorage.sandbox.simulation.node_groups import NodeGroup
 
 CALL_SECONDS = 30.0
 MAYBE_BOUND = {0, int(HTTPStatus.CREATED)}
-"""Statuses of bindings that the server carried out; 0: it then dropped the answer."""
+"""Statuses of bindings that the server may have carried out. 0: the server dropped the answer."""
 
 
 @dataclass(frozen=True, slots=True)

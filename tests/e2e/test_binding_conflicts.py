@@ -1,4 +1,4 @@
-"""Bindings on a real API server whose answer is lost, and bound pods that their kubelet refuses."""
+"""Bindings whose answer is lost, and bound pods that a kubelet refuses, on a real API server."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_pod_that_an_extender_bound_before_it_hung_up_is_scheduled(case: Case)
     assert case.pod_conditions("p")["PodScheduled"]["status"] == "True"
 
 
-def test_a_pod_that_an_extender_only_says_it_bound_is_tried_again(case: Case) -> None:
+def test_a_pod_is_tried_again_if_an_extender_falsely_reports_its_bind(case: Case) -> None:
     with threaded(FakeExtender()) as extender:
         case.make_live(extenders=[{"urlPrefix": extender.url, "bindVerb": "bind"}])
         case.cluster.apply(on_own_node(case, "p"))
@@ -69,7 +69,7 @@ def test_a_pod_that_an_extender_only_says_it_bound_is_tried_again(case: Case) ->
         assert case.wait_until_bound("p", SOON) == f"{case.name}-a"
 
 
-def test_a_node_whose_kubelet_refuses_a_pod_is_left_alone_for_a_while(case: Case) -> None:
+def test_a_node_whose_kubelet_refuses_a_pod_gets_no_pods_for_some_time(case: Case) -> None:
     case.make_live()
     case.cluster.apply(on_own_node(case, "refused", requests={"cpu": "3"}))
     assert case.wait_until_bound("refused") == f"{case.name}-a"

@@ -90,7 +90,7 @@ def test_certificates_of_a_plugin_are_renewed_before_they_expire(audited: Audite
 
 
 def test_an_operator_behind_a_proxy_follows_a_new_authority(audited: Audited, tmp_path: Path) -> None:
-    """Its authorities have no key identifiers, and no DNS knows the server's name."""
+    """The authorities have no key identifiers, and DNS does not have the server's name."""
     config = yaml.safe_load(audited.control_plane.kubeconfig_of(REPLICAS[0]).read_text())
     cluster = config["clusters"][0]["cluster"]
     gateway = Gateway(cluster["server"], cluster["certificate-authority"])

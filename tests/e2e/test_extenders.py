@@ -108,7 +108,7 @@ def test_a_python_extender_gets_victims_in_upstreams_form(case: Case, *, names_o
 def test_an_extender_cannot_make_the_operator_delete_a_pod_of_higher_priority(
     case: Case, audited_operator: Audited, *, ignorable: bool
 ) -> None:
-    """The extender names all pods of the node. If it is ignorable, preemption goes on without it."""
+    """The extender names all pods of the node. If it is ignorable, preemption continues without the extender."""
     home = f"{case.name}-good"
     low = case.pod("low", requests={"cpu": "3"}, nodeName=home)
     vital = case.pod("vital", requests={"cpu": "10m"}, nodeName=home, priorityClassName="system-node-critical")

@@ -44,7 +44,7 @@ def test_an_operator_starts_despite_faulty_lists(world: World) -> None:
 
 
 def test_a_failed_watch_of_policies_is_logged_once_and_restarted(world: World) -> None:
-    """kopf ends its watch on a 403. After the restart it must find changes from the time between."""
+    """kopf ends its watch on a 403. After the restart, the watch must find the changes that it missed."""
     world.api.fault(Fail(403), verb="watch", path="/schedulingpolicies", times=None)
     with world.operator() as moorage:
         eventually(lambda: "The watch of SchedulingPolicies failed" in moorage.log.read_text(encoding="utf-8"))

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_an_operator_logs_each_missing_precondition_once_and_waits_for_it(tmp_path: Path) -> None:
-    """First no API server answers, then it refuses the credentials, then it has no CRD."""
+    """First there is no API server. Then the API server refuses the credentials. Then it has no CRD."""
     with in_world(tmp_path, with_crd=False) as world:
         world.api.pause()
         with world.operator(ready="/healthz") as moorage:

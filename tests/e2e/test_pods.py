@@ -186,7 +186,7 @@ class TestBesideKubeScheduler:
     @pytest.mark.parametrize(
         "nodes_only", [pytest.param("kube-apiserver", marks=pytest.mark.controlplane)], indirect=True, scope="session"
     )
-    def test_pinned_pods_of_a_policy_with_filters_fare_as_with_added_affinity(self, case: Case) -> None:
+    def test_pinned_pods_have_the_same_outcome_with_filters_as_with_added_affinity(self, case: Case) -> None:
         control_plane = case.cluster.control_plane
         assert control_plane is not None
         theirs = f"{case.name}-kube"
@@ -282,7 +282,7 @@ TROUBLES: dict[str, dict[str, Any]] = {
 
 
 def outcomes_by_name(case: Case, suffix: str) -> dict[str, dict[str, Any]]:
-    """Return condition and first event of each pod with this suffix, by trouble; skip pods that lack one of them."""
+    """Return condition and first event of each pod with this suffix, by its name. Skip pods that lack one of them."""
     outcomes: dict[str, dict[str, Any]] = {}
     events = case.events()
     for pod in case.pods():

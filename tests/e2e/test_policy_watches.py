@@ -1,4 +1,4 @@
-"""Policies are live within seconds although a watch of them is silent, on the real API server."""
+"""Policies are live within seconds on a real API server, even if a watch of policies reports no events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.controlplane]
 
 LIVE_SECONDS = 5.0
 STALLED_SECONDS = 10.0
-"""A short watch is given up after 5 s, and a list comes after a pause of at most 1 s."""
+"""A short watch is cancelled after 5 s, and a list comes after a pause of at most 1 s."""
 CRD = "customresourcedefinition/schedulingpolicies.scheduling.moorage.dev"
 
 
@@ -55,7 +55,7 @@ def running(alone: Cluster, tmp_path: Path) -> Iterator[Component]:
         yield operator
 
 
-def test_a_policy_is_live_soon_after_the_crd_was_deleted_and_made_again(policies: Case, running: Component) -> None:
+def test_a_policy_is_live_soon_after_the_crd_was_deleted_and_created_again(policies: Case, running: Component) -> None:
     policies.make_live()
     for turn in range(2):
         policies.cluster.kubectl("delete", CRD)
@@ -64,7 +64,7 @@ def test_a_policy_is_live_soon_after_the_crd_was_deleted_and_made_again(policies
         assert seconds_until_live(policies, f"-{turn}") < LIVE_SECONDS, running.log_tail()
 
 
-def test_a_policy_is_live_soon_after_the_crd_was_made_for_a_running_operator(alone: Cluster, tmp_path: Path) -> None:
+def test_a_policy_is_live_soon_after_the_crd_was_created_for_a_running_operator(alone: Cluster, tmp_path: Path) -> None:
     alone.kubectl("delete", CRD, "--ignore-not-found")
     with moorage(alone.kubeconfig, tmp_path, alone.ports) as operator, case_of(alone, "first") as case:
         make_crd(case)

@@ -1,4 +1,4 @@
-"""An operator without one of the chart's rules says which one, and goes on as soon as it has it. Real RBAC."""
+"""An operator that lacks a rule of the chart names the rule, and continues when it gets the rule. Real RBAC."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def chart_rules() -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """A cluster in which the operator's user has the rules that a test leaves it."""
+    """A cluster in which the test chooses the rules of the operator's user."""
 
     cluster: Cluster
     kubeconfig: Path
@@ -97,7 +97,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
 
 
 def names(operator: Component, words: str) -> None:
-    """Check that readiness has these words."""
+    """Raise AssertionError if the answer of /readyz does not have these words."""
     try:
         answer = operator.endpoint.read("/readyz")
     except ControlPlaneError as error:
@@ -204,7 +204,7 @@ def test_a_new_budget_guards_its_pods_after_a_restart_of_the_api_server(guarded:
         eventually(lambda: names(moorage, "ok"))
 
 
-def test_a_pod_is_told_that_claims_may_not_be_listed(guarded: Guarded, tmp_path: Path) -> None:
+def test_a_pods_condition_says_that_claims_may_not_be_listed(guarded: Guarded, tmp_path: Path) -> None:
     guarded.grant(without=("persistentvolumeclaims",))
     volume = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
     with guarded.operator(tmp_path) as moorage, guarded.case() as case:

@@ -1,4 +1,4 @@
-"""What the author of a policy can do to others: names, namespaces, and roles, against what the chart sets."""
+"""The limits of an author of policies: schedulerNames, namespaces and roles, with the chart's settings."""
 
 from __future__ import annotations
 

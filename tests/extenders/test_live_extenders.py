@@ -41,7 +41,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Case]:
 
 
 def tls_directory(directory: Path) -> Path:
-    """Return the directory of policies' files, with a Secret as the kubelet mounts it and a trap."""
+    """Return the directory of policies' files, with a Secret as the kubelet mounts it, and a link to a device."""
     mounted = directory / "policies" / "team"
     (mounted / "..1").mkdir(parents=True)
     (mounted / "..1" / "ca.crt").write_bytes(CA.cert_pem.bytes())
@@ -147,7 +147,7 @@ def test_an_extender_on_a_host_that_is_not_allowed_is_refused_and_never_called(
     assert extender.asked == []
 
 
-def test_a_policy_learns_nothing_of_an_answer(world: Case, extender: FakeExtender) -> None:
+def test_a_policy_shows_nothing_of_an_extenders_answer(world: Case, extender: FakeExtender) -> None:
     case = case_called(world, "curious")
     extender.misbehave = answering({"password": "SECRET-1", "Error": "SECRET-2"})
     case.make_live(extenders=[entry(extender)])
