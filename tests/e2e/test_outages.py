@@ -53,6 +53,23 @@ def test_readiness_shows_that_the_credentials_are_rejected(world: World) -> None
         eventually(moorage.endpoint.ready)
 
 
+def test_preemption_waits_while_a_restarted_api_server_refuses_budgets(world: World) -> None:
+    case, priority = world.case, {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": 1000}
+    case.cluster.apply({**priority, "metadata": {"name": "above", "labels": case.labels()}}, case.policy())
+    with world.operator() as moorage:
+        world.burst(4, cpu="9")
+        world.wait_until_all_bound(4)
+        world.api.fault(Fail(403), path="/poddisruptionbudgets", times=None)
+        world.api.pause()
+        world.api.resume()
+        case.cluster.apply(case.pod("high", requests={"cpu": "9"}, priorityClassName="above"))
+        eventually(lambda: "waits for disruption budgets" in case.wait_for_event("high", "FailedScheduling"))
+        assert world.bound_count() == 4
+        world.api.heal()
+        assert case.wait_until_bound("high", SLOW)
+        eventually(moorage.endpoint.ready)
+
+
 def test_bindings_under_way_are_finished_after_an_outage(world: World) -> None:
     world.case.cluster.apply(world.case.policy())
     world.api.fault(Delay(0.05), path="/binding$", times=None)
