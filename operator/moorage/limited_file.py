@@ -1,4 +1,4 @@
-"""Reads files with a limit on their size and on the time: a path may name a device, a pipe or a file of gigabytes."""
+"""Reads files with limits on size and time, because a path may name a device, a pipe or a file of gigabytes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ MILLISECONDS = 1000
 def read_limited(path: Path | str, max_bytes: int, pipe_seconds: float = 0.0) -> bytes:
     """Return the content of a file.
 
-    Raise OSError if it cannot be read or is larger than `max_bytes`. A pipe, such as one of a shell's `<(command)`, may
-    take `pipe_seconds` to deliver everything; other files never block.
+    Raise OSError if the file cannot be read or is larger than `max_bytes`. A pipe, such as a shell's `<(command)`, may
+    take `pipe_seconds` until its end. Other files never block.
     """
     deadline = monotonic() + pipe_seconds
     content = bytearray()

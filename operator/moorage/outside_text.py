@@ -1,17 +1,17 @@
 """Makes text from outside safe to show: extenders' and API servers' errors, names, output of plugins, content of files.
 
 Such text reaches logs, events, conditions and the terminal. Newlines would forge log lines, escape sequences would
-control the terminal, bidirectional overrides would show another text than the one that is there, and megabytes would
-not fit into an event. Errors call this for their messages, decoders for the reasons that they keep; the log formatters
-and the writers of events and conditions call it again, as the last line of defence.
+control the terminal, bidirectional overrides would change the order of the shown text, and megabytes would not fit into
+an event. Errors call `one_line` for their messages, and decoders for the reasons that they keep. The log formatters and
+the writers of events and conditions call it once more, in case a caller forgot it.
 """
 
 import re
 
 CHARACTERS = 1024
-"""The default limit: the length of an event's note, which most of this text ends up in."""
+"""The default limit. It is the length of an event's note, because most of this text is shown in events."""
 CUT = " ..."
-"""Ends a cut text, as in kube-scheduler's events."""
+"""The end of a cut text, as in kube-scheduler's events."""
 
 _ESCAPE_SEQUENCES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"  # CSI: colours, movements of the cursor
@@ -23,8 +23,8 @@ _ESCAPE_SEQUENCES = re.compile(
 def one_line(text: str, characters: int = CHARACTERS) -> str:
     """Return text as one line of printable characters, cut to this number of characters.
 
-    Whitespace becomes a space, half a surrogate pair U+FFFD. Everything else that does not print is left out: escape
-    sequences, control and format characters, bidirectional overrides.
+    Whitespace becomes a space. Half a surrogate pair becomes U+FFFD. Everything else that is not printable is left out:
+    escape sequences, control and format characters, bidirectional overrides.
     """
     shown = text[: 2 * characters]
     if not shown.isprintable():

@@ -14,7 +14,7 @@ class Resource:
     field_selector: str = ""
     """The field selector of lists and watches."""
     optional: bool = False
-    """Whether scheduling works without it, when the API server does not serve it or forbids reading it."""
+    """Whether scheduling works if the API server does not serve the resource or forbids reading it."""
 
     @property
     def collection(self) -> str:
@@ -36,7 +36,7 @@ class Resource:
 
     @property
     def permission(self) -> str:
-        """The resource with its API group, as in RBAC rules: `storage.k8s.io/csinodes`."""
+        """The API group and the plural name, which an RBAC rule needs, such as `storage.k8s.io/csinodes`."""
         group = self.api_version.rpartition("/")[0]
         return f"{group}/{self.plural}" if group else self.plural
 

@@ -1,4 +1,4 @@
-"""Delays between retries: exponential, capped, with jitter, without a limit of tries."""
+"""Delays between retries: exponential, capped and with jitter. The number of tries has no limit."""
 
 from random import Random
 

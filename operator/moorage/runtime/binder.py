@@ -1,8 +1,8 @@
 """Binds pods to the nodes that the engine chose for them.
 
 Decisions wait in a queue. A fixed number of tasks take them from the queue and bind one pod each at a time. A pod that
-an extender binds gets a task of its own, which waits for one of its profile's turns. For every decision the binder
-posts `BindingFinished`, so that the engine confirms or forgets the assumed pod.
+an extender binds gets a task of its own. A profile's extenders bind a limited number of pods at once; the other tasks
+wait. For every decision the binder posts `BindingFinished`, so that the engine confirms or forgets the assumed pod.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BACKLOG_PER_TASK = 16
-"""Number of decisions that may wait for each task: enough to keep it busy, and few enough to stay fresh."""
+"""Number of decisions that may wait for each task. More decisions would wait so long that many become stale."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class Binder:
     refusals: KubeletRefusals
     metrics: BindingMetrics
     recorder: Recorder
-    """Records the duration of Bind; no plugin runs at PostBind."""
+    """Records the durations of Bind and PostBind. No plugin runs at PostBind."""
     reporter: Reporter
     post: Callable[[BindingFinished], None]
     parallelism: int
@@ -55,7 +55,7 @@ class Binder:
     _queue: deque[tuple[Bind, float]] = field(default_factory=deque, init=False)
     _queued: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0), init=False)
     _waiting: set[asyncio.Task[None]] = field(default_factory=set, init=False)
-    """The tasks that wait for one of their profile's turns."""
+    """The tasks that wait until their profile's extenders may bind one more pod."""
     _in_flight: int = field(default=0, init=False)
 
     def __len__(self) -> int:
@@ -163,7 +163,7 @@ class Binder:
     def _report_stale(self, bind: Bind, error: StaleDecision, started_at: float) -> None:
         self.metrics.observe_conflict(error.conflict)
         if error.conflict == "bound":
-            # The pod is scheduled, if not by this decision: no event and no condition must say that it is not.
+            # The pod is bound, though not by this decision. No event or condition must say that it is not scheduled.
             logger.info("Pod %s was not bound to node %s: %s", bind.pod.key, bind.node_name, error)
             self.post(BindingFinished(bind.pod, bind.node_name, str(error)))
         else:

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 READ_BACK_SECONDS = 0.2
 MAX_READ_BACK_SECONDS = 10.0
-"""First and longest wait between two reads of the pod; reading goes on until the API server answers."""
+"""The first and the longest wait between two reads of the pod. Reads continue until the API server answers."""
 CONFIRM_SECONDS = 10.0
-"""Time in which the pod of an extender with a bindVerb must have its node after the extender's answer."""
+"""Time after an extender's answer to a bind call in which the pod must get its node."""
 SERVER_ERROR = 500
 
 
@@ -65,7 +65,7 @@ class BindingWriter:
                 raise
 
     async def is_bound(self, pod: Pod, node_name: str) -> bool:
-        """Return whether the pod, by its uid, is on the node; read it until the API server answers.
+        """Return whether the pod with this uid is on the node. Read the pod until the API server answers.
 
         Raises StaleDecision if the pod is on another node.
         """
@@ -75,10 +75,10 @@ class BindingWriter:
         return found == node_name
 
     async def confirm(self, pod: Pod, node_name: str) -> None:
-        """Wait until the pod, which an extender says it has bound, is on the node.
+        """Wait until the pod is on the node, after an extender has said that it bound the pod there.
 
-        Without this, a pod whose extender is wrong would keep its room for ever and never be tried again. Raises
-        StaleDecision if the pod is on another node, or on none after CONFIRM_SECONDS.
+        Without this check, a pod that the extender did not bind would keep its room on the node and never be tried
+        again. Raises StaleDecision if the pod is on another node, or on none after CONFIRM_SECONDS.
         """
         deadline = self._clock.monotonic() + CONFIRM_SECONDS
         backoff = ExponentialBackoff(READ_BACK_SECONDS, MAX_READ_BACK_SECONDS, self._random)
@@ -145,7 +145,7 @@ class _BoundPod(msgspec.Struct):
 
 
 class _BindingStatus(msgspec.Struct):
-    """The API server's answer to a binding; a proxy in between would answer something else."""
+    """The API server's answer to a binding. A proxy's own answer has no such `kind`."""
 
     kind: Literal["Status"]
 

@@ -17,5 +17,5 @@ class Degradation:
     subject: str = ""
     """The name of the part in error messages, such as an extender's address; empty if it has none."""
     ready: ReadyStatus = "True"
-    """The policy's Ready in spite of the failure: False if pods cannot be scheduled, Unknown if the part may work again
-    and only the next pod will show it."""
+    """The status of the policy's condition Ready. True if pods are scheduled in spite of the failure, False if they are
+    not, Unknown if only the next pod will show whether the part works again."""

@@ -1,4 +1,4 @@
-"""Logs a lasting fault once, not at each try, and its end once."""
+"""Logs the beginning and the end of a fault, not each failed try."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class FaultLog:
-    """The log of one source that is read repeatedly. While it has a fault, its last good state stays in use."""
+    """The log of one source that is read repeatedly. While the source has a fault, its last good state stays in use."""
 
     def __init__(self, logger: Logger, subject: str) -> None:
         """Log to `logger`; `subject` begins each sentence."""
@@ -18,7 +18,7 @@ class FaultLog:
         self._reported = ""
 
     def report(self, error: Exception) -> None:
-        """Log a fault, unless it equals the last one."""
+        """Log a fault if its text differs from the last one."""
         text = str(error)
         if text != self._reported:
             self._reported = text

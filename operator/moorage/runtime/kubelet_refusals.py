@@ -1,8 +1,8 @@
 """Finds pods that a kubelet refused for a lack of room right after they were bound (OutOfcpu, OutOfmemory, OutOfpods).
 
-A refused pod is Failed, so the informer of pods, which leaves out finished pods, only sees it go. This module reads
-such a pod once, and tells the engine, which leaves the node alone for a while.
-Upstream: pkg/kubelet/lifecycle/predicate.go (the reasons).
+A refused pod has the phase Failed. The informer of pods leaves out finished pods, so it only receives a deletion. This
+module reads such a pod once and informs the engine, which avoids the node for a while. Upstream:
+pkg/kubelet/lifecycle/predicate.go (the reasons).
 """
 
 from __future__ import annotations
@@ -32,12 +32,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_WATCHED = 10_000
-"""Number of the last bound pods that are remembered; a kubelet refuses a pod within seconds."""
+"""The number of bound pods that are remembered. The last ones are enough, because a kubelet refuses a pod within
+seconds."""
 MAX_QUEUED = 1000
-"""Number of pods that wait to be read; more are not read."""
+"""The number of pods that may wait to be read. Further pods are not read."""
 OUT_OF = "OutOf"
 REASONS = ("OutOfcpu", "OutOfmemory", "OutOfpods", "OutOfephemeral-storage")
-"""The reasons with a label of their own; extended resources have any names and are `OutOfother`."""
+"""The reasons with a label of their own. Reasons for extended resources, whose names vary, have the label
+`OutOfother`."""
 
 
 class _Metadata(msgspec.Struct):
@@ -55,7 +57,7 @@ class _FinishedPod(msgspec.Struct):
 
 
 class KubeletRefusals:
-    """The pods that were bound last, and those of them that are gone before they started."""
+    """The pods that were bound last, and the pods among them that disappeared before they started."""
 
     def __init__(
         self,
@@ -80,7 +82,7 @@ class KubeletRefusals:
             self._bound.popitem(last=False)
 
     def observe(self, events: Iterable[ClusterEvent]) -> None:
-        """Queue the pods that are gone without a start; a pod that started was not refused."""
+        """Queue the pods that disappeared before they started. A pod that has started was not refused."""
         for event in events:
             if event.action is not Action.DELETE:
                 continue
@@ -97,7 +99,7 @@ class KubeletRefusals:
                 self._report(bind, reason)
 
     async def _refusal_of(self, bind: Bind) -> str:
-        """Return the reason of a pod that its kubelet refused for a lack of room; empty for all others."""
+        """Return the reason if the kubelet refused the pod for a lack of room; otherwise return an empty text."""
         try:
             pod = self._decoder.decode(await self._client.get(POD.path(bind.pod.name, bind.pod.namespace)))
         except (ApiError, ApiUnreachable, msgspec.DecodeError) as error:

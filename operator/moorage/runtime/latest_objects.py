@@ -1,7 +1,7 @@
 """Checks a decision against the informers' newest objects.
 
-The engine decides with a snapshot, and the informers may have received changes since. This module decides nothing; it
-only tells the writers whether a pod or a node is still as the decision needs it.
+The informers may have received changes that the engine did not know when it decided. This module only tells the writers
+whether a decision is still valid for its pod and node; it makes no decisions.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class LatestObjects:
             raise StaleDecision("changed", f"node {node_name} was cordoned")
 
     def is_pending(self, pod: Pod) -> bool:
-        """Return whether the pod, with the same uid, exists and is not bound."""
+        """Return whether the pod exists with the same uid and is not bound."""
         return self.exists(pod) and not self._pods[pod.key].node_name
 
     def exists(self, pod: Pod) -> bool:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeRouter:
-    """The parts that carry outcomes out."""
+    """The parts that carry out the outcomes."""
 
     may_schedule: Callable[[], bool]
     """Whether this replica leads and has all the objects that decisions need."""

@@ -1,7 +1,7 @@
 """Reads whole pods from the API server, for extenders.
 
-The scheduler keeps only the fields of a pod that it needs: a whole pod has up to 1.5 MB, and anyone who may create pods
-chooses how many there are.
+The scheduler keeps only the fields of a pod that it needs. A whole pod may have 1.5 MB, and users who may create pods
+could fill the memory with them.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ _DECODER = msgspec.json.Decoder(_PodIdentity)
 
 
 async def read_pod(client: KubeClient, pod: Pod) -> bytes:
-    """Return a pod's object, at least as new as `pod`, as JSON.
+    """Return a pod's object as JSON. It is at least as new as `pod`.
 
-    Raise NotFound if it was deleted, another ApiError if it is refused, ApiUnreachable without an answer.
+    Raise NotFound if the pod was deleted, another ApiError if the API server refuses, and ApiUnreachable if no answer
+    comes.
     """
     path = POD.path(pod.name, pod.namespace)
     raw = await client.get(f"{path}?resourceVersion={pod.resource_version}")

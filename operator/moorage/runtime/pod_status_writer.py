@@ -1,8 +1,8 @@
 """Writes the PodScheduled condition and `nominatedNodeName` of pods that are not scheduled.
 
-cluster-autoscaler and Karpenter add nodes for the reason Unschedulable, so only pods that fit no node get it, with
-kube-scheduler's message; other pods get other reasons. The condition is written only when it changes. If several
-changes wait for one pod, only the last is written.
+cluster-autoscaler and Karpenter add nodes for pods with the reason Unschedulable. So only pods that fit on no node get
+this reason, with kube-scheduler's message. The condition is written only when it changes. If several changes wait for
+one pod, only the last is written.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ UNSCHEDULABLE = "Unschedulable"
 SCHEDULER_ERROR = "SchedulerError"
 FALSE = "False"
 MESSAGE_CHARACTERS = 32_768
-"""The limit for a message: that of metav1.Condition. A pod's condition has none of its own."""
+"""The longest message. This is metav1.Condition's limit; a pod's condition has no limit of its own."""
 PARALLEL_WRITES = 8
 RETRY_SECONDS = 1.0
 MAX_RETRY_SECONDS = 30.0
@@ -49,20 +49,20 @@ class PodScheduled:
     reason: str
     message: str
     nominated_node_name: str | None = None
-    """Empty clears `status.nominatedNodeName`, None leaves it as it is."""
+    """An empty name clears `status.nominatedNodeName`. None leaves it unchanged."""
 
     def __post_init__(self) -> None:
-        """Cut the message: thousands of nodes may each have another reason, and the API server limits objects."""
+        """Cut the message. Its length grows with the number of nodes, and the API server limits the size of objects."""
         object.__setattr__(self, "message", one_line(self.message, MESSAGE_CHARACTERS))
 
     def differs_from(self, pod: Pod) -> bool:
-        """Return whether the pod's status, as last seen, differs from this."""
+        """Return whether the pod's last known status differs from this one."""
         if pod.scheduled_condition != (FALSE, self.reason, self.message):
             return True
         return self.nominated_node_name is not None and self.nominated_node_name != pod.nominated_node_name
 
     def patch(self, pod: Pod, now: float) -> bytes:
-        """Return a strategic merge patch; its uid keeps it from changing another pod of the same name."""
+        """Return a strategic merge patch. Because of its uid, the patch cannot change another pod of the same name."""
         condition: dict[str, Any] = {
             "type": "PodScheduled",
             "status": FALSE,
@@ -120,7 +120,7 @@ class PodStatusWriter:
                     break
 
     async def _write(self, pod: Pod, wanted: PodScheduled) -> None:
-        """Write the status; retry until it is written, replaced by a newer one, or the pod is no longer pending."""
+        """Write the status. Retry until it is written, a newer status replaces it, or the pod is no longer pending."""
         backoff = ExponentialBackoff(RETRY_SECONDS, MAX_RETRY_SECONDS, self._random)
         path = f"{POD.path(pod.name, pod.namespace)}/status"
         while self._latest.is_pending(pod) and self._wanted[pod.uid][1] is wanted:

@@ -80,7 +80,7 @@ class Reporter:
         self._observe("unschedulable", outcome.profile, started_at)
 
     def report_failed(self, outcome: SchedulingFailed, started_at: float) -> None:
-        """Report that an attempt ended in an error. Of several errors in a row, only the first is logged."""
+        """Report that an attempt ended in an error. Log only the first of several errors in a row."""
         tally = self._tally.of(outcome.profile)
         if tally.errors_in_a_row == 0:
             message = "Scheduling pod %s with profile %s ended in an error, it is tried again: %s"
@@ -100,7 +100,7 @@ class Reporter:
         self._record_waiting(pod, reason.value, note, pod.scheduler_name)
 
     def report_misnamed(self, outcome: Misnamed) -> None:
-        """Report that a pod names no policy, but nearly so. It gets no condition: it may be another scheduler's."""
+        """Report that a pod's schedulerName is similar to a policy's. Another scheduler may set the pod's condition."""
         name = outcome.pod.scheduler_name
         note = (
             f"No SchedulingPolicy has the schedulerName {name}; did you mean {outcome.similar_name}? "
@@ -113,7 +113,7 @@ class Reporter:
         self._recorder.record(failed_scheduling(outcome.pod, outcome.message, outcome.profile.name))
 
     def _end_errors(self, profile: Profile) -> None:
-        """Reset the errors in a row, after an attempt without an error."""
+        """Reset the number of errors in a row after an attempt without an error."""
         tally = self._tally.of(profile)
         if tally.errors_in_a_row:
             logger.info(

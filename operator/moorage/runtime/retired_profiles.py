@@ -1,7 +1,7 @@
-"""RetiredProfiles: forgets the numbers of profiles that are not live any more.
+"""RetiredProfiles: forgets what is kept for profiles that are not live any more.
 
-Policies come and go, and a binding may end after its policy is deleted. So everything that is kept by profile is
-compared with the live profiles: before each scrape, and from time to time for processes that nothing scrapes.
+A binding may end after its policy is deleted, and then counts for a profile that is gone. So everything that is kept by
+profile is compared with the live profiles: before each scrape, and every FORGET_SECONDS for processes without scrapes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FORGET_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class RetiredProfiles:
-    """The parts that keep something by profile."""
+    """The parts that keep numbers or health for each profile."""
 
     live: Mapping[str, Profile]
     """The live profiles by schedulerName."""

@@ -1,7 +1,7 @@
 """The scheduling loop: the only code that changes scheduling state.
 
 The loop drains the inbox, lets the engine try pods while it has any, and passes outcomes to the router. After each
-slice of time it yields to the event loop, so that watches, bindings and probes go on while pods are scheduled.
+slice of time it yields to the event loop, so that watches, bindings and probes continue while pods are scheduled.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 SLICE_SECONDS = 0.005
 """Longest time that the loop occupies the event loop. Answers to bindings wait at most this long."""
 IDLE_SECONDS = 1.0
-"""The longest wait without work: backoffs end on whole seconds, and the replica may become the leader."""
+"""The longest wait without work. Backoffs end on whole seconds, and the replica may become leader at any time."""
 
 
 class SchedulingLoop:

@@ -15,7 +15,7 @@ class ProfileTally:
     """The numbers of one profile."""
 
     generation: int = 0
-    """The generation of the policy that the numbers belong to."""
+    """The policy's generation to which the numbers belong."""
     bound: int = 0
     """Pods that were bound."""
     failed: int = 0
@@ -23,18 +23,18 @@ class ProfileTally:
     failures_in_a_row: int = 0
     """Bindings that failed since the last success."""
     last_failure: str = ""
-    """Why the last of them failed."""
+    """Why the last of these bindings failed."""
     errors_in_a_row: int = 0
     """Attempts that ended in an error since the last attempt without one."""
     last_error: str = ""
     last_bound_time: float | None = None
     """In seconds since the epoch."""
     rejections: Mapping[str, int] = field(default_factory=dict)
-    """Number of nodes by reason and field of the policy, from the last pod that no node fitted."""
+    """Number of rejected nodes by reason and field of the policy, for the last unschedulable pod."""
 
 
 class Tally:
-    """The numbers of all profiles. A policy that was deleted and created again is a new policy, by its uid."""
+    """The numbers of all profiles. A policy that was deleted and created again has another uid, so it starts at 0."""
 
     def __init__(self) -> None:
         """Start with no counts."""
@@ -55,7 +55,7 @@ class Tally:
 
 
 def rejections_by_field(diagnosis: Diagnosis, profile: Profile) -> dict[str, int]:
-    """Return the number of nodes by reason, followed by the policy's field behind it: `reason (filters.zones)`."""
+    """Return the number of rejected nodes by reason and field of the policy, such as `reason (filters.zones)`."""
     if diagnosis.pre_filter.reasons:
         return {diagnosis.pre_filter.message: diagnosis.total_nodes}
     fields = profile.policy.filter_fields if profile.policy else {}

@@ -10,7 +10,7 @@ def micro_time(seconds: float) -> str:
     moment = datetime.fromtimestamp(seconds, UTC)
     if not moment.microsecond:
         return moment.strftime("%Y-%m-%dT%H:%M:%S.000000Z")
-    written: str = msgspec.to_builtins(moment)  # many times faster than strftime, but it omits zero microseconds
+    written: str = msgspec.to_builtins(moment)  # many times faster than strftime, but omits microseconds that are 0
     return written
 
 

@@ -22,7 +22,7 @@ class Wakeup:
         self._event.set()
 
     async def wait(self, timeout_seconds: float | None) -> None:
-        """Wait for a signal, at most `timeout_seconds`; None: without a limit."""
+        """Wait for a signal, but at most `timeout_seconds`. None means no limit."""
         if timeout_seconds is None:
             await self._event.wait()
         elif not self._event.is_set():

@@ -1,6 +1,6 @@
 """Finds pods that are ready and are not tried, and logs their names.
 
-Such a pod shows a bug in the queue, which would otherwise stay hidden.
+Such a pod shows a bug in the queue. Without this check, the bug would stay hidden.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 CHECK_SECONDS = 30.0
 STUCK_SECONDS = 120.0
-"""Longer than a pod waits for its turn in any burst of pods."""
+"""A ready pod that waits longer is stuck. No usual number of pods makes a pod wait so long."""
 MAX_NAMES = 10
 """Largest number of pods that a check names in the log."""
 
@@ -24,7 +24,7 @@ class Watchdog:
     """A periodic check of the queue."""
 
     def __init__(self, scheduler: Scheduler, may_schedule: Callable[[], bool], clock: Clock) -> None:
-        """Count no pod as stuck while `may_schedule` is false, as on a standby."""
+        """While `may_schedule` returns False, as on a standby, no pod counts as stuck."""
         self.stuck_pods = 0
         self._scheduler = scheduler
         self._may_schedule = may_schedule

@@ -20,18 +20,18 @@ logger = logging.getLogger(__name__)
 REREAD_SECONDS = 60.0
 """The age at which a token is read again; client-go reads projected tokens each minute."""
 RENEWAL_PAUSE_SECONDS = 1.0
-"""The shortest time between two reads because of refusals: a burst of refused requests needs one."""
+"""The shortest time between two reads after refusals. Many requests that are refused at once need only one read."""
 MAX_TOKEN_BYTES = 1 << 16
-"""Service account tokens have 1 to 2 kB, and servers refuse headers of more than some 8 to 64 kB."""
+"""Limit of a token file. Service account tokens have 1 to 2 kB, and servers refuse headers over 8 to 64 kB."""
 HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
-"""Visible ASCII: anything else could end a header, or cannot be sent in one."""
+"""Visible ASCII, with spaces inside. Other characters could end the header, or cannot be sent in a header."""
 
 
 class Tokens(Protocol):
     """A source of Authorization headers."""
 
     async def current(self) -> str | None:
-        """Return the header's value, None if none is sent."""
+        """Return the header's value; None if no header is sent."""
 
     async def renew(self) -> None:
         """Read the credentials again, because the API server refused the present ones."""
@@ -49,12 +49,12 @@ class FileTokens:
         self._read_at = clock.monotonic()
 
     async def current(self) -> str:
-        """Return the header of the token, which is at most REREAD_SECONDS old."""
+        """Return the header for the token. Read the token again if the last read is REREAD_SECONDS ago."""
         self._read_after(REREAD_SECONDS)
         return self._header
 
     async def renew(self) -> None:
-        """Read the file, unless that was done just now; if it cannot be used, the last token stays in use."""
+        """Read the file if the last read is RENEWAL_PAUSE_SECONDS ago. If it cannot be used, keep the last token."""
         self._read_after(RENEWAL_PAUSE_SECONDS)
 
     def _read_after(self, seconds: float) -> None:
@@ -76,7 +76,7 @@ def read_bearer(path: Path) -> str:
         token = read_limited(path, MAX_TOKEN_BYTES).decode("ascii")
     except OSError as error:
         raise CredentialsError(f"the token file {path} cannot be read: {error.strerror}") from error
-    except ValueError as error:  # UnicodeDecodeError is one
+    except ValueError as error:  # UnicodeDecodeError is a ValueError
         raise CredentialsError(f"the token file {path} holds no token: {error}") from error
     return bearer(f"the token file {path}", token)
 

@@ -30,7 +30,7 @@ FORBIDDEN_IN_PATHS = re.compile(r"[\s\x00-\x1f\x7f]")
 
 
 def no_tls() -> None:
-    """Return no context, for plain HTTP."""
+    """Return None, because plain HTTP has no TLS context."""
 
 
 class ConnectionPool:
@@ -46,8 +46,8 @@ class ConnectionPool:
     ) -> None:
         """Connect to `server`, such as `https://10.0.0.1:6443`; send `headers` with each request.
 
-        `tls` returns the present context. When it changes, as a client certificate is renewed, the connections with
-        the old one are not used again. Right before a write is sent, `may_write` must return True.
+        `tls` returns the present TLS context. After a client certificate is renewed, it returns a new context, and
+        connections with the old context are not used again. Right before a write is sent, `may_write` must return True.
         """
         url = URL(server)
         self._host, self._port = url.host or "", url.port or 0
@@ -55,7 +55,7 @@ class ConnectionPool:
         self._tls = tls
         self._server_hostname = server_hostname or url.host
         self.limits = DEFAULT_LIMITS
-        """Limits on what is read of answers."""
+        """Limits on the length of answers."""
         self._headers = "".join(f"{name}: {value}\r\n" for name, value in (("Host", url.raw_authority), *headers))
         self._may_write = may_write
         self._idle: list[HttpConnection] = []
@@ -65,7 +65,7 @@ class ConnectionPool:
     async def exchange(self, method: str, path: str, headers: str, body: bytes, timeout_seconds: float) -> Answer:
         """Send a request; `headers` are complete lines. Raise ConnectionError or TimeoutError if no answer comes.
 
-        Raise NotLeader instead of sending a write beyond the fence.
+        Raise NotLeader instead of sending a write if `may_write` returns False.
         """
         if FORBIDDEN_IN_PATHS.search(path):
             raise ValueError(f"not a path: {path!r}")
@@ -86,16 +86,16 @@ class ConnectionPool:
         except ConnectionError:
             if method != "GET" or not was_used:
                 raise
-            # The server may have closed a kept connection just before. A read can be repeated.
+            # The server may have closed the idle connection just before. It is safe to repeat a read.
             connection = await self._open()
             answer = await connection.exchange(request, timeout_seconds)
         self._release(connection)
         return answer
 
     def check_writes(self) -> None:
-        """Withdraw the writes without an answer if this replica is not sure any more that it leads.
+        """Withdraw the writes that have no answer yet if this replica is not sure any more that it leads.
 
-        A frozen network could deliver them when another replica leads.
+        A stalled network could deliver them later, when another replica leads.
         """
         self._next_check = None
         if not self._may_write():

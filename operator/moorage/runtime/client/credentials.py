@@ -1,4 +1,4 @@
-"""Finds the API server and the credentials for it: a kubeconfig's, or a pod's service account."""
+"""Finds the API server and the credentials for it, in a kubeconfig or in a pod's service account."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class Credentials:
     tls: Callable[[], ClientTls] | None = None
     """Returns the present TLS settings; None for plain HTTP."""
     tls_server_name: str | None = None
-    """The name that the server's certificate must carry; None: the address's host."""
+    """The name that the server's certificate must carry. None means the host of the address."""
     proxy: Proxy | None = None
     source: str = "given"
-    """Where they come from, for the log."""
+    """The source of the credentials, for the log."""
     headers: Sequence[tuple[str, str]] = ()
     """Sent with every request, in addition to Authorization."""
 
@@ -51,9 +51,9 @@ async def load_credentials(
     environ: Mapping[str, str] = os.environ,
     service_account: Path = SERVICE_ACCOUNT,
 ) -> Credentials:
-    """Return credentials from `kubeconfig`, else `$KUBECONFIG`, else the service account, else `~/.kube/config`.
+    """Return credentials from `kubeconfig`, `$KUBECONFIG`, the service account or `~/.kube/config`, in this order.
 
-    Raise CredentialsError that names the place and the fault.
+    Raise CredentialsError that names the source and the fault.
     """
     chosen = kubeconfig or environ.get("KUBECONFIG")
     if chosen:
@@ -73,7 +73,7 @@ async def load_credentials(
 
 
 def _with_proxy(credentials: Credentials, environ: Mapping[str, str]) -> Credentials:
-    """Add the environment's proxy, unless the kubeconfig names one."""
+    """Add the environment's proxy if the kubeconfig names no proxy."""
     return replace(credentials, proxy=credentials.proxy or proxy_of_environment(credentials.server, environ))
 
 

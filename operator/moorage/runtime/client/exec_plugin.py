@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PLUGIN_SECONDS = 60.0
 """Time limit of a plugin. It may call a cloud API but must not prompt a user."""
 MAX_OUTPUT_BYTES = 1 << 20
-"""Limit of the ExecCredential; tokens and certificates have some kilobytes."""
+"""Limit of a plugin's output. Tokens and certificates have a few kilobytes."""
 SHOWN_BYTES = 1000
 """Bytes of stderr that an error shows."""
 CHUNK_BYTES = 1 << 16
@@ -50,7 +50,7 @@ class PluginCredential:
 
     token: str | None = None
     certificate: str | None = None
-    """PEM, as is the key."""
+    """In PEM, like `key`."""
     key: str | None = None
     expires_at: float | None = None
     """Seconds since the epoch; None if the plugin does not say."""
@@ -66,7 +66,7 @@ class ExecCredentialStatus(Struct, rename="camel"):
 
 
 class ExecCredential(Struct, rename="camel"):
-    """A plugin's output, in JSON or YAML as for kubectl."""
+    """A plugin's output, in JSON or YAML. kubectl reads both too."""
 
     api_version: str
     kind: Literal["ExecCredential"]
@@ -97,7 +97,7 @@ async def run_plugin(
 
 
 def _one_line(text: bytes) -> str:
-    """Return text of a plugin for a message: without line ends and control characters, which could forge log lines."""
+    """Return a plugin's text as one line, for a message. Line ends and control characters could forge log lines."""
     words = " ".join(text[:SHOWN_BYTES].decode("utf-8", "replace").split())
     return "".join(character for character in words if character.isprintable())
 
@@ -143,13 +143,13 @@ async def _output(
         errors.cancel()
         if process.returncode is None:
             with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # its children hold its pipes open
+                os.killpg(process.pid, signal.SIGKILL)  # the plugin's children hold its pipes open
             await process.wait()
     return process.returncode, out, err
 
 
 async def _first(stream: asyncio.StreamReader | None, limit: int) -> bytes:
-    """Read to the end of a pipe, or until it gave `limit` bytes."""
+    """Read a pipe to its end, but at most `limit` bytes."""
     assert stream
     read = b""
     while len(read) < limit and (chunk := await stream.read(limit - len(read))):
@@ -158,7 +158,7 @@ async def _first(stream: asyncio.StreamReader | None, limit: int) -> bytes:
 
 
 async def _drained(stream: asyncio.StreamReader | None) -> bytes:
-    """Read to the end of a pipe, and return its first bytes."""
+    """Read a pipe to its end and return the first SHOWN_BYTES bytes."""
     assert stream
     read = b""
     while chunk := await stream.read(CHUNK_BYTES):

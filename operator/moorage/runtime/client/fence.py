@@ -1,7 +1,8 @@
 """The fence: a write is sent only while this replica is sure that it holds the lease.
 
-`KubeClient` asks before it takes a connection. The transport asks again right before the bytes leave, because a new
-connection or a new token may take seconds. A write that has no answer when the fence falls is withdrawn.
+`KubeClient` checks this before it takes a connection. The transport checks it again right before it sends the bytes,
+because a new connection or a new token may take seconds. If the replica is not sure any more, the writes that have no
+answer yet are withdrawn.
 """
 
 from __future__ import annotations

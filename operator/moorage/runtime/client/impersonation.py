@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from moorage.runtime.client.kubeconfig import KubeconfigEntry, KubeconfigUser
 
 UNQUOTED = "!#$&'*+-.^_`|~"
-"""The characters, beside letters and digits, that a header's name holds without percent-encoding (RFC 9110, token)."""
+"""The characters, besides letters and digits, that a header's name may hold unencoded (RFC 9110, token)."""
 
 
 def impersonation_headers(entry: KubeconfigEntry[KubeconfigUser]) -> Sequence[tuple[str, str]]:
@@ -32,7 +32,7 @@ def impersonation_headers(entry: KubeconfigEntry[KubeconfigUser]) -> Sequence[tu
 
 
 def _headers(user: KubeconfigUser) -> Iterator[tuple[str, str, str]]:
-    """Yield field, header and value."""
+    """Yield the field, the header's name and the header's value."""
     if user.as_:
         yield "as", "Impersonate-User", user.as_
     if user.as_uid:

@@ -1,7 +1,7 @@
 """The REST client: bytes in, bytes out, refusals as the exceptions of `moorage.errors`.
 
-Callers decode the bytes; the paths come from `moorage.runtime.api_resources`. The client repeats only a request that
-the API server rejected before it read it (429 with Retry-After): only a caller knows whether a lost write may be
+Callers decode the bytes; the paths come from `moorage.runtime.api_resources`. The client repeats a request only after
+429 with Retry-After, because the API server has not carried it out. Only a caller knows whether a lost write may be
 repeated. Writes raise NotLeader once this replica cannot be sure that it holds the lease.
 """
 
@@ -53,7 +53,7 @@ class KubeClient:
         metrics: ClientMetrics,
         may_write: Callable[[], bool] = always,
     ) -> None:
-        """Send through `transport`. Writes pass `limiter`; right before each is sent, `may_write` must return True."""
+        """`limiter` delays writes. A write is sent only if `may_write` returns True right before."""
         self._transport = transport
         self._clock = clock
         self._limiter = limiter
@@ -81,7 +81,7 @@ class KubeClient:
         return await self._write("PATCH", path, body, content_type=content_type)
 
     async def apply(self, path: str, body: bytes, field_manager: str) -> bytes:
-        """Apply an object on the server side, and take over fields of other managers."""
+        """Apply an object by server-side apply, and take over the fields that other managers own."""
         query = urlencode({"fieldManager": field_manager, "force": "true"})
         return await self._write("PATCH", f"{path}?{query}", body, content_type=APPLY_PATCH)
 
@@ -95,8 +95,8 @@ class KubeClient:
         """Watch a collection and yield the lines of each read, until the API server ends the watch.
 
         Call `opened` when the API server has accepted the watch.
-        Raise ApiUnreachable if nothing arrives for `inactivity_seconds`, or the stream breaks, AnswerTooLong if a line
-        does not end.
+        Raise ApiUnreachable if nothing arrives for `inactivity_seconds` or the stream breaks. Raise AnswerTooLong if a
+        line is too long.
         """
         started, is_open = self._clock.monotonic(), False
         splitter = LineSplitter()

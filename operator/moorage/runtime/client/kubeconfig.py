@@ -1,8 +1,9 @@
 """The kubeconfig: client-go's structs, and the choice of a context.
 
-The structs have every field of upstream's: each is honoured, refused by name (`kubeconfig_checks`), or described as
-without effect. Upstream: staging/src/k8s.io/client-go/tools/clientcmd/api/v1/types.go. This module must not
-read the files that a kubeconfig names, nor run its plugins.
+The structs have all fields of upstream's structs. `kubeconfig_checks` refuses fields that moorage cannot honour. The
+docstring of a field says if the field has no effect. Upstream:
+staging/src/k8s.io/client-go/tools/clientcmd/api/v1/types.go. This module must not read the files that a kubeconfig
+names, nor run its plugins.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ T = TypeVar("T")
 
 
 class NamedExtension(Struct, frozen=True):
-    """Data for another program; without effect, but for those of credential plugins."""
+    """Data for another program. Only an extension for a credential plugin has an effect."""
 
     name: str
     extension: Any = None
@@ -58,7 +59,7 @@ class KubeconfigCluster(Struct, rename="kebab", frozen=True):
     certificate_authority_data: str = ""
     proxy_url: str = ""
     disable_compression: bool = False
-    """Without effect: moorage never asks for compressed answers."""
+    """No effect: moorage never asks for compressed answers."""
     extensions: tuple[NamedExtension, ...] = ()
 
     @property
@@ -68,7 +69,7 @@ class KubeconfigCluster(Struct, rename="kebab", frozen=True):
 
     @property
     def address(self) -> str:
-        """The address without a trailing slash, query and fragment. Without a scheme it means HTTP, as in kubectl."""
+        """The address without trailing slash, query and fragment. The default scheme is HTTP, as in kubectl."""
         address = self.server if "://" in self.server else f"http://{self.server}"
         return address.partition("#")[0].partition("?")[0].rstrip("/")
 
@@ -99,7 +100,7 @@ class KubeconfigUser(Struct, rename="kebab", frozen=True):
 
     @property
     def runs_plugin(self) -> bool:
-        """Whether the plugin is used: as in client-go, any other credential wins over it."""
+        """Whether the plugin is used. As in client-go, it is used only if no other credential is set."""
         return self.exec is not None and not self._has_other_credentials
 
     @property
@@ -118,7 +119,7 @@ class KubeconfigContext(Struct, frozen=True):
     cluster: str = ""
     user: str = ""
     namespace: str = ""
-    """Without effect: kubectl's default namespace."""
+    """No effect: it is kubectl's default namespace."""
     extensions: tuple[NamedExtension, ...] = ()
 
 
@@ -154,11 +155,11 @@ class Kubeconfig(Struct, rename="kebab", frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class KubeconfigEntry(Generic[T]):
-    """A cluster, a user or a context, and the place it comes from."""
+    """A cluster, a user or a context, with its file and its place in the file."""
 
     value: T
     where: str
-    """Such as `users[admin].user`."""
+    """The place in the file, such as `users[admin].user`."""
     file: Path
 
     def field(self, name: str) -> str:
@@ -166,7 +167,7 @@ class KubeconfigEntry(Generic[T]):
         return f"{self.where}.{name} of the kubeconfig {self.file}"
 
     def path(self, name: str) -> str:
-        """Return the path of a file that the entry names, which may be relative to the kubeconfig's folder."""
+        """Return the path of a file that the entry names. A relative name starts at the kubeconfig's folder."""
         return str(self.file.parent / name)
 
 
@@ -187,7 +188,7 @@ class ChosenContext:
 def choose_context(files: Sequence[tuple[Path, Kubeconfig]], context: str | None) -> ChosenContext:
     """Return the named context, or the current one; raise CredentialsError if a part of it is missing.
 
-    Of several files, the first with an entry or a current context wins, as in kubectl.
+    If several files define an entry or a current context, the first file counts, as in kubectl.
     """
     shown = ", ".join(str(file) for file, _ in files)
     name = context or next((content.current_context for _, content in files if content.current_context), "")

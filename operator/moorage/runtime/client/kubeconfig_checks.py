@@ -1,4 +1,4 @@
-"""Refuses fields of a kubeconfig that moorage cannot honour, by file and field, before they are used."""
+"""Refuses kubeconfigs with fields that moorage cannot honour. Each error names the file and the field."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def check_context(chosen: ChosenContext) -> None:
 
 
 def check_same_server(first: ChosenContext, chosen: ChosenContext) -> None:
-    """Raise CredentialsError if a changed kubeconfig needs a restart: the process keeps its server and its user."""
+    """Raise CredentialsError if the server or the impersonated user has changed, because that needs a restart."""
     for name in ("server", "proxy_url", "tls_server_name"):
         _check_same(name, first.cluster, chosen.cluster)
     for name in ("as_", "as_uid", "as_groups", "as_user_extra"):

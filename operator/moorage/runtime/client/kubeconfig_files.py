@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_FILE_BYTES = 4 << 20
-"""A thousand clusters, users and contexts with their certificates."""
+"""Enough for a thousand clusters, users and contexts with their certificates."""
 PIPE_SECONDS = 1.0
-"""The time for a kubeconfig that is a pipe. The event loop waits for it."""
+"""Time limit for reading a kubeconfig that is a pipe. The read blocks the event loop."""
 MAX_PARTS = 200_000
-"""More values than a kubeconfig of that size has. The limit stops nested aliases, which grow exponentially."""
+"""More values than a kubeconfig of MAX_FILE_BYTES has. The limit stops nested aliases, which grow exponentially."""
 EXTENSION = "extension"
 """The field that holds data of another program."""
 TIMESTAMP = "tag:yaml.org,2002:timestamp"
@@ -45,7 +45,7 @@ def stamp_of(file: Path) -> Stamp:
 
 
 def read_kubeconfigs(files: Sequence[Path]) -> list[tuple[Path, Kubeconfig]]:
-    """Return the content of each file; raise CredentialsError if there is none, or one cannot be read.
+    """Return the content of each file; raise CredentialsError if no file has content, or if a file cannot be read.
 
     As in kubectl, missing and empty files are skipped.
     """
@@ -101,7 +101,7 @@ def _parsed_yaml(what: str, text: str) -> Any:
 
 
 class _Loader(yaml.SafeLoader):
-    """A loader for which a date is a string, as for kubectl."""
+    """A loader that reads a date as a string, as kubectl does."""
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -129,7 +129,7 @@ def _structured(file: Path, content: Any) -> Kubeconfig:
 
 
 def _has_more_parts(value: Any, limit: int) -> bool:
-    """Return whether a value has more than `limit` values in it, those under aliases counted at each place."""
+    """Return whether a value contains more than `limit` values. A value counts again for each alias to it."""
     remaining, count = [value], 0
     while remaining and count <= limit:
         count += 1
@@ -139,7 +139,7 @@ def _has_more_parts(value: Any, limit: int) -> bool:
 
 
 def _as_in_go(value: Any) -> Any:
-    """Return the value without nulls, which mean a missing field to Go, and without keys that are no names."""
+    """Return the value without nulls, which Go reads as missing fields, and without keys that are not strings."""
     if isinstance(value, dict):
         named = {name: one for name, one in value.items() if one is not None and isinstance(name, str)}
         return {name: one if name == EXTENSION else _as_in_go(one) for name, one in named.items()}

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 EXPIRY_SKEW_SECONDS = 120.0
-"""Time before its expiry at which a plugin's credential is replaced."""
+"""A plugin's credential is replaced this long before it expires."""
 EXPIRY_SKEW_SHARE = 0.25
-"""The share of a credential's life that replaces the skew if it is shorter."""
+"""For a credential with a short life, this share of its life is used instead of EXPIRY_SKEW_SECONDS."""
 CLUSTER_EXTENSION = "client.authentication.k8s.io/exec"
 """The extension of a cluster that becomes the `config` of its PluginCluster."""
 NEVER, ALWAYS = float("inf"), float("-inf")
@@ -47,11 +47,11 @@ class Identity:
     """The value of Authorization; None if none is sent."""
     tls: ClientTls
     stale_at: float
-    """When to read them again although the kubeconfig did not change, in seconds since the epoch."""
+    """From this time on they are read again even if the kubeconfig is unchanged, in seconds since the epoch."""
 
 
 async def identity_of(chosen: ChosenContext, clock: Clock) -> Identity:
-    """Read all that the context names and run its plugin; raise CredentialsError."""
+    """Read the credentials of the context, or run its plugin. Raise CredentialsError if that fails."""
     identity = await _plugin_identity(chosen, clock) if chosen.runs_plugin else _written_identity(chosen)
     if chosen.cluster.value.uses_tls:
         identity.tls.read()
@@ -66,7 +66,7 @@ def _written_identity(chosen: ChosenContext) -> Identity:
 
 
 def _header_of(entry: KubeconfigEntry[KubeconfigUser]) -> str | None:
-    """Return the Authorization header. A token file wins over a token, which replaces a file that cannot be read."""
+    """Return the Authorization header. The token file comes first; the token is used if that file cannot be read."""
     user = entry.value
     if user.token_file:
         try:
@@ -100,13 +100,13 @@ async def _plugin_identity(chosen: ChosenContext, clock: Clock) -> Identity:
 
 
 def _renewal_time(started: float, expires_at: float) -> float:
-    """Return when to replace a credential: before its expiry, but not right after its start if its life is short."""
+    """Return when to replace a credential that expires. A credential with a short life is not replaced at once."""
     life_seconds = max(expires_at - started, 0.0)
     return expires_at - min(EXPIRY_SKEW_SECONDS, life_seconds * EXPIRY_SKEW_SHARE)
 
 
 def _with_path(entry: KubeconfigEntry[KubeconfigUser], config: ExecConfig) -> ExecConfig:
-    """Resolve a command with a slash in the kubeconfig's folder, as in kubectl; others are looked up in $PATH."""
+    """Resolve a command with a slash against the kubeconfig's folder, as in kubectl. Others are looked up in $PATH."""
     return replace(config, command=entry.path(config.command)) if os.sep in config.command else config
 
 
@@ -144,7 +144,7 @@ def _authority_of(entry: KubeconfigEntry[KubeconfigCluster]) -> Pem | None:
 def _pem(
     entry: KubeconfigEntry[KubeconfigCluster] | KubeconfigEntry[KubeconfigUser], name: str, data: str, path: str
 ) -> Pem | None:
-    """Return the PEM of a field, None if it is not set. Data wins over a file, as in client-go."""
+    """Return the PEM of a field; None if the field is not set. Data is preferred to a file, as in client-go."""
     if data:
         return Pem(entry.field(f"{name}-data"), data=data)
     return Pem(entry.field(name), path=entry.path(path)) if path else None

@@ -1,7 +1,7 @@
 """The credentials of a kubeconfig's user, which may change while the process runs.
 
 Tokens and certificates come from the kubeconfig itself, from files that it names, or from a credential plugin. After
-the first good read only `load` raises: the last good credentials stay in use until new ones can be read.
+the first successful read, only `load` raises errors. The last good credentials stay in use until new ones can be read.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class KubeconfigTokens:
     async def load(self) -> ChosenContext:
         """Read everything, run the plugin, and return the context; raise CredentialsError.
 
-        After the first time, the context must be the same one: its credentials are not for another server.
+        A later call reads the same context. It refuses another server, which must not get these credentials.
         """
         stamps = self._present_stamps()
         chosen = choose_context(read_kubeconfigs(self._files), self._context)
@@ -78,9 +78,9 @@ class KubeconfigTokens:
         return self._identity.tls
 
     async def current(self) -> str | None:
-        """Return the header, after reading it again if it is due.
+        """Return the header. Read the credentials again first if that is due.
 
-        A plugin that takes long goes on in the background: a leader that waited for it would lose its lease.
+        A slow plugin continues in the background, because a leader that waited for the plugin would lose its lease.
         """
         if self._is_due() and (self._refreshing is None or self._refreshing.done()):
             done, _ = await asyncio.wait([self._refresh_once(is_refused=False)], timeout=self._patience_seconds)
@@ -89,7 +89,7 @@ class KubeconfigTokens:
         return self._identity.header
 
     async def renew(self) -> None:
-        """Read everything again and run the plugin, unless it ran just now."""
+        """Read everything again and run the plugin, but not if the plugin ran just now."""
         await asyncio.shield(self._refresh_once(is_refused=True))
 
     def _is_due(self) -> bool:
@@ -106,7 +106,7 @@ class KubeconfigTokens:
         return self._chosen is not None and self._chosen.runs_plugin
 
     def _refresh_once(self, *, is_refused: bool) -> asyncio.Task[None]:
-        """Return the one task that refreshes for all waiting callers. It outlives a caller that gives up."""
+        """Return the task that reads the credentials for all waiting callers. It continues if a caller gives up."""
         if self._refreshing is None or self._refreshing.done():
             self._refreshing = asyncio.create_task(self._refresh(is_refused=is_refused), name="credentials")
         return self._refreshing
@@ -128,7 +128,7 @@ class KubeconfigTokens:
             self._pace.record_run(now, has_helped=has_helped)
 
     def _next_read(self, *, is_refused: bool) -> Callable[[], Awaitable[object]] | None:
-        """Return the function that reads what may have changed; None if nothing has."""
+        """Return the function that reads the credentials that may have changed; None if nothing has changed."""
         if self._chosen is None or self._stamps != self._present_stamps():
             return self.load
         return partial(self._read_identity, self._chosen) if is_refused or self._is_stale() else None

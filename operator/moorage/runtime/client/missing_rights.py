@@ -4,9 +4,9 @@
         ^                                                                    |
         '----------- a review says yes, every REVIEW_SECONDS <---------------'
 
-An API server that has just started refuses for a moment, and many refused requests are not repeated. A review answers
-for both. Refusals of admission, quotas and terminating namespaces are no missing rights. Lists and watches of informers
-are left out, because informers report their kinds themselves.
+An API server that has just started refuses requests for a moment, and many refused requests are not repeated. So only a
+review shows whether a right is missing. Refusals by admission, by quotas and because a namespace terminates are no
+missing rights. Refused lists and watches of informers are left out, because the informers report them.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class MissingRights:
             logger.warning("%s", right.message)
 
     def remove(self, right: Right) -> None:
-        """Record that a refused right is given."""
+        """Record that the process now has a right that was refused."""
         self.refused.pop(right, None)
         if right in self._missing:
             self._missing.discard(right)
@@ -112,7 +112,7 @@ class MissingRights:
         return "; ".join(sorted(right.message for right in self._missing))
 
     def degradations(self) -> Sequence[Degradation]:
-        """Return the missing rights for the condition of all policies; the worst first."""
+        """Return the missing rights for the condition of all policies. The right to bind pods comes first."""
         rights = sorted(self._missing, key=lambda right: (right.resource != BINDING, right.message))
         return [
             Degradation("Forbidden", right.message, right.subject, "False" if right.resource == BINDING else "True")

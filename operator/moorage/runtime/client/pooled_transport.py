@@ -25,7 +25,7 @@ async def open_transport(
     may_write: Callable[[], bool] = always,
     limits: AnswerLimits = DEFAULT_LIMITS,
 ) -> AsyncIterator[Transport]:
-    """Open a transport to an API server, with a fence. Through a proxy, exchanges go over the session too."""
+    """Open a transport to an API server, with a fence. If there is a proxy, exchanges use the session too."""
     credentials = access.credentials
     async with open_session(access, connection_limit, may_write=may_write) as session:
         over_session = SessionTransport(session, credentials.server, limits)

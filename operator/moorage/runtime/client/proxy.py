@@ -1,7 +1,8 @@
 """The proxy on the way to the API server: the kubeconfig's `proxy-url`, or one of the environment's variables.
 
-The rules are those of Go's clients: golang.org/x/net/http/httpproxy/proxy.go. Go ignores a variable that it cannot
-read, and connects directly; moorage refuses it by name, because a cluster behind a proxy cannot be reached directly.
+The rules are those of Go's clients: golang.org/x/net/http/httpproxy/proxy.go. Go ignores an invalid variable and
+connects directly. moorage raises an error that names the variable, because a cluster behind a proxy cannot be reached
+directly.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 PROXY_SCHEMES = frozenset({"http", "https"})
 SOCKS_SCHEMES = frozenset({"socks4", "socks5", "socks5h"})
 VARIABLES = {"http": ("HTTP_PROXY", "http_proxy"), "https": ("HTTPS_PROXY", "https_proxy")}
-"""By the scheme of the server; the first that is not empty wins."""
+"""The variables by the server's scheme. The first variable that is not empty is used."""
 NO_PROXY_VARIABLES = ("NO_PROXY", "no_proxy")
 
 
@@ -98,7 +99,7 @@ def _entries(exceptions: str) -> Iterator[str]:
 
 
 def _ascii(name: str) -> str:
-    """Return an internationalized name as it is sent; unchanged if it is none."""
+    """Return an internationalized name in its ASCII form (IDNA). An invalid name stays unchanged."""
     try:
         return name.encode("idna").decode()
     except UnicodeError:

@@ -9,7 +9,7 @@ logger = logging.getLogger(__name__)
 LONG_WAIT_SECONDS = 1.0
 """Waits that are longer are logged; client-go's extraLongThrottleLatency."""
 QUIET_SECONDS = 10.0
-"""The time after a log line in which no other is written: under throttling every request would write one."""
+"""The time after a log line in which no other line is written. Otherwise every throttled request would write a line."""
 
 
 class RateLimiter:

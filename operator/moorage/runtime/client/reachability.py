@@ -2,9 +2,9 @@
 
     healthy --no answer, or a 401, three times in a row--> at fault (a warning) --any other answer--> healthy
 
-One reset connection while others answer is not an outage; its owner tries again. Nor is a watch without events, though
-a proxy may hold back its answer until the first event. Callers log ApiUnreachable, Unauthorized and missing rights only
-at DEBUG (`level_of`).
+One reset connection while others answer is not an outage; its owner tries again. A watch without events is not an
+outage either: a proxy may hold back the answer until the first event. Callers log ApiUnreachable, Unauthorized and
+missing rights only at DEBUG (`level_of`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FAILURES_IN_A_ROW = 3
 
 
 def level_of(error: ApiError | ApiUnreachable) -> int:
-    """Return the level at which a caller logs a failed request: DEBUG if it is logged once for the whole process."""
+    """Return the level at which a caller logs a failed request: DEBUG if this process logs the failure elsewhere."""
     if isinstance(error, AnswerTooLong):
         return logging.WARNING
     is_logged = isinstance(error, (ApiUnreachable, Unauthorized)) or is_missing_right(error)

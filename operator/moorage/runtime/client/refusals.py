@@ -10,8 +10,8 @@ SHOWN_CHARACTERS = 200
 """Number of characters shown of a body that is not a Status object, such as a load balancer's HTML."""
 
 MESSAGE_CHARACTERS = 1024
-"""Number of characters that are kept of a Status object's message. Those of the API server are shorter, unless it lists
-many invalid fields."""
+"""Number of characters that are kept of a Status object's message. The API server's messages are longer only if they
+list many invalid fields."""
 
 
 class StatusDetails(msgspec.Struct, rename="camel"):
@@ -44,6 +44,6 @@ def refusal(status: int, body: bytes, retry_after: str | None = None) -> ApiErro
     message = read.message[:MESSAGE_CHARACTERS] or "the API server gave no message"
     code = status or read.code
     if code == HTTPStatus.UNPROCESSABLE_ENTITY and "metadata.uid" in message:
-        # A patch has no preconditions. To the API server, one with another uid tries to change the object's uid.
+        # A patch has no preconditions. The API server takes another uid in a patch for a change of the object's uid.
         code = HTTPStatus.CONFLICT
     return ApiError.of(code, read.reason, message, seconds)

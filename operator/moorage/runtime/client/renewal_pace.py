@@ -3,13 +3,13 @@
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 30.0
 CALM_SECONDS = 120.0
-"""After this time without a run, the pauses start from the first one again."""
+"""After this time without a run, the pauses start from FIRST_PAUSE_SECONDS again."""
 
 
 class RenewalPace:
     """The pauses between runs: doubled after each run that did not help.
 
-    Whether a run after a refusal helped shows only later. It counts as one that did not.
+    A run after a refusal counts as one that did not help, because its effect shows only later.
     """
 
     def __init__(self) -> None:

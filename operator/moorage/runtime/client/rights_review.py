@@ -1,7 +1,7 @@
-"""RightsReview: asks the API server which refused rights this process has, until it has them all.
+"""RightsReview: asks the API server whether this process has the rights that were refused.
 
-Every authenticated user may create SelfSubjectAccessReviews (role system:basic-user). If a cluster forbids it, a
-refusal counts as a missing right until FORGET_SECONDS pass without another one.
+Every authenticated user may create SelfSubjectAccessReviews (role system:basic-user). If a cluster forbids reviews, a
+refused right counts as missing until FORGET_SECONDS pass without another refusal.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class RightsReview:
     """The reviews of refused rights."""
 
     def __init__(self, rights: MissingRights, client: KubeClient, clock: Clock) -> None:
-        """Ask through `client`, which needs no lease."""
+        """Ask through `client`, which must not need the lease."""
         self._rights = rights
         self._client = client
         self._clock = clock
@@ -87,7 +87,7 @@ class RightsReview:
         return msgspec.json.decode(answer, type=_Review).status.allowed
 
     def _is_forgotten(self, right: Right, *, is_repeated: bool) -> bool:
-        """Return whether a right that no review answers for counts as given, because nothing was refused for long."""
+        """Return whether to forget a right that cannot be reviewed, because nothing was refused for FORGET_SECONDS."""
         now = self._clock.monotonic()
         since = now if is_repeated else self._unanswered_since.get(right, now)
         self._unanswered_since[right] = since

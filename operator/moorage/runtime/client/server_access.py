@@ -1,4 +1,4 @@
-"""The one description of the connection to the API server, which moorage's clients and kopf's session share.
+"""The address of the API server and the present credentials. moorage's clients and kopf's session share them.
 
 Tokens, client certificates and authorities change while the process runs. Each request takes the present ones from
 here, so that no client keeps old ones.
@@ -48,9 +48,9 @@ class Access(Protocol):
         """Return the present credentials."""
 
     async def renewed(self, refused: Presented) -> Presented:
-        """Return the credentials after the API server refused some, or the TLS handshake with them failed.
+        """Return the credentials to use after the API server rejected `refused`, or the TLS handshake with it failed.
 
-        Read them again, unless the present ones differ from the refused ones already.
+        Read the credentials again only if the present ones are still the refused ones.
         """
 
 
@@ -66,7 +66,7 @@ A = TypeVar("A", bound=HasStatus)
 
 
 async def send_authenticated(access: Access, send: Callable[[Presented], Awaitable[A]]) -> A:
-    """Call `send` with the present credentials; after a 401 or a failed handshake once more, if there are others."""
+    """Call `send` with the present credentials. If they are rejected and others exist, call it again with those."""
     presented = await access.current()
     try:
         answer = await send(presented)

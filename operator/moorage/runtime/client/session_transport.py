@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from moorage.runtime.client.transport import AnswerLimits
 
 STREAM_BUFFER_BYTES = 1 << 20
-"""Bytes of a watch that may wait to be read; larger reads are larger batches."""
+"""Number of bytes of a watch that may wait to be read. A larger buffer gives larger batches of events."""
 
 
 def open_session(access: Access, connection_limit: int, may_write: Callable[[], bool] = always) -> ClientSession:
@@ -58,7 +58,7 @@ class SessionTransport:
     """A `Transport` over a session."""
 
     def __init__(self, session: ClientSession, server: str, limits: AnswerLimits = DEFAULT_LIMITS) -> None:
-        """Send through `session`, which its opener closes, to the address `server`."""
+        """Send to the address `server` through `session`. The caller closes the session."""
         self._session = session
         self._server = server
         self._limits = limits
@@ -89,14 +89,14 @@ class SessionTransport:
                 if response.status >= FIRST_REFUSAL:
                     yield Answer(response.status, await self._body(response), retry_after)
                     return
-                yield Answer(response.status, b"", retry_after)  # the stream is open, even if nothing happens for long
+                yield Answer(response.status, b"", retry_after)  # the stream is open, even if no event comes
                 async for chunk in response.content.iter_any():
                     yield Answer(response.status, chunk, retry_after)
         except (ClientError, TimeoutError, OSError) as error:
             raise unreachable("WATCH", path, error) from error
 
     async def _body(self, response: ClientResponse) -> bytes:
-        """Return the body; of a refusal that is too long its beginning, for any other one raise LongAnswer."""
+        """Return the body. If it is too long, return only the beginning of a refusal; raise LongAnswer otherwise."""
         limit = self._limits.most(response.status)
         body = bytearray()
         async for chunk in response.content.iter_any():
@@ -113,10 +113,10 @@ class SessionTransport:
 
 
 class AuthenticatedRequest(ClientRequest):
-    """A request whose TLS context can be set; aiohttp takes it from the call, and kopf's calls name none."""
+    """A request whose TLS context can be set. aiohttp takes the context from the call, but kopf's calls pass none."""
 
     def authorize_at(self, proxy: Proxy | None) -> None:
-        """Add the proxy's user and password: to the request that opens a tunnel, or to this one if there is none."""
+        """Add the proxy's credentials to the request that opens the tunnel; without a tunnel, to this request."""
         if proxy is None or proxy.authorization is None:
             return
         headers = CIMultiDict({"Proxy-Authorization": proxy.authorization})
@@ -137,7 +137,7 @@ class Authentication:
     """Middleware that sets Authorization, the TLS context, and the name that the server's certificate must carry."""
 
     def __init__(self, access: Access, may_write: Callable[[], bool] = always) -> None:
-        """Take them from `access`. Writes are sent only if `may_write` returns True once there is a token."""
+        """Take these from `access`. After a token is found, a write is sent only if `may_write` returns True."""
         self._access = access
         self._may_write = may_write
 

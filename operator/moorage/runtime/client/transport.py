@@ -24,12 +24,12 @@ FIRST_REFUSAL = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerLimits:
-    """Limits on what is read of an answer. A proxy may send anything, and users choose the size of their objects."""
+    """Limits on the length of an answer. A proxy may send anything, and users choose the size of their objects."""
 
     answer_bytes: int = 32 << 20
-    """A page of 500 usual objects has 2 to 20 MB; of larger objects a page has fewer."""
+    """A page of 500 usual objects has 2 to 20 MB. If objects are larger, a page has fewer of them."""
     refusal_bytes: int = 1 << 18
-    """The part of a refusal that is read. A Status has less than a kilobyte, a list of invalid fields some."""
+    """The part of a refusal that is read. A Status has less than a kilobyte, or a few with a list of invalid fields."""
 
     def most(self, status: int) -> int:
         """Return the limit for an answer with this status."""
@@ -40,7 +40,7 @@ DEFAULT_LIMITS = AnswerLimits()
 
 
 class LongAnswer(OSError):  # noqa: N818 - becomes an AnswerTooLong at once
-    """An answer is longer than its limit. A transport raises AnswerTooLong in its place."""
+    """An answer is longer than its limit. A transport turns this error into AnswerTooLong."""
 
     def __init__(self, limit: int) -> None:
         """Name the limit, in bytes."""

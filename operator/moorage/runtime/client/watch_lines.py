@@ -1,11 +1,11 @@
 """Cuts a watch's stream into lines, wherever the reads end."""
 
 MAX_LINE_BYTES = 32 << 20
-"""The longest line. etcd's limit for an object is 1.5 MB, encoded more tightly than JSON."""
+"""The longest line. etcd limits an object to 1.5 MB, in an encoding that is shorter than JSON."""
 
 
 class LineSplitter:
-    """Keeps the part of a line that has not ended yet."""
+    """A splitter of reads into lines. It keeps the beginning of a line until the end arrives."""
 
     def __init__(self, max_bytes: int = MAX_LINE_BYTES) -> None:
         """Start at the beginning of a line."""

@@ -46,7 +46,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     warning: bool = False
     related: ObjectReference | None = None
     repeats: bool = True
-    """False for an event that happens once in the life of an object; it gets no series."""
+    """False for an event that happens once in the life of an object. Such an event gets no series."""
 
     @property
     def key(self) -> Hashable:
@@ -61,7 +61,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
         return self.regarding.namespace or CLUSTER_NAMESPACE
 
     def body(self, name: str, hostname: str, seconds: float) -> bytes:
-        """Return the Event object as JSON; `seconds` is when it happened, since the epoch."""
+        """Return the Event object as JSON; `seconds` is the time of the event, since the epoch."""
         return msgspec.json.encode(
             _EventBody(
                 api_version=EVENT.api_version,
@@ -108,7 +108,7 @@ def event_name(event: Event, serial: int) -> str:
 
 
 def cut_note(note: str) -> str:
-    """Return a note as one line, cut to the length that the API accepts at a character boundary, with CUT appended."""
+    """Return a note as one line. Cut a note that is too long for the API after a whole character, and append CUT."""
     encoded = one_line(note, NOTE_BYTES).encode()
     if len(encoded) <= NOTE_BYTES:
         return encoded.decode()
@@ -155,7 +155,7 @@ def preempted(victim: Pod, preemptor: Pod, reporter: str) -> Event:
 
 
 def preemption_failed(preemptor: Pod, note: str, reporter: str) -> Event:
-    """Return the event of a preemptor whose victim stays."""
+    """Return the event of a preemptor whose victim was not evicted."""
     return Event(
         regarding=pod_reference(preemptor),
         reason="PreemptionFailed",

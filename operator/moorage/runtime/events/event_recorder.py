@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 QUEUE_LENGTH = 10_000
-"""Several seconds of binding at full speed; each event takes less than a kilobyte."""
+"""The events of several seconds of binding at full speed. Each event takes less than a kilobyte."""
 SENDERS = 8
 TRIES = 3
 PAUSE_SECONDS = 1.0
@@ -135,7 +135,7 @@ class EventRecorder:
             await self._client.create(EVENT.within(item.event.namespace), body)
         except Conflict:
             if not is_retry:
-                raise  # otherwise the try before has created the event, and its answer was lost
+                raise  # on a retry, an earlier try has created the event, and its answer was lost
         if item.series:
             item.series.created = True
 
@@ -151,7 +151,7 @@ class EventRecorder:
             )
 
     def _drop(self, item: _NewEvent | _RepeatedEvent, result: str) -> None:
-        """Count an event that was not written; the next event with its key is created as a new one."""
+        """Count an event that was not written. The next event with the same key creates a new Event object."""
         self._metrics.observe_event(result)
         if isinstance(item, _RepeatedEvent):
             self._series.forget(item.key)

@@ -48,7 +48,7 @@ class SeriesCache:
         return len(self._by_key)
 
     def count(self, key: Hashable, now: float) -> EventSeries | None:
-        """Count one more event of a series; return None if there is no series, and the event is a new one."""
+        """Count one more event of a series and return the series; return None if there is no series for the key."""
         series = self._by_key.get(key)
         if series is None or now - series.last_observed > FINISH_SECONDS:
             return None

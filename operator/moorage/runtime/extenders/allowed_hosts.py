@@ -1,7 +1,7 @@
 """The hosts that extenders of policies may have, as the flag `--policy-extenders` lists them.
 
 An entry is `host`, `host:port`, `*.suffix` or `*.suffix:port`. Without a port, every port of the host is allowed. Names
-are compared as text: an entry for a name does not allow the addresses that it resolves to.
+are compared as text: an entry for a name does not allow the addresses to which the name resolves.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class AllowedHosts:
         return cls(tuple(map(_parse, texts)))
 
     def allow(self, url: str) -> bool:
-        """Return whether the host and port of a URL are in the list; those of an invalid URL are not."""
+        """Return whether the list has the host and port of a URL. An invalid URL is never allowed."""
         try:
             parsed = URL(url)
         except ValueError:

@@ -1,7 +1,8 @@
 """Texts for failed calls of extenders.
 
-For an extender of the configuration file, the text has what the extender answered. For an extender of a policy it names
-only the kind of the failure: its author chooses the address, and must not read answers of other services there.
+For an extender of the configuration file, the text includes the extender's answer. For an extender of a policy, the
+text names only the kind of the failure: the policy's author chooses the address, and must not read the answers of other
+services.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class InvalidAnswer(Exception):  # noqa: N818 - becomes an ExtenderError at once
     """The answer breaks the protocol."""
 
     def __init__(self, message: str, answer: str = "") -> None:
-        """Keep the beginning of the answer apart from the message, which has nothing of the answer."""
+        """Keep the beginning of the answer apart from `message`, which must not quote the answer."""
         self.message = message
         super().__init__(f"{message}: {answer}" if answer else message)
 
@@ -49,7 +50,7 @@ def describe(error: Exception) -> str:
 
 
 def kind_of(error: Exception) -> str:
-    """Return a text that has nothing of the answer."""
+    """Return a text that does not quote the answer."""
     if isinstance(error, UnusableTls):
         return str(error)
     if isinstance(error, InvalidAnswer):

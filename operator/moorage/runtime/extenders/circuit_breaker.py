@@ -6,7 +6,7 @@
       '------- the trial succeeds ------- half-open <----'
                                           after open_seconds: one call is admitted as a trial
 
-While it is open, pods fail at once instead of waiting for a timeout each.
+While the breaker is open, each pod fails at once instead of waiting for a timeout.
 """
 
 from __future__ import annotations
@@ -83,5 +83,5 @@ class CircuitBreaker:
             self._changed(BreakerState.OPEN)
 
     def abandoned(self) -> None:
-        """Record that a call ended without a result, for a reason that is not the server's."""
+        """Record that a call ended without a result, and that the server is not the cause."""
         self._on_trial = False

@@ -43,7 +43,7 @@ def encode_preemption_args(
     objects: Mapping[str, bytes] | None,
     show: Callable[[bytes], bytes] = bytes,
 ) -> bytes:
-    """Return the body of a preempt call, with the victims' `objects` by uid, or only with their uids for None.
+    """Return the body of a preempt call. `objects` are the victims' objects by uid; if None, only the uids are sent.
 
     Pods' objects are sent as `show` returns them.
     """

@@ -36,12 +36,12 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 NO_TIMEOUT = ClientTimeout()
-"""`run_within` keeps the time, on the injected clock."""
+"""`run_within` limits the time, on the injected clock."""
 CHUNK_BYTES = 1 << 16
 SPARE_ANSWER_BYTES = 4 << 20
-"""Bytes that an answer may have beyond twice the request: ten thousand reasons of 400 characters."""
+"""An answer may be twice as long as the request, and this many bytes more: ten thousand reasons of 400 characters."""
 REFUSAL_BYTES = 1 << 16
-"""The part that is read of an answer with another status than 200."""
+"""Number of bytes that are read of an answer whose status is not 200."""
 SHORT_ANSWER_BYTES = 1 << 18
 """Answers up to this length, about a thousand nodes, are decoded in the event loop, longer ones in a thread."""
 SHOWN_CHARACTERS = 200
@@ -60,7 +60,7 @@ class ExtenderRequest:
     until: float = float("inf")
     """End of the caller's time, on the monotonic clock."""
     repeatable: bool = True
-    """Whether the call may be sent again after an idle connection turns out to be closed."""
+    """Whether the call may be sent again if the extender closed the idle connection at the same moment."""
     decodes_in_loop: bool = False
     """Whether even a long answer is decoded in the event loop, because decoding reads the engine's state."""
 
@@ -126,7 +126,7 @@ class ExtenderConnection:
             raise self.error(request.path, f"not called for now, because the last calls failed: {self._breaker.error}")
 
     async def _decode(self, request: ExtenderRequest, body: bytes, read: Callable[[bytes], T]) -> T:
-        """Decode an answer, a long one in a thread: an extender must not stop the scheduling of other pods."""
+        """Decode an answer. Decode a long one in a thread, so that it does not stop the scheduling of other pods."""
         if request.decodes_in_loop or len(body) <= SHORT_ANSWER_BYTES:
             return read(body)
         async with self._long_answers:
@@ -188,7 +188,7 @@ class ExtenderConnection:
             message = f"no answer within {self._timeout_seconds:g} s"
             self._log_first_failure(request, message)
             return self._record_failure(request, "timeout", message, started)
-        self._breaker.abandoned()  # no failure of this extender: it had less than its timeout
+        self._breaker.abandoned()  # not a failure of this extender: it had less time than its timeout
         self._observe(request, "timeout", started)
         return self.error(request.path, "no answer in the time that the other extenders left of the cycle")
 
@@ -197,7 +197,7 @@ class ExtenderConnection:
 
 
 async def _read(response: ClientResponse, limit: int) -> tuple[bytes, bool]:
-    """Return the body up to about `limit` bytes, and whether that is all; close the connection if it is not."""
+    """Return the body up to about `limit` bytes, and whether it is complete. If not, close the connection."""
     body = bytearray()
     async for chunk in response.content.iter_chunked(CHUNK_BYTES):
         body += chunk
@@ -213,7 +213,7 @@ def without_user(url: str) -> str:
 
 
 def check_url(extender: Extender) -> list[Fault]:
-    """Return a fault if no request can be sent to the extender's address; the API's pattern accepts more than URLs."""
+    """Return a fault if the extender's address is not a URL. The API's pattern also accepts some other texts."""
     try:
         URL(extender.url_prefix)
     except ValueError as error:

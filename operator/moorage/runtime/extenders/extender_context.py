@@ -35,11 +35,11 @@ class ExtenderContext:
     read_pod: Callable[[Pod], Awaitable[bytes]]
     """Read a pod's object. Raises NotFound for a deleted pod, another ApiError, or ApiUnreachable."""
     policy_files: Path | None = None
-    """The directory of the files that extenders of policies may name. None: they may name none."""
+    """The directory of the files that extenders of policies may name. None if they may name no files."""
     tls_strict: bool = False
     """Whether certificates of extenders are checked strictly; see `ClientTls.context`."""
     long_answers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
-    """Held while a long answer is decoded, which needs up to forty times its bytes."""
+    """Held while a long answer is decoded. Decoding needs up to forty times the bytes of the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class ExtenderLimits:
     failures_to_open: int = 5
     """Number of failures in a row that opens the circuit breaker."""
     open_seconds: float = 10.0
-    """Time that the circuit breaker stays open: the default of a failing pod's longest backoff."""
+    """Time that the circuit breaker stays open. The default of a pod's longest backoff is as long."""
 
 
 def open_extender_session(system_tls: SSLContext | None = None) -> ClientSession:

@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 
 INT64 = range(-(2**63), 2**63)
 ADDABLE = range(-(2**58), 2**58 + 1)
-"""The scores that an extender may add to a node; totals over plugins and extenders then fit into an int64."""
+"""The scores that an extender may add to a node. With this limit, the totals over plugins and extenders fit into an
+int64."""
 NUMBER_CHARACTERS = 24
-"""More characters than any int64 has; a number that is cut here is out of its range."""
+"""More characters than any int64 has. A number that is cut to this length is still too large for an int64."""
 MAX_ENTRIES = 50_000
 """The longest list or map of an answer: ten times the nodes of the largest cluster that upstream supports."""
 
 REASON_CHARACTERS = 256
-"""The limit for a reason to reject a node; a pod's condition and event join the reasons of all nodes."""
+"""The longest reason to reject a node. A pod's condition and event contain the reasons of all nodes."""
 
 ChooseVictims = Callable[[str, Sequence[str]], Candidate]
 """Return the candidate of a node with the victims of these uids. Raises ValueError if a victim is not allowed."""
@@ -46,7 +47,7 @@ class ExtenderFilterResult:
 
 
 def decode_filter_result(body: bytes, requested: Mapping[str, Node], *, names_only: bool) -> ExtenderFilterResult:
-    """Decode the answer to a filter call; an answer without both lists keeps no node, as upstream."""
+    """Decode the answer to a filter call. As upstream, an answer that has neither list keeps no node."""
     fields = _decode_fields(body)
     names = _decode_field(fields, "NodeNames", list[str] | None)
     nodes = _decode_field(fields, "Nodes", _NamedList | None)
@@ -84,7 +85,7 @@ def decode_host_priorities(body: bytes, factor: int) -> Mapping[str, int]:
 
 
 def decode_binding_result(body: bytes) -> str:
-    """Decode the answer to a bind call; return its error, empty for none."""
+    """Return the error in the answer to a bind call; empty if there is none."""
     return _decode_field(_decode_fields(body), "Error", str | None) or ""
 
 
@@ -139,7 +140,7 @@ def _decode(raw: bytes | Raw, kind: Any, name: str) -> Any:
 
 
 def _decode_reasons(fields: Mapping[str, Raw], name: str, about: set[str]) -> Mapping[str, str]:
-    """Decode the reasons of the nodes in `about`; an extender with a cache of its own may name other nodes too."""
+    """Decode the reasons for the nodes in `about`. An extender with its own cache may name other nodes too."""
     reasons: Mapping[str, str] = _decode_field(fields, name, dict[str, str] | None) or {}
     return {node: one_line(reason, REASON_CHARACTERS) for node, reason in reasons.items() if node in about}
 

@@ -1,7 +1,7 @@
 """Reads an extender's `tlsConfig` as settings of a TLS context.
 
-As in kube-scheduler, data wins over files, any certificate may be an authority, and `tlsConfig` counts whether or not
-`enableHTTPS` is set: the scheme of `urlPrefix` decides. An extender of a policy may name only files below one
+As in kube-scheduler, data is preferred to files, and any certificate may be an authority. The scheme of `urlPrefix`
+decides whether `tlsConfig` is used; `enableHTTPS` does not. An extender of a policy may name only files below one
 directory. Files are read in a thread: a slow file system must not stop the event loop.
 """
 
@@ -38,7 +38,7 @@ class ExtenderTls:
     async def current(self) -> SSLContext:
         """Return the context; raise UnusableTls only if there never was a usable one.
 
-        All callers wait for one thread, so that a file that cannot be read for long occupies only one.
+        All callers wait for the same thread. So a file system that hangs blocks only one thread for each extender.
         """
         recent = self._contexts.recent()
         if recent is not None:
@@ -49,7 +49,7 @@ class ExtenderTls:
 
 
 def check_tls(extender: Extender) -> list[Fault]:
-    """Return everything for which the extender's TLS settings cannot be used; paths are relative to the extender.
+    """Return all faults of the extender's TLS settings, with paths that start at the extender.
 
     Files that a policy names are not read here. The extender's first call reads them.
     """
@@ -62,7 +62,7 @@ def check_tls(extender: Extender) -> list[Fault]:
 
 
 def extender_tls(configuration: ExtenderTLSConfig, extender: str, context: ExtenderContext) -> ExtenderTls:
-    """Return the TLS context of an extender, which the log names by its address `extender`."""
+    """Return the TLS context of an extender. The log names the extender by its address `extender`."""
     settings, subject = (
         _settings(configuration, context.policy_files or NOWHERE),
         f"tlsConfig of the extender {extender}",

@@ -1,4 +1,4 @@
-"""One extender: which pods it is called for, and its verbs. Upstream: HTTPExtender in pkg/scheduler/extender.go."""
+"""One extender: the pods for which it is called, and its verbs. Upstream: HTTPExtender in pkg/scheduler/extender.go."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class HttpExtender:
     """An extender. Every call raises ExtenderError when it fails, even if the extender is ignorable."""
 
     def __init__(self, configuration: Extender, connection: ExtenderConnection, max_request_bytes: int) -> None:
-        """Call the extender as `configuration` says, over `connection`."""
+        """Call the extender over `connection`, with the verbs and limits of `configuration`."""
         self._max_request_bytes = max_request_bytes
         self._configuration = configuration
         self._connection = connection
         self._show = shared_pod if isinstance(configuration, PolicyExtender) else bytes
-        """What the extender receives of a pod's object."""
+        """Returns the part of a pod's object that the extender receives."""
         self.is_ignorable = configuration.ignorable
         self.binds = configuration.bind_verb is not None
         self.preempts = configuration.preempt_verb is not None
@@ -61,9 +61,9 @@ class HttpExtender:
             )
 
     async def filter(self, pod: Pod, nodes: Mapping[str, Node], until: float) -> ExtenderFilterResult:
-        """Ask which nodes to keep; without a filterVerb keep all.
+        """Ask the extender which nodes to keep. Without a filterVerb, keep all nodes.
 
-        `until` is when the time of the cycle ends, on the monotonic clock.
+        `until` is the end of the cycle's time, on the monotonic clock.
         """
         path = self._configuration.filter_verb
         if path is None:
@@ -77,7 +77,7 @@ class HttpExtender:
         return result
 
     async def prioritize(self, pod: Pod, nodes: Mapping[str, Node], until: float) -> Mapping[str, int]:
-        """Return the scores to add to the nodes' totals, multiplied by the weight; none without a prioritizeVerb."""
+        """Return the scores to add to the nodes' totals, after weighting; no scores without a prioritizeVerb."""
         path = self._configuration.prioritize_verb
         if path is None:
             return {}
@@ -101,7 +101,8 @@ class HttpExtender:
     ) -> Sequence[Candidate]:
         """Return the candidates that the extender keeps, with the victims that it chooses.
 
-        `objects` are the victims' objects by uid if it `needs_whole_victims`; `choose` checks the chosen victims.
+        `objects` are the victims' objects by uid if the extender `needs_whole_victims`. `choose` checks the chosen
+        victims.
         """
         path = self._configuration.preempt_verb or ""
         body = self._encode(path, lambda: encode_preemption_args(pod, candidates, objects, self._show))

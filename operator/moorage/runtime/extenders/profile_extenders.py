@@ -73,9 +73,9 @@ class ProfileExtenders:
             return cycle.answer()
 
     async def bind(self, pod: Pod, node_name: str) -> bool:
-        """Let the extender with a bindVerb bind the pod; return whether one did.
+        """Let an extender with a bindVerb bind the pod; return whether an extender bound it.
 
-        Raises ExtenderError when an extender that is not ignorable fails, NotLeader when this replica does not lead.
+        Raises ExtenderError if an extender that is not ignorable fails, and NotLeader if this replica does not lead.
         """
         for extender in self._extenders:
             if not extender.binds or not extender.is_interested(pod):
@@ -94,8 +94,8 @@ class ProfileExtenders:
     async def preempt(self, pod: Pod, candidates: Sequence[Candidate], choose: ChooseVictims) -> Sequence[Candidate]:
         """Return the candidates for preemption that the extenders keep, with the victims that they choose.
 
-        `choose` checks the victims that they choose. Raises ExtenderError when an extender that is not ignorable fails,
-        ApiError or ApiUnreachable when the pod cannot be read.
+        `choose` checks these victims. Raises ExtenderError if an extender that is not ignorable fails, and ApiError or
+        ApiUnreachable if the pod cannot be read.
         """
         pod = await self._whole(pod)
         for extender in self._extenders:
@@ -121,16 +121,17 @@ class ProfileExtenders:
             return await extender.preempt(pod, candidates, None, choose)
         objects = await self._read_objects(victim for candidate in candidates for victim in candidate.victims)
         extender.check_size("preempt", objects.values())
-        # Skips candidates with deleted victims: their nodes have changed, and the deletions retry the preemptor.
+        # Skips candidates with deleted victims. Their nodes have changed, and each deletion makes the engine try the
+        # preemptor again.
         current = [one for one in candidates if objects.keys() >= {victim.uid for victim in one.victims}]
         return await extender.preempt(pod, current, objects, choose) if current else ()
 
     async def _whole(self, pod: Pod) -> Pod:
-        """Return the pod with its object, which extenders receive."""
+        """Return the pod with its whole object, which extenders receive."""
         return pod if pod.raw else replace(pod, raw=await self._context.read_pod(pod))
 
     async def _read_objects(self, pods: Iterable[Pod]) -> Mapping[str, bytes]:
-        """Read the objects of pods, by uid; deleted pods are left out, as are those after too many bytes."""
+        """Read the objects of pods, by uid. Leave out deleted pods, and read no more pods after too many bytes."""
         objects: dict[str, bytes] = {}
         reads, size = asyncio.Semaphore(PARALLEL_READS), 0
 
@@ -154,7 +155,7 @@ class ProfileExtenders:
         return HttpExtender(configuration, connection, self._limits.request_bytes)
 
     def _breaker_of(self, name: str) -> CircuitBreaker:
-        """Return the breaker of an address; several entries with one address share it."""
+        """Return the breaker of an address. Several extenders with the same address share one breaker."""
         if name not in self._breakers:
             self._breakers[name] = CircuitBreaker(
                 self._context.clock,

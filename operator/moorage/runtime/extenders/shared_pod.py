@@ -1,8 +1,9 @@
 """The part of a pod that extenders of policies receive.
 
-kube-scheduler sends whole pods. The author of a policy may be a tenant, while the pods of the policy, and the victims
-of preemption, may be others'. So a policy's extender receives only the fields below: those that placement depends on,
-and none that can hold a secret, such as environment variables, commands, arguments, probes and annotations.
+kube-scheduler sends whole pods. The author of a policy may be a tenant, but the pods of the policy and the victims of
+preemption may belong to other tenants. So a policy's extender receives only the fields below. Placement depends on
+these fields. Fields that can hold a secret are left out, such as environment variables, commands, arguments, probes and
+annotations.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 NULL = Raw(b"null")
-"""The value of an absent field, which is left out again. An optional Raw would be decoded as any JSON value."""
+"""The value of an absent field, which is not encoded. (A field of type `Raw | None` would be decoded as a Python
+value.)"""
 
 
 class _SharedMetadata(Struct, rename="camel", omit_defaults=True):
@@ -79,7 +81,7 @@ _DECODER = msgspec.json.Decoder(_SharedPod)
 
 
 def shared_pod(whole: bytes) -> bytes:
-    """Return a pod's object with the fields that extenders of policies receive; raise ValueError if it is no pod."""
+    """Return the part of a pod's object that extenders of policies receive; raise ValueError if it is not a pod."""
     try:
         return msgspec.json.encode(_DECODER.decode(whole))
     except msgspec.DecodeError as error:

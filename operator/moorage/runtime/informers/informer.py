@@ -1,11 +1,11 @@
-"""Lists and watches one kind of object and posts each change to the inbox, across all connection failures.
+"""Lists and watches one kind of object and posts each change to the inbox. It misses no change when connections fail.
 
     (start) -> LIST, all pages -> WATCH -> the watch ends: WATCH again from the last resourceVersion
                   ^                 |
                   +-- 410 Gone -----+      compares a list with the known objects: additions, updates and deletions
 
-An object that cannot be decoded is logged by name, counted and skipped. The informer's store holds the objects that it
-posted; the informer makes no decisions.
+An object that cannot be decoded is logged by name, counted and skipped. The informer's store holds the objects that
+were posted. The informer makes no decisions.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ MAX_BACKOFF_SECONDS = 30.0
 ABSENT_SECONDS = 60.0
 """The pause before the next try to read a kind that the API server does not serve."""
 FAILURES_BEFORE_LIST = 3
-"""Errors in a row after which a list replaces the watch. client-go's reflector lists at once, but a list of all pods is
-large, and most failures of a watch are over at the next try."""
+"""Number of errors in a row after which the informer lists again instead of watching. client-go's reflector lists after
+the first error. But a list of all pods is large, and the next watch usually works."""
 PAUSE_BYTES = 1 << 20
-"""The JSON that is decoded, in about 10 ms, before other tasks get a turn."""
+"""Number of bytes of JSON that are decoded before other tasks may run. Decoding them takes about 10 ms."""
 HEALTHY_SECONDS = 1.0
-"""A watch that ends sooner and without an event is not healthy; the next one waits."""
+"""A watch that ends sooner and without an event is not healthy, so the informer pauses before the next watch."""
 
 
 class Informer:
@@ -61,7 +61,7 @@ class Informer:
         self.kind = source.resource.kind
         self.readability = Readability(source.resource, post, clock)
         self.last_heard = clock.monotonic()
-        """When the API server last sent something, on the monotonic clock."""
+        """The time at which the API server last sent something, on the monotonic clock."""
         self._source = source
         self._decode = decode
         self._receivers: list[Callable[[Iterable[ClusterEvent]], None]] = [post]
@@ -69,13 +69,13 @@ class Informer:
         self._clock = clock
         self._known: dict[str, Any] = {}
         self._has_failing_watch = False
-        """Whether the last watches failed, so that a list does not end the failures."""
+        """Whether the last watches failed. If so, a successful list does not end the failures."""
         self._failures = ExponentialBackoff(INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS, source.random)
         self._expiries = ExponentialBackoff(INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS, source.random)
 
     @property
     def has_synced(self) -> bool:
-        """Whether all objects were posted once, or scheduling goes on without the kind."""
+        """Whether all objects were posted once, or scheduling continues without the kind."""
         return self.readability.has_synced
 
     @property
@@ -160,7 +160,7 @@ class Informer:
     def _store(self, raw: msgspec.Raw, events: list[ClusterEvent]) -> str:
         """Store an object that exists now and add its event; return its key.
 
-        If it cannot be decoded, return the key only if an older state of it is known.
+        If the object cannot be decoded, return its key only if an older state of the object is known.
         """
         try:
             new = self._decode(bytes(raw))
@@ -189,7 +189,7 @@ class Informer:
         return f"{named.namespace}/{named.name}" if self.resource.namespaced else str(named.name)
 
     def _seconds_after_expiry(self) -> float:
-        """Return the pause before the list: none after the first expiry, and a growing one if it is repeated."""
+        """Return the pause before the next list. It is 0 after the first expiry and grows with each further one."""
         pause = self._expiries.next_seconds()
         return 0.0 if self._expiries.failures == 1 else pause
 

@@ -1,4 +1,4 @@
-"""Asks the API server's discovery whether it serves a resource. Only its answer makes a kind absent."""
+"""Asks the API server's discovery whether the server serves a resource. A kind is absent only if discovery says so."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _ResourceList(msgspec.Struct):
 
 
 async def is_known_absent(client: KubeClient, resource: Resource) -> bool:
-    """Return whether discovery answers, and does not name the resource or its API group and version."""
+    """Return whether discovery answers that the resource, or its API group and version, does not exist."""
     try:
         answer = msgspec.json.decode(await client.get(resource.discovery), type=_ResourceList)
     except NotFound:

@@ -21,11 +21,12 @@ T = TypeVar("T")
 PAGE_SIZE = 500
 """Objects in a page of a list; client-go's default."""
 SMALLER_PAGES = 8
-"""The divisor of the page size after a page that is too long to read, such as one of pods of a megabyte each."""
+"""The page size is divided by this number after a page that is too long to read, as with pods of a megabyte each."""
 INACTIVITY_SECONDS = 90.0
-"""A watch without a read for longer counts as dead: bookmarks arrive about every minute."""
+"""A watch that sends nothing for longer counts as dead, because bookmarks arrive about every minute."""
 WATCH_SECONDS = (300, 600)
-"""Time after which the API server ends a watch; random, as in client-go, so that not all watches end at once."""
+"""The range of the random time after which the API server ends a watch. As in client-go, watches end at different
+times."""
 BOOKMARK = "BOOKMARK"
 ERROR = "ERROR"
 DELETED = "DELETED"
@@ -92,7 +93,7 @@ class ListWatch:
         self._objects = msgspec.json.Decoder(WatchedObject)
 
     async def pages(self) -> AsyncGenerator[list[msgspec.Raw]]:
-        """List everything, a page at a time, and set `resource_version` after the last page."""
+        """List all objects and yield each page. Set `resource_version` after the last page."""
         self.resource_version = ""
         query = {"limit": str(self._page_size)} | self._selection()
         while True:
@@ -113,10 +114,10 @@ class ListWatch:
             query["continue"] = page.metadata.continue_
 
     async def changes(self, opened: Callable[[], None]) -> AsyncGenerator[list[WatchEvent]]:
-        """Watch from `resource_version` on and keep it up to date; yield the events of each read.
+        """Watch from `resource_version` on and yield the events of each read. Keep `resource_version` up to date.
 
-        Call `opened` when the API server has accepted the watch. Raise Gone if the resourceVersion has expired,
-        AnswerTooLong for an event that does not end; then a list must come first.
+        Call `opened` when the API server has accepted the watch. Raise Gone if the resourceVersion has expired, and
+        AnswerTooLong if an event is too long. After these errors, a list must come first.
         """
         query = {
             "watch": "true",

@@ -4,8 +4,8 @@
                            |-- discovery does not name the kind --> absent, the next try after a minute
 
 A refusal (403, or 404 of a kind that discovery names) does not make a kind absent: an API server that has just started
-refuses for some seconds, and a missing role may be added. Scheduling starts without a refused optional kind: at once if
-the engine makes the pods that need it wait, otherwise after WITHOUT_SECONDS.
+refuses for some seconds, and a missing role may be added. Scheduling starts without a refused optional kind. It starts
+at once if the engine makes the pods that need the kind wait, and otherwise after WITHOUT_SECONDS.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 WITHOUT_SECONDS = 15.0
 """The time that the start of scheduling waits for a refused kind that affects scores only."""
 LASTING_SECONDS = 5.0
-"""A refusal that lasts longer is not the start of an API server, so it shows in readiness."""
+"""A refusal that lasts longer shows in readiness. Shorter refusals come from an API server that has just started."""
 WAITED_FOR = {BUDGETS, *STORAGE}
 """The kinds for which the engine makes pods wait."""
 
@@ -41,9 +41,9 @@ class Readability:
     def __init__(self, resource: Resource, post: Callable[[Iterable[Message]], None], clock: Clock) -> None:
         """Tell the engine through `post`."""
         self.has_synced = False
-        """Whether all objects were posted once, or scheduling goes on without the kind."""
+        """Whether all objects were posted once, or scheduling continues without the kind."""
         self.missing = ""
-        """Why the kind is refused; empty if it is not."""
+        """Why the API server refuses the kind; empty if it does not."""
         self.is_absent = False
         """Whether the API server does not serve the kind."""
         self._resource = resource
@@ -74,7 +74,7 @@ class Readability:
         self.opened()
 
     def opened(self) -> None:
-        """Record that the API server serves the kind now. The next failure may follow at once."""
+        """Record that the API server serves the kind now."""
         self.missing, self.is_absent, self._refused_at = "", False, None
         if self._is_unreadable:
             self._is_unreadable = False
@@ -99,7 +99,7 @@ class Readability:
         self.has_synced = self.is_absent = True
 
     def failed(self, error: ApiError | ApiUnreachable) -> None:
-        """Record a failed list or watch; log it once while its type stays the same."""
+        """Record a failed list or watch. Log it if its type differs from the type of the last failure."""
         is_refused = isinstance(error, (Forbidden, NotFound))
         if is_refused:
             self._refuse(error)

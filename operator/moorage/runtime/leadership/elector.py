@@ -4,9 +4,9 @@
     leader  --(another holder, or the fence has passed)--> standby
     leader  --(clean stop)--> lease released
 
-The fence: a write is allowed until shortly before `renew_deadline` after the moment *before* the last successful
-renewal was sent, on the monotonic clock. The lease lasts longer than that, so a leader that is cut off stops before
-another can start.
+The fence: writes are allowed until shortly before `renew_deadline` has passed on the monotonic clock. This time starts
+right *before* the last successful renewal was sent. The lease lasts longer, so a leader without a connection stops
+writing before another replica can become leader.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 JITTER_FACTOR = 1.2
-"""A standby reads the lease every retry period, times 1 to 2.2."""
+"""A standby's pause between two reads is the retry period, multiplied by a random number from 1 to 2.2."""
 MAX_STANDBY_SECONDS = 0.5
 """The longest retry period of a standby, so that a released lease is taken within 2 s."""
 FENCE_MARGIN = 0.01
-"""The fence falls by this part of the renew deadline before it, so that no write starts at the deadline itself."""
+"""Writes stop this share of the renew deadline before its end, so that no write starts at the deadline itself."""
 NEVER = float("-inf")
 
 
 class LeaderElector:
-    """Tries to hold the lease for as long as it runs."""
+    """A candidate for the lease. While it runs, it tries to take the lease and to keep it."""
 
     def __init__(
         self,
@@ -52,10 +52,10 @@ class LeaderElector:
         clock: Clock,
         random: Random,
     ) -> None:
-        """Use `client`, which must have no limits: other writes must not delay a renewal."""
+        """Use `client`, which must have no rate limit, because other writes must not delay a renewal."""
         self.identity = identity
         self.changed: Callable[[bool, Event], None] = _ignore
-        """Called with True when this replica becomes leader, with False when it stops, and with the event to record."""
+        """Called when this replica becomes leader (True) or stops leading (False), with the event to record."""
         self._client = client
         self._settings = settings
         self._clock = clock
@@ -71,7 +71,7 @@ class LeaderElector:
 
     @property
     def leads(self) -> bool:
-        """Whether this replica was the holder at its last look."""
+        """Whether this replica held the lease when it last read the lease."""
         return self._leads
 
     @property
@@ -123,13 +123,13 @@ class LeaderElector:
         self._log_holder()
 
     def _log_holder(self) -> None:
-        """Log each other replica that this one waits for, once."""
+        """Log the holder for which this replica waits, once for each holder."""
         if self._has_other_holder() and self.holder != self._logged_holder:
             logger.info("This replica is a %s, and waits until it is released or expires", self.describe())
         self._logged_holder = self.holder
 
     def _log_failure(self, error: ApiError | ApiUnreachable) -> None:
-        """Log a failure; at DEBUG if the one before had the same type."""
+        """Log a failure; at DEBUG if the failure before it had the same type."""
         level = logging.DEBUG if self._logged is type(error) else level_of(error)
         logger.log(level, "The lease %s cannot be renewed or acquired; retrying: %s", self._path, error)
         self._logged = type(error)
@@ -142,7 +142,7 @@ class LeaderElector:
         try:
             self._observe(await self._write(wanted))
         except Conflict:
-            return False  # another replica was faster; the next look shows which
+            return False  # another replica was faster; the next read shows which
         return True
 
     async def _read(self) -> Lease:
@@ -171,7 +171,7 @@ class LeaderElector:
         try:
             try:
                 await self._write_released(lease)
-            except Conflict:  # the stop cancelled a renewal that the API server had already applied
+            except Conflict:  # the stop cancelled a renewal, but the API server has carried it out
                 await self._write_released(await self._read())
         except (ApiError, ApiUnreachable) as error:
             logger.warning("The lease %s could not be released; it will expire: %s", self._path, error)
@@ -181,7 +181,7 @@ class LeaderElector:
             await self._write(lease.released(self._clock.time()))
 
     def _observe(self, lease: Lease) -> None:
-        """Keep the lease; a change of its spec restarts the time after which it counts as expired."""
+        """Keep the lease. If its spec has changed, restart the time after which the lease counts as expired."""
         if self._lease is None or lease.spec != self._lease.spec:
             self._observed_at = self._clock.monotonic()
         self._lease = lease

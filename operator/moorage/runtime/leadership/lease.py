@@ -8,7 +8,7 @@ from moorage.runtime.api_resources import LEASE
 from moorage.runtime.timestamps import micro_time
 
 RELEASED_SECONDS = 1
-"""The duration in a released lease: the next replica that reads it may take it (client-go's ReleaseOnCancel)."""
+"""The duration in a released lease. The next replica that reads the lease may take it (client-go's ReleaseOnCancel)."""
 
 
 class LeaseMetadata(msgspec.Struct, rename="camel", omit_defaults=True):
@@ -41,7 +41,7 @@ class Lease(msgspec.Struct, rename="camel"):
     kind: str = LEASE.kind
 
     def held_by(self, identity: str, duration_seconds: float, now: float) -> Lease:
-        """Return the lease that `identity` writes to take or renew it at `now`, in seconds since the epoch."""
+        """Return the lease as `identity` takes or renews it at `now`, in seconds since the epoch."""
         renews = self.spec.holder_identity == identity
         transitions = self.spec.lease_transitions or 0
         return Lease(
@@ -56,7 +56,7 @@ class Lease(msgspec.Struct, rename="camel"):
         )
 
     def released(self, now: float) -> Lease:
-        """Return the lease that its holder writes to release it at `now`, in seconds since the epoch."""
+        """Return the lease as its holder releases it at `now`, in seconds since the epoch."""
         return Lease(
             self.metadata,
             LeaseSpec(

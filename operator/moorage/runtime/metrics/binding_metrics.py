@@ -1,4 +1,4 @@
-"""Metrics of decisions that were not carried out as made: conflicts with other schedulers, refusals by kubelets."""
+"""Metrics of decisions that could not be carried out: stale decisions, and pods that kubelets refused."""
 
 from __future__ import annotations
 

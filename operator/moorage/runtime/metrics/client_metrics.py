@@ -5,11 +5,11 @@ from prometheus_client import CollectorRegistry
 from moorage.runtime.metrics.collectors import Count, Counts, Distribution, Distributions
 
 REQUEST_BUCKETS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
-"""client-go's, for requests and for the limiter."""
+"""client-go's buckets, for requests and for waits in the rate limiter."""
 
 
 class ClientMetrics:
-    """Metrics of requests, and of the waits for the client's own limit."""
+    """Metrics of requests, and of waits in the client's own rate limiter."""
 
     def __init__(self, registry: CollectorRegistry, host: str) -> None:
         """Register in `registry`; `host` is the API server's address without scheme."""
@@ -48,7 +48,7 @@ class ClientMetrics:
         children[1].observe(seconds)
 
     def observe_throttling(self, verb: str, seconds: float) -> None:
-        """Count the time that a write waited for the client's own limit."""
+        """Count the time that a write waited in the client's own rate limiter."""
         child = self._by_verb.get(verb)
         if child is None:
             child = self._by_verb[verb] = self._throttled_seconds.labels(verb, self._host)

@@ -1,7 +1,8 @@
 """Counters and histograms for events that happen thousands of times a second.
 
-prometheus_client's own take a lock and search the buckets at each step; a scheduler counts in one thread, about ten
-numbers for each pod. Only the counting is our own; prometheus_client renders the text.
+prometheus_client's counters and histograms take a lock for each value, and its histograms search the buckets one by
+one. A scheduler counts about ten values for each pod, all in one thread. Only the counting is our own code;
+prometheus_client renders the text.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
 MAX_CHILDREN = 5000
-"""The most children of one metric. Further label values share one, so that users cannot make series without end."""
+"""The largest number of children of one metric. Further label values share one child, so that users cannot create any
+number of series."""
 LABEL_CHARACTERS = 128
 OTHER = "other"
 """The label values of the shared child."""
@@ -49,13 +51,13 @@ class Distribution:
     __slots__ = ("_bounds", "counts", "sum")
 
     def __init__(self, bounds: Sequence[float]) -> None:
-        """Make a bucket up to each of `bounds`, and one beyond the last."""
+        """Make one bucket for each of `bounds`, its upper bound, and one more for larger values."""
         self._bounds = bounds
         self.counts = [0] * (len(bounds) + 1)
         self.sum = 0.0
 
     def observe(self, value: float) -> None:
-        """Count a value; one that equals a bound belongs to the bucket below it, as in Prometheus."""
+        """Count a value. A value that equals a bound belongs to the bucket with that upper bound, as in Prometheus."""
         self.counts[bisect_left(self._bounds, value)] += 1
         self.sum += value
 
@@ -64,7 +66,7 @@ Child = TypeVar("Child")
 
 
 class _Children(Collector, Generic[Child]):
-    """The children of a metric by label values. Their number and the length of the values are bounded."""
+    """The children of a metric by label values. The number of children and the length of the values are limited."""
 
     def __init__(self, labels: Sequence[str], make: Callable[[], Child]) -> None:
         self._labels = tuple(labels)
@@ -74,12 +76,12 @@ class _Children(Collector, Generic[Child]):
             self.labels()
 
     def labels(self, *values: str) -> Child:
-        """Return the child for these labels. Keep it if it is used often, until `keep` removes it."""
+        """Return the child for these label values. Callers that use it often store it, until `keep` removes it."""
         child = self._children.get(values)
         return child if child is not None else self._add(tuple(map(bounded, values)))
 
     def keep(self, label: str, values: Collection[str]) -> None:
-        """Remove the children in which a label has another value than these."""
+        """Remove the children whose value of `label` is not in `values`."""
         position, kept = self._labels.index(label), set(map(bounded, values))
         self._children = {names: child for names, child in self._children.items() if names[position] in kept}
 
@@ -90,7 +92,7 @@ class _Children(Collector, Generic[Child]):
 
 
 class Counts(_Children[Count]):
-    """A counter by labels. Without labels its one child exists from the start."""
+    """A counter with labels. A counter without labels has one child from the start."""
 
     def __init__(self, name: str, documentation: str, labels: Sequence[str], registry: CollectorRegistry) -> None:
         """Register as `<name>_total`."""
@@ -107,7 +109,7 @@ class Counts(_Children[Count]):
 
 
 class Distributions(_Children[Distribution]):
-    """A histogram by labels. Without labels its one child exists from the start."""
+    """A histogram with labels. A histogram without labels has one child from the start."""
 
     def __init__(
         self, name: str, documentation: str, labels: Sequence[str], bounds: Sequence[float], registry: CollectorRegistry

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 STATES = ("closed", "open", "half-open")
 SECONDS = (0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 30)
-"""From a call to a neighbouring extender to the time limit of a whole cycle."""
+"""Bucket bounds, from a call to an extender nearby to the time limit of a whole cycle."""
 
 
 class ExtenderMetrics:
@@ -40,7 +40,7 @@ class ExtenderMetrics:
         self._seconds.labels(extender, verb).observe(seconds)
 
     def observe_extender_state(self, extender: str, state: str) -> None:
-        """Set the state of its circuit breaker: `closed`, `open` or `half-open`."""
+        """Set the state of the extender's circuit breaker: `closed`, `open` or `half-open`."""
         self._breakers.states[bounded(extender)] = state
 
     def keep_extenders(self, extenders: Collection[str]) -> None:

@@ -22,14 +22,15 @@ if TYPE_CHECKING:
     from moorage.runtime.metrics.collectors import Distribution
 
 SAMPLED = 0.1
-"""The share of cycles in which single plugins are measured (pluginMetricsSamplePercent)."""
+"""The share of cycles in which each plugin's duration is measured (pluginMetricsSamplePercent)."""
 PLUGIN_BUCKETS = exponential(0.00001, 1.5, 20)
 MAX_UNCOUNTED = 1000
-"""The number of different groups of plugins after which their evaluations are counted, also without a scrape."""
+"""The number of different groups of plugins whose evaluations may wait for a scrape. With more groups, all are counted
+at once."""
 
 
 class FrameworkMetrics(Recorder):
-    """The recorder of the engine. `now` reads a clock, `chance` returns a random number between 0 and 1."""
+    """The engine's recorder. `now` reads a clock in seconds. `chance` returns a random number between 0 and 1."""
 
     def __init__(self, registry: CollectorRegistry, now: Callable[[], float], chance: Callable[[], float]) -> None:
         """Register in `registry`."""
@@ -73,11 +74,11 @@ class FrameworkMetrics(Recorder):
         self._uncounted: dict[tuple[str, str, tuple[Plugin, ...]], int] = {}
 
     def start_cycle(self) -> None:
-        """Decide whether the next cycle is sampled."""
+        """Decide whether the duration of each plugin is measured in the next cycle."""
         self.samples_plugins = self._chance() < SAMPLED
 
     def observe_point(self, point: str, code: Code, profile: str, started: float) -> float:
-        """Record a run of all plugins of an extension point; return the time."""
+        """Record a run of all plugins of an extension point; return the present time."""
         now = self.now()
         self.observe_point_seconds(point, code, profile, now - started)
         return now
@@ -97,7 +98,7 @@ class FrameworkMetrics(Recorder):
         self._plugin_seconds.labels(plugin, point, code.value).observe(self.now() - started)
 
     def count_evaluations(self, profile: str, point: str, plugins: Sequence[Plugin]) -> None:
-        """Count an attempt for each of these plugins; the metric shows it after `count_all`."""
+        """Count an attempt for each of these plugins. The metric has the attempt after the next `count_all`."""
         key = profile, point, tuple(plugins)
         count = self._uncounted.get(key)
         self._uncounted[key] = 1 if count is None else count + 1

@@ -1,8 +1,8 @@
 """All metrics of a process, in one registry.
 
-Metrics that kube-scheduler and client-go have too keep their names and labels (`profile` is the schedulerName), so that
-existing dashboards work; all others begin with `moorage_`. No label may name a pod or a node: the number of series must
-not grow with the cluster.
+Metrics of kube-scheduler and client-go have the same names and labels here, so that existing dashboards work. The label
+`profile` is the schedulerName. All other metrics begin with `moorage_`. No label may name a pod or a node: the number
+of series must not grow with the cluster.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ProcessMetrics:
     """All metrics of a process."""
 
     def __init__(self, host: str, now: Callable[[], float] = time.perf_counter) -> None:
-        """Register all metrics; `host` is the API server's, for client-go's labels. `now` measures durations."""
+        """Register all metrics. `host` is the API server's host, for client-go's labels. `now` measures durations."""
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()
         self._preparations: list[Callable[[], None]] = []
@@ -97,6 +97,6 @@ class ScrapedGauge(Collector):
         yield family
 
     def describe(self) -> Iterator[GaugeMetricFamily]:
-        """Yield the gauge without values: they may not exist yet when it is registered."""
+        """Yield the gauge without values, because the values may not exist yet when the gauge is registered."""
         name, documentation, labels = self._describe
         yield GaugeMetricFamily(name, documentation, labels=labels)

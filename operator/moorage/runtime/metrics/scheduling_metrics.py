@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from moorage.runtime.metrics.collectors import Count, Distribution
 
 MOST_ATTEMPTS = 15
-"""From this number on the label `attempts` is `15+`."""
+"""With this number of attempts or more, the label `attempts` is `15+`."""
 
 
 class SchedulingMetrics:
@@ -110,7 +110,7 @@ class SchedulingMetrics:
         self._algorithm_seconds.observe(seconds)
 
     def observe_bound(self, attempts: int, seconds: float) -> None:
-        """Count a bound pod; `seconds` is the time since its first attempt could have begun."""
+        """Count a bound pod; `seconds` is the time since the pod could first be tried."""
         self._pod_attempts.observe(attempts)
         attempts = min(attempts, MOST_ATTEMPTS)
         child = self._by_attempts.get(attempts)
@@ -120,7 +120,7 @@ class SchedulingMetrics:
         child.observe(seconds)
 
     def observe_flushed(self) -> None:
-        """Count a bound pod that was tried because it had been unschedulable for too long."""
+        """Count a bound pod that was tried again only because it had been unschedulable for too long."""
         self._flushed.inc()
 
     def observe_preemption(self, victims: int) -> None:

@@ -8,7 +8,7 @@ LIMITS = ("connections", "handshake", "reviews")
 
 
 class ServingMetrics:
-    """Counts what clients are refused because of a limit."""
+    """Counts the requests and connections that are refused because of a limit."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         """Register in `registry`."""

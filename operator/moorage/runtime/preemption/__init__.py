@@ -1,1 +1,1 @@
-"""Carries preemption out: sets the victims' conditions, evicts them, and finds those that do not terminate."""
+"""Carries out preemption: sets the victims' conditions, evicts the victims, and finds victims that do not terminate."""

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 CHECK_SECONDS = 5.0
 SPARE_SECONDS = 30.0
-"""Time that a victim may exceed its grace period: kubelets may be slow to kill a pod and to report it."""
+"""Time that a victim may take in addition to its grace period. A kubelet may be slow to kill a pod and to report
+this."""
 MAX_WATCHED = 4096
-"""Above this number the oldest entries are dropped."""
+"""The number of watched pods. If there are more, the oldest entry is dropped."""
 
 
 class EvictedPods:

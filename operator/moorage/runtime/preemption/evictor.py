@@ -1,12 +1,12 @@
 """Evicts the victims of a pod that was nominated to a node: sets their DisruptionTarget condition and deletes them.
 
 The last victim is deleted after all others, so that its deletion event finds the node free. If a victim cannot be
-deleted, the last one is kept and the preemptor is tried again.
+deleted, the last victim is not deleted either, and the preemptor is tried again.
 
-With `pdbPolicy: Strict` the eviction subresource deletes the victims one after the other, so that budgets hold. If one
-may not be evicted, the nomination is cleared, so that it reserves no room. All other writes to
-`status.nominatedNodeName` are the pod status writer's.
-Upstream: pkg/scheduler/framework/preemption/executor.go.
+With `pdbPolicy: Strict` the victims are evicted one after the other through the eviction subresource, which keeps
+disruption budgets. If a victim cannot be evicted, the preemptor's nomination is cleared, so that it reserves no room.
+The pod status writer does all other writes to `status.nominatedNodeName`. Upstream:
+pkg/scheduler/framework/preemption/executor.go.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ logger = logging.getLogger(__name__)
 PARALLEL_WRITES = 16
 TRIES = 5
 PAUSE_SECONDS = 1.0
-"""The first pause between tries; it doubles, so that all tries take 15 s. Later tries are left to the next attempt."""
+"""The first pause between tries. Each pause is twice as long as the last, so all tries take 15 s. After that, the
+preemptor's next attempt tries again."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,7 +58,7 @@ class Evictor:
     _writes: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(PARALLEL_WRITES), init=False)
 
     def submit(self, outcome: Unschedulable) -> None:
-        """Evict the outcome's victims, unless victims of the same pod are being evicted."""
+        """Evict the outcome's victims. Do nothing if other victims of the same preemptor are still being evicted."""
         if outcome.pod.uid in self._preemptors:
             return
         self.metrics.observe_preemption(len(outcome.victims))
@@ -95,7 +96,7 @@ class Evictor:
         return await self._evict(victims[-1], outcome) if worst is _EvictionResult.EVICTED else worst
 
     async def _evict_in_turn(self, victims: Iterable[Pod], outcome: Unschedulable) -> _EvictionResult:
-        """Evict victims in order; stop at the first failure, because the later evictions would make no room."""
+        """Evict victims in order. Stop at the first failure, because further evictions would not make enough room."""
         for victim in victims:
             result = await self._evict(victim, outcome)
             if result is not _EvictionResult.EVICTED:
@@ -103,12 +104,12 @@ class Evictor:
         return _EvictionResult.EVICTED
 
     async def _clear_nominations(self, pods: Iterable[Pod]) -> None:
-        """Clear the nominations of pods that have no room on their nodes."""
+        """Clear the nominations of pods that have no room on their nominated nodes."""
         for pod in pods:
             try:
                 async with self._writes:
                     await self.writer.clear_nomination(pod)
-            except MoorageError as error:  # no retry, as upstream: the pod's next attempt writes its nomination
+            except MoorageError as error:  # no retry, as upstream; the pod's next attempt writes its nomination
                 logger.info("The nomination of pod %s was not cleared, its next attempt does it: %s", pod.key, error)
 
     async def _evict(self, victim: Pod, outcome: Unschedulable) -> _EvictionResult:
@@ -117,7 +118,7 @@ class Evictor:
             try:
                 grace_seconds = await self._write(victim, outcome)
             except (NotFound, Conflict):
-                return _EvictionResult.EVICTED  # the victim is gone, or replaced by another pod of its name
+                return _EvictionResult.EVICTED  # the victim is gone; another pod may have its name
             except NotLeader:
                 return _EvictionResult.NOT_LEADER
             except (ApiError, ApiUnreachable) as error:
@@ -148,7 +149,7 @@ class Evictor:
 
 
 class _EvictionResult(Enum):
-    """The result of one eviction; of several victims the highest value counts."""
+    """The result of one eviction. The result for several victims is the highest value."""
 
     EVICTED = 1
     FAILED = 2

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from moorage.runtime.clock import Clock
 
 DEFAULT_GRACE_SECONDS = 30.0
-"""The grace period to assume when the API server's answer has none; the default of the API."""
+"""The grace period if the API server's answer has none. It is the default of the API."""
 
 
 class VictimWriter:
@@ -39,8 +39,8 @@ class VictimWriter:
     async def evict(self, victim: Pod, reporter: str) -> float:
         """Evict the pod within its disruption budgets; return its grace period in seconds.
 
-        The API server sets the condition when it evicts. Afterwards this call changes the condition's reason to ours:
-        while pods with that reason terminate, their preemptor looks for no other victims.
+        The API server sets the condition when it evicts a pod. This call then changes the condition's reason to
+        PREEMPTED: while pods with this reason terminate, their preemptor looks for no other victims.
         """
         body = {
             "apiVersion": "policy/v1",
@@ -69,7 +69,7 @@ class VictimWriter:
         return await self._patch_status(victim, {"conditions": [condition]})
 
     async def _patch_status(self, pod: Pod, status: dict[str, Any]) -> bytes:
-        """Patch a pod's status; for another pod of the same name the uid makes it a Conflict."""
+        """Patch a pod's status. If another pod has the name now, its uid differs, and the patch ends in a Conflict."""
         body = msgspec.json.encode({"metadata": {"uid": pod.uid}, "status": status})
         return await self._client.patch(f"{_path(pod)}/status", body, STRATEGIC_MERGE_PATCH)
 

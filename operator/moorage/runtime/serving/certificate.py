@@ -1,4 +1,4 @@
-"""The certificate of the served endpoints: the user's, or one made at the start, as in kube-scheduler."""
+"""The certificate of the HTTP endpoints: from the user's files, or made at the start, as in kube-scheduler."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CLOCK_SKEW = timedelta(hours=1)
 
 
 def serving_context(cert_file: str | None, key_file: str | None, names: Sequence[str]) -> ssl.SSLContext:
-    """Return a server's TLS context from the files, or with a self-signed certificate for `names` without them.
+    """Return a server's TLS context from the files. Without files, use a self-signed certificate for `names`.
 
     Raise CredentialsError that names the file that cannot be used.
     """

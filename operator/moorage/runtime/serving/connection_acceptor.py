@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 BACKLOG = 128
 ACCEPT_PAUSE_SECONDS = 1.0
-"""The pause after an accept that failed, for example because the process has no file descriptor left."""
+"""The pause after a failed accept. It may fail because the process has no file descriptor left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +33,10 @@ class ConnectionLimits:
     """Limits on connections, which any client in the network can open."""
 
     connections: int = 128
-    """Kubelets and Prometheus need fewer than ten. 128 without a handshake cost 40 MB."""
+    """Kubelets and Prometheus need fewer than ten connections. 128 connections without a finished handshake need 40
+    MB."""
     handshake_seconds: float = 5.0
-    """The longest TLS handshake; over a slow network it needs one second."""
+    """The longest TLS handshake. Over a slow network, a handshake needs one second."""
     idle_seconds: float = 10.0
     """Time limit for a connection to send the complete head of its first or next request."""
 
@@ -69,7 +70,7 @@ class ConnectionAcceptor:
             self._run(self._accept_all(listening))
 
     async def close(self) -> None:
-        """Stop accepting, and end the handshakes; the protocols close their connections."""
+        """Stop accepting, and cancel the handshakes. The protocols close the other connections."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -104,7 +105,7 @@ class ConnectionAcceptor:
         except OSError as error:  # ssl.SSLError and the timeout of the handshake are OSErrors
             self._metrics.observe_refused("handshake")
             logger.debug("The TLS handshake of a client failed: %s", error)
-            # asyncio's frames refer to the error, and so keep the TLS state, 300 KB, until a full garbage collection.
+            # asyncio's frames refer to the error. They would keep 300 KB of TLS state until a full garbage collection.
             clear_frames(error.__traceback__)
             accepted.close()
 
@@ -128,7 +129,7 @@ class ConnectionAcceptor:
 
 
 def listening_sockets(address: str, port: int) -> list[socket.socket]:
-    """Return a listening socket for each address of a host. For `::` it accepts IPv4 too, as in Go. Raise OSError."""
+    """Return a listening socket for each address of a host. One for `::` accepts IPv4 too, as in Go. Raise OSError."""
     if address == "::" and socket.has_dualstack_ipv6():
         return [socket.create_server((address, port), family=socket.AF_INET6, backlog=BACKLOG, dualstack_ipv6=True)]
     made: list[socket.socket] = []

@@ -2,7 +2,7 @@
 
 token --TokenReview--> user --SubjectAccessReview (nonResourceURL, get)--> served | 403
 no token, or a wrong one: 401. Decisions are kept for a few seconds, so that scrapes cost little. Anyone can send wrong
-tokens, so reviews are limited: those of callers that were accepted before never wait for those of strangers.
+tokens, so reviews are limited. Callers that were accepted before do not wait for the reviews of other callers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105 - a 
 ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 TOO_MANY = 429
 CACHE_SECONDS = 10.0
-"""kube-scheduler's `--authentication-token-webhook-cache-ttl` and its counterparts."""
+"""The defaults of kube-scheduler's `--authentication-token-webhook-cache-ttl` and
+`--authorization-webhook-cache-*-ttl`."""
 BEARER = "Bearer "
 
 
@@ -43,11 +44,11 @@ class ReviewLimits:
     """Limits on reviews, which any client in the network can cause."""
 
     reviews: int = 4
-    """Simultaneous reviews of strangers, and as many of callers that were accepted before."""
+    """Number of simultaneous reviews of new callers. Callers that were accepted before get as many again."""
     waiting: int = 64
-    """Strangers whose review runs or is queued; further ones are refused."""
+    """Number of new callers whose review runs or is queued. Further ones are refused."""
     decisions: int = 1000
-    """Kept refusals, and as many kept acceptances. The least recently used is dropped first."""
+    """Number of kept refusals, and of kept acceptances. The least recently used one is dropped first."""
 
 
 DEFAULT_LIMITS = ReviewLimits()
@@ -64,7 +65,7 @@ class AccessDecision:
     status: int
     text: str
     until: float
-    """The end of its validity, on the monotonic clock."""
+    """The decision is valid until this time on the monotonic clock."""
 
 
 class DecisionCache:
@@ -105,7 +106,7 @@ class DelegatedAuth:
         metrics: ServingMetrics,
         limits: ReviewLimits = DEFAULT_LIMITS,
     ) -> None:
-        """Send reviews through `client`, which must not be fenced: a standby answers too."""
+        """Send reviews through `client`, which must not have a fence, because a standby reviews callers too."""
         self._client = client
         self._clock = clock
         self._open_paths = open_paths

@@ -34,7 +34,7 @@ SHUTDOWN_SECONDS = 1.0
 """Time that open connections may delay a stop."""
 UNHEALTHY = 500
 PORT_ERRORS = frozenset({errno.EADDRINUSE, errno.EACCES})
-"""Errors that another port avoids; all others are errors of the address."""
+"""Errors that another port avoids. All other errors are about the address."""
 DEFAULT_LIMITS = ConnectionLimits()
 
 
@@ -45,7 +45,7 @@ class EndpointSources:
     livez: Mapping[str, Callable[[], str]] = field(default_factory=dict)
     readyz: Mapping[str, Callable[[], str]] = field(default_factory=dict)
     details: Mapping[str, Callable[[], str]] = field(default_factory=dict)
-    """What to add to the line of a check that has no failure, by the check's name."""
+    """Texts for the lines of checks that pass, by the check's name."""
     metrics: Callable[[], bytes]
     pods: Callable[[], Iterable[Pod]] = tuple
     """The pods of `/metrics/resources`; none on a replica that does not lead."""
@@ -87,9 +87,9 @@ class HealthServer:
         self._acceptor: ConnectionAcceptor | None = None
 
     async def start(self, address: str, port: int) -> int:
-        """Listen and return the port: `port`, or a free one if it is 0.
+        """Listen on `port` and return it. If `port` is 0, choose a free port.
 
-        Raise MoorageError if the port is taken, or the address is not this machine's.
+        Raise MoorageError if the port is taken, or if this machine does not have the address.
         """
         runner = web.AppRunner(
             self._application(),

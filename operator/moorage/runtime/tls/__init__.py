@@ -1,1 +1,1 @@
-"""TLS contexts for the API server, for extenders and for what the process serves."""
+"""TLS contexts for connections to the API server and to extenders, and for the HTTP endpoints."""

@@ -1,7 +1,8 @@
-"""Reads files that a policy's author names, and nothing outside the directory that the administrator has set aside.
+"""Reads files that a policy's author names, but only below the directory that the administrator chose for them.
 
 The kubelet mounts Secrets as symbolic links (`tls.crt -> ..data/tls.crt -> ..2026_12_01/tls.crt`). So links are
-followed as long as they end below the directory. All failures look alike, so that none tells which other files exist.
+followed if they end below the directory. All failures look the same, so that an author cannot find out which other
+files exist.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ MAX_FILE_BYTES = 64 * 1024
 
 
 def path_below(directory: Path, path: str) -> Path | None:
-    """Return the path, relative to `directory` or absolute, if its text is below `directory`; otherwise None."""
+    """Return the joined path if its text is below `directory`; otherwise None. `path` may be relative or absolute."""
     if "\0" in path or ".." in PurePath(path).parts:
         return None
     joined = directory / path
@@ -23,7 +24,7 @@ def path_below(directory: Path, path: str) -> Path | None:
 
 
 def read_confined(directory: Path, path: str) -> bytes | None:
-    """Return the content of a file below `directory`; None if it must not or cannot be read.
+    """Return the content of a file below `directory`; None if the file must not be read or cannot be read.
 
     Only a regular file of at most MAX_FILE_BYTES is read. Never blocks on a FIFO or a device.
     """
@@ -40,7 +41,8 @@ def read_confined(directory: Path, path: str) -> bytes | None:
 
 
 def _read_regular_file(path: Path) -> bytes | None:
-    # The path has no links. If a link or a FIFO takes the file's place now, O_NOFOLLOW and O_NONBLOCK handle it.
+    # The path has no links now. O_NOFOLLOW and O_NONBLOCK protect against a link or a FIFO that has just replaced the
+    # file.
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PEM_BEGIN = b"-----BEGIN "
 MAX_BUNDLE_BYTES = 1 << 20
-"""A system's bundle of all public authorities has 220 kB."""
+"""The largest file. A system's bundle of all public authorities has 220 kB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,12 @@ class Pem:
     """PEM text: `data` if it is given, else the content of the file at `path`."""
 
     field: str
-    """The setting that holds it, for messages."""
+    """The setting that holds the text or the path, for messages."""
     data: str | None = None
     """In base64."""
     path: str | None = None
     below: Path | None = None
-    """The directory that the file must be below; its content is then limited too (`read_confined`)."""
+    """The directory in which the file must be. `read_confined` then limits the file's size too."""
 
     def read(self) -> bytes:
         """Return the text; raise UnusableTls if it cannot be read or is not PEM."""
@@ -48,7 +48,7 @@ class Pem:
     def _decoded(self, data: str) -> bytes:
         try:
             return b64decode("".join(data.split()), validate=True)
-        except ValueError as error:  # binascii.Error is one
+        except ValueError as error:  # binascii.Error is a ValueError
             raise UnusableTls(self.field, f"is not base64: {error}") from error
 
     def _confined_content(self, directory: Path) -> bytes:
@@ -71,7 +71,7 @@ def load_identity(context: ssl.SSLContext, certificate: Pem, key: Pem) -> None:
     with as_file(certificate.read()) as certificate_path, as_file(key.read()) as key_path:
         try:
             context.load_cert_chain(certificate_path, key_path, password=_no_password)
-        except OSError as error:  # ssl.SSLError is one
+        except OSError as error:  # ssl.SSLError is an OSError
             message = f"holds no usable certificate, or {key.field} is not its key ({reason_of(error)})"
             raise UnusableTls(certificate.field, message) from error
 
@@ -95,11 +95,11 @@ def as_file(content: bytes) -> Iterator[str]:
 
 
 def reason_of(error: OSError) -> str:
-    """Return OpenSSL's reason in lower case, without its numbers."""
+    """Return OpenSSL's reason in lower case, without error numbers."""
     reason = getattr(error, "reason", None) or str(error).partition(" (_ssl")[0].rpartition("] ")[2]
     return str(reason).replace("_", " ").lower()
 
 
 def _no_password() -> str:
-    """Return a wrong password for an encrypted key: without one OpenSSL would ask on the terminal, and wait."""
+    """Return a wrong password for an encrypted key. Without a password, OpenSSL would ask on the terminal and wait."""
     return "-"

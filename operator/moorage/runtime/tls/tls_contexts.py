@@ -1,7 +1,7 @@
 """TLS contexts of clients, from files or data that may change while the process runs.
 
-Authorities and certificates rotate, and a file may be half-written when it is read. After the first good context such
-a fault must not raise: the last good context stays in use.
+Authorities and certificates rotate, and a file may be half-written when it is read. After the first good context, such
+a fault must not raise an error. The last good context stays in use.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 RELOAD_SECONDS = 60.0
 """Interval at which the files behind a context are read again."""
 RELOAD_PAUSE_SECONDS = 1.0
-"""The shortest time between two reads because a handshake or a request failed."""
+"""The shortest time between two reads that failed handshakes or requests cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class ClientTls:
     """The settings of a client's TLS context."""
 
     authority: Pem | None = None
-    """The certificates to trust, of any kind, not only roots, as in Go; None: the system's."""
+    """The certificates to trust. As in Go, they need not be roots. None means the system's authorities."""
     certificate: Pem | None = None
     """The client's own certificate; it needs `key`."""
     key: Pem | None = None
@@ -55,8 +55,8 @@ class ClientTls:
     def context(self, *, strict: bool) -> ssl.SSLContext:
         """Build a context; raise UnusableTls that names the field.
 
-        `strict` sets VERIFY_X509_STRICT, the default of Python 3.13 but not of Go, which the authorities of EKS, GKE
-        and microk8s fail.
+        `strict` sets VERIFY_X509_STRICT, which is the default in Python 3.13 but not in Go. The authorities of EKS, GKE
+        and microk8s do not pass this check.
         """
         context = self._trusting()
         if strict:
@@ -84,7 +84,7 @@ class TlsContexts:
     """The TLS context for new connections to one server."""
 
     def __init__(self, settings: Callable[[], ClientTls], subject: str, clock: Clock, *, strict: bool) -> None:
-        """Read nothing yet. `settings` returns the present ones; `subject` names them in the log."""
+        """Read nothing yet. `settings` returns the present settings; `subject` names them in the log."""
         self._settings = settings
         self._clock = clock
         self._strict = strict
@@ -112,7 +112,7 @@ class TlsContexts:
         return self._context if is_recent else None
 
     def reload(self) -> None:
-        """Read everything again, unless that was done just now, because the server refused the present context."""
+        """Read everything again after the server refused the present context, but not if that was done just now."""
         now, settings = self._clock.monotonic(), self._settings()
         if settings is not self._checked or now - self._checked_at >= RELOAD_PAUSE_SECONDS:
             self._reload(settings)
@@ -138,5 +138,5 @@ def _anchored_in(authority: Pem) -> ssl.SSLContext:
     with as_file(authority.read()) as path:
         try:
             return ssl.create_default_context(cafile=path)
-        except OSError as error:  # ssl.SSLError is one
+        except OSError as error:  # ssl.SSLError is an OSError
             raise UnusableTls(authority.field, f"holds no usable certificate ({reason_of(error)})") from error

@@ -1,4 +1,4 @@
-"""Finds out from the informers' objects whether written volumes and claims are bound.
+"""Finds out from the informers' objects whether the volumes and claims that were written are bound.
 
 A binding is done, pending, or no longer possible. In the last case the attempt ends in an error, not in a rejection,
 and the pod is scheduled again from the start.
@@ -34,7 +34,7 @@ class WrittenIntent:
 
     intent: Intent
     resource_version: str
-    """The resourceVersion of the written object; older copies of the object do not show the write."""
+    """The resourceVersion of the written object. Older copies of the object do not have the change."""
 
 
 def find_pending_bindings(
@@ -106,5 +106,5 @@ def _check_affinity(volume: PersistentVolume, node: Node) -> None:
 
 
 def _is_older(seen: str, written: str) -> bool:
-    """Return whether the informer has not received the write; versions that are not numbers cannot be compared."""
+    """Return whether the informer's object is older than the write; False for versions that are not numbers."""
     return seen.isdigit() and written.isdigit() and int(seen) < int(written)

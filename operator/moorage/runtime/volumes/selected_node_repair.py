@@ -1,8 +1,8 @@
 """Clears the selected node of a claim when the node no longer exists.
 
-A claim that waits for its volume on a node ties its pods to that node. Usually a provisioner that cannot create the
-volume clears the selected node. It does not if the node disappears before the provisioner sees the claim, and
-kube-scheduler then leaves the claim and its pods pending for ever.
+If a claim without a volume has a selected node, its pods can be scheduled only to that node. Usually a provisioner that
+cannot create the volume clears the selected node. But if the node disappears before the provisioner reads the claim,
+nothing clears it. kube-scheduler then leaves the claim and its pods pending for ever.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 class SelectedNodeRepair:
-    """The repair of unschedulable pods' claims."""
+    """The repair of the claims of unschedulable pods."""
 
     def __init__(self, writer: VolumeWriter, stores: VolumeStores, recorder: EventRecorder) -> None:
         """Write through `writer`, and record an event for each repaired claim."""

@@ -1,4 +1,4 @@
-"""PreBind for volumes: writes what Reserve decided, waits until the volumes are bound, and passes the pod on.
+"""PreBind for volumes: carries out the intents of Reserve, waits until the volumes are bound, and passes the pod on.
 
     submit -> nothing to write -------------------------------------------> binder
        '----> write volumes, then claims -> wait -> all bound ------------> binder
@@ -6,9 +6,9 @@
                       |                      '-> timeout (bindTimeoutSeconds) -> failed: the pod is tried again
                       '-> refused -> failed
 
-Binding volumes may take minutes. It occupies a task of its own that mostly sleeps, and none of the binder's tasks. When
-the pod fails, the written objects stay as they are, and the pod's next attempt uses them.
-Upstream: BindPodVolumes in pkg/scheduler/framework/plugins/volumebinding/binder.go.
+Binding volumes may take minutes. Each pod has its own task for this, which mostly sleeps, and uses none of the binder's
+tasks. If binding fails, the written objects stay as they are, and the pod's next attempt uses them. Upstream:
+BindPodVolumes in pkg/scheduler/framework/plugins/volumebinding/binder.go.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 POLL_SECONDS = 1.0
-"""Upstream's interval."""
+"""The interval at which the volumes are checked; upstream's value."""
 PARALLEL_WRITES = 16
 
 
@@ -114,7 +114,7 @@ class VolumeBinder:
 
 
 def _in_order(intents: Iterable[object]) -> list[Intent]:
-    """Return volumes before claims, as upstream: a claim with a volume needs no provisioner."""
+    """Return the intents for volumes before those for claims, as upstream."""
     volumes: list[Intent] = []
     claims: list[Intent] = []
     for intent in intents:

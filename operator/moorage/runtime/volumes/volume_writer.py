@@ -1,7 +1,7 @@
 """Writes decisions about volumes: the claimRef of a volume, and the selected node of a claim.
 
-Each write requires the resourceVersion that the decision was made with. After a conflict the writer reads the object
-again. It succeeds if the object already has the wanted value, as with two pods that share a claim.
+Each write requires the resourceVersion on which the decision is based. After a conflict the writer reads the object
+again. The write succeeds if the object already has the wanted value, as for two pods that share a claim.
 Upstream: GetBindVolumeToClaim in component-helpers/storage/volume/pv_helpers.go, bindAPIUpdate in
 pkg/scheduler/framework/plugins/volumebinding/binder.go.
 """
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
-"""Marks bindings that no user asked for, so that the volume controller undoes them when the claim is deleted."""
+"""Marks a binding that the scheduler chose, so that the volume controller removes it when the claim is deleted."""
 
 
 class VolumeWriter:
     """The writer of volumes and claims. All methods raise ApiError, ApiUnreachable or NotLeader."""
 
     def __init__(self, client: KubeClient, stores: VolumeStores) -> None:
-        """Write through `client`, except for values that the `stores` already have."""
+        """Write through `client`. Values that the `stores` already have are not written again."""
         self._client = client
         self._stores = stores
 
@@ -44,7 +44,7 @@ class VolumeWriter:
         return await self._select_node(intent)
 
     async def clear_selected_node(self, claim: PersistentVolumeClaim) -> None:
-        """Remove the selected node of a claim that has not changed."""
+        """Remove the selected node of a claim. If the claim has changed, raise Conflict."""
         await self._annotate(claim.namespace, claim.name, claim.resource_version, None)
 
     async def _bind_volume(self, intent: BindVolume) -> str:
