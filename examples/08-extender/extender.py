@@ -1,4 +1,4 @@
-"""A small scheduler extender: only some nodes have a licence, and the least used of them gets the highest score.
+"""A small scheduler extender: only some nodes have a licence, and the least used licensed node gets the highest score.
 
 Run it with `python3 extender.py [PORT]`. It implements kube-scheduler's extender protocol, as in
 k8s.io/kube-scheduler/extender/v1, so kube-scheduler can use it as well.
@@ -14,13 +14,13 @@ taken: Counter[str] = Counter()
 
 
 def filter_(names: list[str]) -> dict[str, object]:
-    """Keep licensed nodes, and give a reason for each of the others."""
+    """Keep licensed nodes, and give a reason for each other node."""
     refused = {name: "no licence for this node" for name in names if name not in LICENSED}
     return {"NodeNames": [name for name in names if name in LICENSED], "FailedNodes": refused}
 
 
 def prioritize(names: list[str]) -> list[dict[str, object]]:
-    """Score 10 for the node that was best least often so far, and 0 for the others."""
+    """Give score 10 to the node that has received this score least often, and 0 to the other nodes."""
     best = min(names, key=lambda name: taken[name])
     taken[best] += 1
     return [{"Host": name, "Score": 10 if name == best else 0} for name in names]

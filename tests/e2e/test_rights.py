@@ -53,7 +53,7 @@ class Guarded:
     kubeconfig: Path
 
     def grant(self, *, without: tuple[str, ...] = (), without_verb: str = "") -> None:
-        """Give the user all rules but those on the resources `without`, or only one verb on them less."""
+        """Give the user all rules except those for the resources `without`, or except one verb on these resources."""
         everything = [*chart_rules(), *LEASES]
         rules = [
             rule

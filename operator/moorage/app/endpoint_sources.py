@@ -43,7 +43,7 @@ def endpoint_sources(process: Process, settings: Settings, election: Election | 
 
 
 def _pods_of_leader(process: Process) -> Iterable[Pod]:
-    """Return all pods, or none on a standby: else each pod would count once for each replica."""
+    """Return all pods; empty on a standby, because otherwise each replica would count each pod."""
     return process.informers["Pod"].objects.values() if process.environment.may_write() else ()
 
 

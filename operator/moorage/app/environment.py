@@ -26,4 +26,4 @@ class Environment:
     """Whether this replica leads."""
     rights: MissingRights = field(default_factory=MissingRights)
     api_server_fault: Callable[[], str] = str
-    """Returns why the API server cannot be used; empty if it can."""
+    """Returns the reason why the API server cannot be used; empty if it can be used."""

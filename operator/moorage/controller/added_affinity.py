@@ -34,7 +34,7 @@ def added_affinity(filters: FiltersSection, written: Mapping[str, Any] | None) -
 
 
 def filter_fields(filters: FiltersSection) -> dict[str, str]:
-    """Return the field of `spec` from which each requirement of the filters comes, by `str(Requirement)`."""
+    """Return the field of `spec` for each requirement of the filters. The keys are `str(Requirement)`."""
     fields: dict[str, str] = {}
     for each in _expressions(filters):
         values = frozenset(each.requirement.get("values", ()))

@@ -124,7 +124,7 @@ class _Parts:
         }
 
     def _disabled_scores(self) -> tuple[PluginEntry, ...]:
-        """Return the default plugins whose weight is 0. Plugins of sections are not enabled by default."""
+        """Return the default plugins whose weight is 0. A plugin of a section is not a default plugin."""
         own = {plugin.__name__ for plugin in self.policy_plugins}
         return tuple(
             PluginEntry(name=name) for name, weight in self.spec.weights.items() if weight == 0 and name not in own

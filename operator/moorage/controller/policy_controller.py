@@ -32,8 +32,8 @@ EventReceiver = Callable[[str, Mapping[str, Any]], None]
 LIST_AGAIN_SECONDS = 1.0
 """The pause after a failed list. It is short, because scheduling waits for the first list."""
 GONE_SECONDS = 60.0
-"""The time without the CRD after which its policies count as deleted. An API server serves it some seconds after its
-start."""
+"""The time without the CRD after which its policies count as deleted. A started API server needs some seconds to serve
+the CRD."""
 
 
 class PolicyController:

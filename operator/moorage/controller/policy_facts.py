@@ -51,7 +51,8 @@ class PolicyFacts:
     def degradations(self, state: PolicyState) -> Sequence[Degradation]:
         """Return the failures that affect the live profile: missing rights and extenders, then attempts and binds.
 
-        Attempts and binds that fail because of one of the former are left out, so that no error appears twice.
+        An attempt or a bind that fails because of a missing right or an extender is left out, so that no error appears
+        twice.
         """
         profile = state.profile
         if profile is None:
@@ -68,7 +69,7 @@ class PolicyFacts:
         return found
 
     def _judged(self, failing: Degradation, state: PolicyState) -> Degradation:
-        """Return the failure. If pods wait, change Ready from Unknown to False: the extender is soon called again."""
+        """Return the failure. If pods wait, Ready is False instead of Unknown, because they soon call the extender."""
         is_awaited = any(self._pending.get(state.scheduler_name, {}).values())
         return replace(failing, ready="False") if failing.ready == "Unknown" and is_awaited else failing
 

@@ -110,7 +110,7 @@ def _warnings(state: PolicyState, warnings: Sequence[PolicyWarning]) -> Conditio
 
 
 def _obstacle(state: PolicyState, degradations: Sequence[Degradation]) -> Condition | None:
-    """Return a condition Ready with the failures that prevent scheduling; None if no failure does."""
+    """Return the condition Ready with the failures that prevent scheduling; None if there is no such failure."""
     for status in NOT_READY:
         if found := [degradation for degradation in degradations if degradation.ready == status]:
             message = "; ".join(degradation.message for degradation in found)
