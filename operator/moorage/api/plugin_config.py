@@ -46,7 +46,7 @@ class Plugins(ApiModel):
     pre_enqueue: PluginSet = PluginSet()
     """Plugins that can keep a pod out of the active queue."""
     queue_sort: PluginSet = PluginSet()
-    """The plugin that sorts the queue. All profiles must have the same one."""
+    """The plugin that sorts the queue. All profiles must have the same plugin here."""
     pre_filter: PluginSet = PluginSet()
     """Plugins that prepare filtering, or reject the pod before any node is filtered."""
     filter: PluginSet = PluginSet()

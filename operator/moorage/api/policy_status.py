@@ -15,7 +15,7 @@ REJECTIONS = 16
 MESSAGE_LENGTH = 32768
 REASON_LENGTH = 1024
 CONDITION_TYPE_LENGTH = 316
-"""This limit and the two before are those of metav1.Condition."""
+"""The limit for the type of a metav1.Condition. MESSAGE_LENGTH and REASON_LENGTH are its limits too."""
 REJECTION_LENGTH = 1024
 
 INT64 = {"format": "int64"}

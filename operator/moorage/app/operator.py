@@ -48,7 +48,7 @@ T = TypeVar("T")
 DRAIN_SECONDS = 10.0
 """Time that bindings in progress may delay a stop."""
 REPORT_SECONDS = 1.0
-"""Time that the events and statuses of these bindings may delay the stop further. The next leader waits so long."""
+"""Time that events and statuses may then delay the stop. It is short, because the next leader waits for the lease."""
 DRAIN_POLL_SECONDS = 0.05
 
 

@@ -1,4 +1,4 @@
-"""SchedulingGate: the condition for scheduling, and a log line when it becomes true, which makes all policies live."""
+"""SchedulingGate: the condition for scheduling. It logs when the condition becomes true; no policy is live before."""
 
 from __future__ import annotations
 

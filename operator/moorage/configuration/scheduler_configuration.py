@@ -51,7 +51,7 @@ class ClientConnection(ApiModel):
 
 
 def _timings(check: Callable[[float, float, float], bool]) -> Callable[["LeaderElection"], bool]:
-    """Return a check of the lease duration, renew deadline and retry period in seconds. Skip it without an election."""
+    """Return a check of lease duration, renew deadline and retry period in seconds. It succeeds without an election."""
     return lambda election: (
         not election.leader_elect
         or check(election.lease_duration_seconds, election.renew_deadline_seconds, election.retry_period_seconds)

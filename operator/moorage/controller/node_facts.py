@@ -42,7 +42,7 @@ class NodeFacts:
         return self._labels[label]
 
     def resources(self, name: str) -> frozenset[str]:
-        """Return the name of a resource if a node has some of it, else nothing."""
+        """Return a set with the name of the resource if a node offers the resource; else an empty set."""
         return frozenset({name} if (self._snapshot.allocatable(name) > 0).any() else ())
 
 
@@ -60,7 +60,7 @@ class ReadNodeFacts:
         return self._values.setdefault(label, self._facts.values(label))
 
     def resources(self, name: str) -> frozenset[str]:
-        """Return the name of a resource if a node has some of it, else nothing."""
+        """Return a set with the name of the resource if a node offers the resource; else an empty set."""
         return self._resources.setdefault(name, self._facts.resources(name))
 
     def are_current(self) -> bool:
