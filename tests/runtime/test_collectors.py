@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
 from prometheus_client.exposition import generate_latest
 
-from moorage.runtime.metrics.collectors import Counts, Distributions
+from moorage.runtime.metrics.collectors import Counts, Distribution, Distributions
 
 BOUNDS = (0.001, 0.01, 1.0, 16.0)
 
@@ -35,3 +35,14 @@ def test_metrics_without_labels_exist_from_the_start() -> None:
     text = generate_latest(registry).decode()
     assert "c_total 0.0" in text
     assert 'h_bucket{le="+Inf"} 0.0' in text
+
+
+def test_many_values_count_as_one_by_one() -> None:
+    one, many = Distribution((0.1, 0.2)), Distribution((0.1, 0.2))
+    values = [0.05, 0.1, 0.15, 0.2, 5.0]
+    for value in values:
+        one.observe(value)
+    many.observe_all(values)
+    many.observe_all([])
+
+    assert (many.counts, many.sum) == (one.counts, one.sum)

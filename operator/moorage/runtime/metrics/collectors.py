@@ -12,6 +12,7 @@ from itertools import accumulate, repeat
 from operator import mul
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+import numpy as np
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
@@ -60,6 +61,12 @@ class Distribution:
         """Count a value. A value that equals a bound belongs to the bucket with that upper bound, as in Prometheus."""
         self.counts[bisect_left(self._bounds, value)] += 1
         self.sum += value
+
+    def observe_all(self, values: Sequence[float]) -> None:
+        """Count many values."""
+        buckets = np.bincount(np.searchsorted(self._bounds, values), minlength=len(self.counts))
+        self.counts = [count + more for count, more in zip(self.counts, buckets.tolist(), strict=True)]
+        self.sum += sum(values)
 
 
 Child = TypeVar("Child")

@@ -6,6 +6,7 @@ attempt counts once.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from moorage.engine.recorder import Recorder
@@ -24,9 +25,8 @@ if TYPE_CHECKING:
 SAMPLED = 0.1
 """The share of cycles in which each plugin's duration is measured (pluginMetricsSamplePercent)."""
 PLUGIN_BUCKETS = exponential(0.00001, 1.5, 20)
-MAX_UNCOUNTED = 1000
-"""The number of different groups of plugins whose evaluations may wait for a scrape. With more groups, all are counted
-at once."""
+MAX_UNCOUNTED = 4000
+"""The number of evaluations that are kept until they are counted: those of about a thousand pods."""
 
 
 class FrameworkMetrics(Recorder):
@@ -70,47 +70,52 @@ class FrameworkMetrics(Recorder):
             ("queue", "event"),
             registry,
         )
-        self._successes: dict[tuple[str, str], Distribution] = {}
-        self._uncounted: dict[tuple[str, str, tuple[Plugin, ...]], int] = {}
+        self._successes: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+        """Seconds by extension point and profile, not counted yet."""
+        self._plugin_successes: dict[tuple[str, str], Distribution] = {}
+        self._evaluated: list[tuple[str, str, Sequence[Plugin]]] = []
 
     def start_cycle(self) -> None:
         """Decide whether the duration of each plugin is measured in the next cycle."""
         self.samples_plugins = self._chance() < SAMPLED
+        if len(self._evaluated) > MAX_UNCOUNTED:
+            self.count_all()
 
     def observe_point(self, point: str, code: Code, profile: str, started: float) -> float:
         """Record a run of all plugins of an extension point; return the present time."""
         now = self.now()
-        self.observe_point_seconds(point, code, profile, now - started)
-        return now
-
-    def observe_point_seconds(self, point: str, code: Code, profile: str, seconds: float) -> None:
-        """Record a run of all plugins of an extension point."""
         if code is not Code.SUCCESS:
-            self._point_seconds.labels(point, code.value, profile).observe(seconds)
-            return
-        child = self._successes.get((point, profile))
-        if child is None:
-            child = self._successes[point, profile] = self._point_seconds.labels(point, code.value, profile)
-        child.observe(seconds)
+            self._point_seconds.labels(point, code.value, profile).observe(now - started)
+        else:
+            self._successes[point, profile].append(now - started)
+        return now
 
     def observe_plugin(self, plugin: str, point: str, code: Code, started: float) -> None:
         """Record one call of a plugin."""
-        self._plugin_seconds.labels(plugin, point, code.value).observe(self.now() - started)
+        seconds = self.now() - started
+        child = self._plugin_successes.get((plugin, point)) if code is Code.SUCCESS else None
+        if child is None:
+            child = self._plugin_seconds.labels(plugin, point, code.value)
+            if code is Code.SUCCESS:
+                self._plugin_successes[plugin, point] = child
+        child.observe(seconds)
 
     def count_evaluations(self, profile: str, point: str, plugins: Sequence[Plugin]) -> None:
-        """Count an attempt for each of these plugins. The metric has the attempt after the next `count_all`."""
-        key = profile, point, tuple(plugins)
-        count = self._uncounted.get(key)
-        self._uncounted[key] = 1 if count is None else count + 1
-        if count is None and len(self._uncounted) > MAX_UNCOUNTED:
-            self.count_all()
+        """Count an attempt for each of these plugins."""
+        self._evaluated.append((profile, point, plugins))
 
     def count_all(self) -> None:
-        """Add the attempts since the last call to the metric; call it before each scrape."""
-        for (profile, point, plugins), count in self._uncounted.items():
+        """Add what was recorded since the last call to the metrics; call it before each scrape.
+
+        Counting many values at once takes a fraction of the time.
+        """
+        for (profile, point, plugins), count in Counter(self._evaluated).items():
             for plugin in plugins:
                 self._evaluations.labels(plugin.name, point, profile).inc(count)
-        self._uncounted.clear()
+        self._evaluated.clear()
+        for (point, profile), seconds in self._successes.items():
+            self._point_seconds.labels(point, Code.SUCCESS.value, profile).observe_all(seconds)
+        self._successes.clear()
 
     def count_incoming(self, queue: str, event: str) -> None:
         """Count a pod that enters a queue."""
@@ -126,4 +131,3 @@ class FrameworkMetrics(Recorder):
         self.count_all()
         self._point_seconds.keep("profile", profiles)
         self._evaluations.keep("profile", profiles)
-        self._successes.clear()
