@@ -43,7 +43,7 @@ GOLD = Profile(name="gold", queue_sort=PrioritySort())
 
 
 def accept(sent: Sent) -> Any:
-    """Return the API server's answer to a binding, for every request."""
+    """Answer every request as the API server answers a binding."""
     del sent
     return {"kind": "Status"}
 
@@ -70,7 +70,7 @@ class RuntimeParts:
         volume_writer = VolumeWriter(client, stores)
         self.reporter = Reporter(self.recorder, self.statuses, self.metrics.scheduling, self.tally, self.clock)
         self.lost_room: dict[str, str] = {}
-        """Why a pod does not fit on its node any more, by the pod's uid."""
+        """The reason why a pod does not fit on its node any more, by the pod's uid."""
         self.kubelet_refusals = KubeletRefusals(client, self.recorder, self.metrics.binding, self.posted.append)
         self.binder = Binder(
             writer=BindingWriter(client, self.api.clock, fixed_random()),

@@ -39,7 +39,7 @@ class PreemptionScene(RuntimeParts):
         )
 
     async def wait(self, seconds: float = 0) -> None:
-        """Let all tasks run, then move the clock."""
+        """Let all tasks run, and then move the clock."""
         for _ in range(10):
             await settle()
         await self.clock.advance(seconds)
@@ -51,7 +51,7 @@ class PreemptionScene(RuntimeParts):
 
 @asynccontextmanager
 async def preempting(answer: Callable[[Sent], Any] = lambda _: {}) -> AsyncIterator[PreemptionScene]:
-    """Yield a scene whose evictor and check of evicted pods run."""
+    """Yield a scene in which the evictor and the check of evicted pods run."""
     made = PreemptionScene(answer)
     async with running(made.evictor, made.evicted_pods):
         yield made

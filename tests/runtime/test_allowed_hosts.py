@@ -58,6 +58,6 @@ def test_an_empty_list_allows_nothing() -> None:
 @pytest.mark.parametrize(
     "entry", ["*", "*.", "http://x", "x/y", "a.*.b", "x:0", "x:70000", "x:", "", "x y", "*x", "a..b", "fd00::7", "u@x"]
 )
-def test_an_entry_that_is_no_host_is_refused(entry: str) -> None:
+def test_an_entry_that_is_not_a_host_is_refused(entry: str) -> None:
     with pytest.raises(ValueError, match="is not a host"):
         AllowedHosts.parse([entry])

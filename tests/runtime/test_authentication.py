@@ -11,7 +11,7 @@ from moorage.errors import CredentialsError
 from moorage.runtime.client.authentication import RENEWAL_PAUSE_SECONDS, REREAD_SECONDS, FileTokens
 
 
-async def test_a_token_is_read_again_each_minute_and_at_once_after_a_401(tmp_path: Path) -> None:
+async def test_a_token_file_is_read_again_each_minute_and_right_after_a_401(tmp_path: Path) -> None:
     path, clock = tmp_path / "token", FakeClock()
     path.write_text("one\n")
     tokens = FileTokens(path, clock)
@@ -28,7 +28,7 @@ async def test_a_token_is_read_again_each_minute_and_at_once_after_a_401(tmp_pat
 
 
 @pytest.mark.parametrize("content", [None, b"", b"\n", b"\xff\xfe", "tök".encode(), b"two\nlines"])
-async def test_the_last_token_stays_in_use_and_the_fault_is_logged_once(
+async def test_an_unusable_token_file_leaves_the_last_token_in_use_and_is_logged_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, content: bytes | None
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -50,7 +50,7 @@ async def test_the_last_token_stays_in_use_and_the_fault_is_logged_once(
     assert caplog.messages[1] == f"The token file {path} can be used again"
 
 
-def test_a_token_file_without_end_and_a_pipe_are_refused(tmp_path: Path) -> None:
+def test_a_token_file_that_is_a_device_or_a_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path, reason in (("/dev/zero", "it is larger than 65536 bytes"), ("pipe", "it is a pipe that did not end")):
         with pytest.raises(CredentialsError, match=f"cannot be read: {reason}"):

@@ -64,10 +64,10 @@ async def test_a_failed_binding_is_reported_with_its_reason(
     assert reason is not None
     assert "gone" in reason
     assert bench.recorder.notes == [f"binding rejected: {reason}"]
-    assert f"Pod default/p was not bound to node n1, it is tried again: {reason}" in caplog.text
+    assert f"Pod default/p was not bound to node n1 and is tried again: {reason}" in caplog.text
 
 
-async def test_a_bug_fails_one_binding_and_not_the_task(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_bug_fails_one_binding_but_does_not_stop_the_task(caplog: pytest.LogCaptureFixture) -> None:
     faults = [ZeroDivisionError("oops")]
 
     def answer(sent: Sent) -> Any:
@@ -100,7 +100,7 @@ async def test_at_most_parallelism_pods_are_bound_at_the_same_time() -> None:
     assert len(bench.binder) == 0
 
 
-async def test_a_long_queue_makes_the_binder_full() -> None:
+async def test_a_binder_with_a_long_queue_is_full() -> None:
     bench = Bench(parallelism=1)
     for number in range(BACKLOG_PER_TASK):
         assert not bench.binder.is_full
@@ -132,7 +132,7 @@ async def test_a_change_after_the_decision_stops_the_binding(pods: Any, nodes: A
     assert bool(parts.sent) is not bool(reason)
 
 
-def test_a_pod_that_tolerates_cordoned_nodes_may_be_bound_to_one() -> None:
+def test_a_pod_that_tolerates_the_taint_may_be_bound_to_a_cordoned_node() -> None:
     tolerant = pod("p", tolerations=[{"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}])
     latest = LatestObjects({tolerant.key: tolerant}, {"n1": node("n1", unschedulable=True)})
     latest.check_bind(tolerant, "n1")  # raises if the node may not be used
@@ -156,7 +156,7 @@ async def test_a_stop_drops_queued_decisions_and_finishes_started_bindings() -> 
 
 
 Result = bool | ExtenderError
-"""What the dispatcher returns or raises for a profile with an extender that binds."""
+"""The result of the dispatcher's `bind` for a profile with an extender that binds: a return value or an error."""
 
 BOUND = {"metadata": {"uid": "default/p"}, "spec": {"nodeName": "n1"}}
 UNBOUND = {"metadata": {"uid": "default/p"}, "spec": {}}
@@ -173,7 +173,7 @@ def bound_by(bench: Bench, result: Result) -> None:
 
 
 @pytest.mark.parametrize("result", [True, ExtenderError("http://e/bind", "closed the connection without an answer")])
-async def test_a_pod_that_an_extender_bound_is_bound_whatever_it_answered(result: Result) -> None:
+async def test_a_pod_that_an_extender_bound_counts_as_bound_even_if_the_extender_failed(result: Result) -> None:
     bench = Bench(lambda _: BOUND)
     bound_by(bench, result)
     bench.submit("p")
@@ -195,7 +195,7 @@ async def test_a_pod_that_an_extender_failed_to_bind_is_tried_again() -> None:
     assert bench.recorder.notes == [f"binding rejected: {message}"]
 
 
-async def test_an_extender_that_did_not_bind_the_pod_it_says_it_bound_does_not_keep_the_room() -> None:
+async def test_a_pod_does_not_keep_its_room_if_the_extender_did_not_bind_it() -> None:
     bench = Bench(lambda _: UNBOUND)
     bound_by(bench, True)
     bench.submit("p")
@@ -205,9 +205,7 @@ async def test_an_extender_that_did_not_bind_the_pod_it_says_it_bound_does_not_k
 
 
 @pytest.mark.parametrize("result", [True, False, ExtenderError("http://e/bind", "hung up")])
-async def test_no_event_says_that_a_pod_is_not_scheduled_when_it_is_on_another_node(
-    result: Result,
-) -> None:
+async def test_a_pod_that_is_on_another_node_gets_no_event_about_failed_scheduling(result: Result) -> None:
     def answer(sent: Sent) -> Any:
         if sent.method == "POST":
             raise Conflict(409, "Conflict", "pod p is already assigned to node n2")
@@ -224,7 +222,7 @@ async def test_no_event_says_that_a_pod_is_not_scheduled_when_it_is_on_another_n
     assert sample(bench.metrics, "moorage_binding_conflicts_total", conflict="bound") == 1
 
 
-async def test_a_pod_whose_room_is_taken_is_not_bound_and_the_conflict_is_reported() -> None:
+async def test_a_pod_is_not_bound_if_its_room_is_taken_and_the_conflict_is_reported() -> None:
     bench = Bench()
     bench.lost_room["default/p"] = "Insufficient cpu"
     bench.submit("p")
@@ -237,7 +235,7 @@ async def test_a_pod_whose_room_is_taken_is_not_bound_and_the_conflict_is_report
     assert sample(bench.metrics, "moorage_binding_conflicts_total", conflict="room") == 1
 
 
-async def test_an_extender_that_hangs_in_its_bind_call_does_not_hold_up_other_pods() -> None:
+async def test_a_bind_call_that_hangs_does_not_delay_the_pods_of_other_profiles() -> None:
     bench = Bench(parallelism=1)
     released = asyncio.Event()
 
@@ -260,7 +258,7 @@ async def test_an_extender_that_hangs_in_its_bind_call_does_not_hold_up_other_po
     assert len(bench.binder) == 0
 
 
-async def test_a_stop_drops_decisions_that_wait_for_a_turn_of_their_extender() -> None:
+async def test_a_stop_drops_decisions_that_wait_for_an_extender() -> None:
     bench = Bench()
     released = asyncio.Event()
 

@@ -62,7 +62,7 @@ async def test_waiting_ends_when_a_binding_is_no_longer_possible(change: Any, re
         assert at.passed_on == 0
 
 
-async def test_another_pod_of_the_same_name_does_not_count() -> None:
+async def test_a_pod_that_was_created_again_counts_as_deleted() -> None:
     async with binding_volumes() as at:
         at.decide(SELECT_NODE)
         await at.wait()

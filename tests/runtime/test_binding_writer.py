@@ -57,7 +57,7 @@ async def test_the_binding_names_pod_uid_and_node() -> None:
     }
 
 
-async def test_a_proxy_s_page_is_no_answer_to_a_binding() -> None:
+async def test_a_page_of_a_proxy_does_not_count_as_a_successful_binding() -> None:
     page = b"<html>It works!</html>"
     api = FakeApi(lambda sent: page if sent.method == "POST" else bound_to(""))
     with pytest.raises(ApiUnreachable, match="not an answer of an API server"):
@@ -121,14 +121,14 @@ async def test_a_pod_on_another_node_is_a_stale_decision(error: MoorageError) ->
     assert raised.value.conflict == "bound"
 
 
-async def test_a_pod_that_an_extender_bound_is_confirmed_when_its_node_is_there() -> None:
+async def test_a_binding_by_an_extender_is_confirmed_when_the_pod_has_the_node() -> None:
     api = FakeApi(answering(None, bound_to(""), bound_to(""), bound_to("n1")))
     await writer(api).confirm(POD, "n1")
     assert [sent.method for sent in api.sent] == ["GET"] * 3
 
 
 @pytest.mark.parametrize("seen", [bound_to(""), bound_to("n1", "another"), NotFound(404, "", "")])
-async def test_a_pod_that_an_extender_did_not_bind_is_given_up_after_a_while(seen: dict[str, Any] | NotFound) -> None:
+async def test_a_binding_by_an_extender_fails_if_the_pod_gets_no_node(seen: dict[str, Any] | NotFound) -> None:
     api = FakeApi(answering(None, *[seen] * 100))
     started = api.clock.now
     with pytest.raises(StaleDecision, match="the extender says that it has bound pod default/p, but the pod has no no"):

@@ -16,7 +16,7 @@ class Watched:
         return self.breaker
 
 
-def test_it_opens_after_several_failures_in_a_row() -> None:
+def test_a_breaker_opens_after_several_failures_in_a_row() -> None:
     watched = Watched()
     for verdict in (watched.breaker.failed, lambda _: watched.breaker.succeeded(), watched.breaker.failed):
         verdict("down")
@@ -30,7 +30,7 @@ def test_it_opens_after_several_failures_in_a_row() -> None:
     assert watched.changes == [BreakerState.OPEN]
 
 
-def test_half_open_it_admits_one_call_whose_success_closes_it() -> None:
+def test_a_half_open_breaker_admits_one_call_and_closes_if_the_call_succeeds() -> None:
     watched = Watched()
     breaker = watched.open()
     watched.clock.now += 10
@@ -43,7 +43,7 @@ def test_half_open_it_admits_one_call_whose_success_closes_it() -> None:
     assert watched.changes == [BreakerState.OPEN, BreakerState.HALF_OPEN, BreakerState.CLOSED]
 
 
-def test_a_failed_trial_opens_it_again_for_the_whole_time() -> None:
+def test_a_failed_trial_opens_the_breaker_again_for_the_whole_time() -> None:
     watched = Watched()
     breaker = watched.open()
     watched.clock.now += 10
@@ -63,7 +63,7 @@ def test_a_failed_trial_opens_it_again_for_the_whole_time() -> None:
     ]
 
 
-def test_after_an_abandoned_trial_it_admits_another() -> None:
+def test_a_breaker_admits_another_trial_after_an_abandoned_one() -> None:
     watched = Watched()
     breaker = watched.open()
     watched.clock.now += 10
@@ -73,7 +73,7 @@ def test_after_an_abandoned_trial_it_admits_another() -> None:
     assert breaker.admits()
 
 
-def test_late_failures_of_earlier_calls_do_not_keep_it_open_longer() -> None:
+def test_late_failures_of_earlier_calls_do_not_keep_the_breaker_open_longer() -> None:
     watched = Watched()
     breaker = watched.open()
     watched.clock.now += 6

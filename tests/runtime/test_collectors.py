@@ -1,4 +1,4 @@
-"""Our counters and histograms against prometheus_client's: the same observations give the same text."""
+"""Our counters and histograms give the same text as prometheus_client's for the same values."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ BOUNDS = (0.001, 0.01, 1.0, 16.0)
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.one_of(st.floats(0, 50), st.sampled_from(BOUNDS)))))
-def test_the_text_equals_that_of_prometheus_clients_own_metrics(observed: Sequence[tuple[str, float]]) -> None:
+def test_our_metrics_give_the_same_text_as_those_of_prometheus_client(observed: Sequence[tuple[str, float]]) -> None:
     disable_created_metrics()  # type: ignore[no-untyped-call]
     ours, theirs = CollectorRegistry(), CollectorRegistry()
     counts = Counts("c", "Counted.", ("l",), ours)

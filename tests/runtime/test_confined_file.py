@@ -1,4 +1,4 @@
-"""read_confined: files below one directory, as policies name them."""
+"""read_confined: reads only files below one directory."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ from moorage.runtime.tls.pem import Pem
 
 @pytest.fixture
 def mounted(tmp_path: Path) -> Path:
-    """A directory with a Secret as the kubelet mounts it, and beside it a file that policies must not read."""
+    """A directory with a Secret as the kubelet mounts it, next to a file that policies must not read."""
     directory = tmp_path / "policies"
     version = directory / "team-a" / "..2026_12_01"
     version.mkdir(parents=True)
@@ -42,7 +42,7 @@ def test_a_path_outside_is_not_read(mounted: Path, path: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["../token", "/dev/zero", "/proc/self/environ", "loop", "missing"])
-def test_a_link_to_anything_else_is_not_read(mounted: Path, target: str) -> None:
+def test_a_link_that_does_not_end_at_a_file_below_the_directory_is_not_read(mounted: Path, target: str) -> None:
     (mounted / "loop").symlink_to(target)
     assert read_confined(mounted, "loop") is None
 
@@ -57,7 +57,7 @@ def test_only_a_regular_file_of_limited_size_is_read(mounted: Path) -> None:
     assert len(read_confined(mounted, "limit") or b"") == MAX_FILE_BYTES
 
 
-def test_all_unusable_files_have_one_error(mounted: Path) -> None:
+def test_all_unusable_files_cause_the_same_error(mounted: Path) -> None:
     (mounted / "no-pem").write_bytes(b"hello")
     (mounted / "outside").symlink_to("../token")
     os.mkfifo(mounted / "fifo")

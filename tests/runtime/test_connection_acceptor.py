@@ -90,7 +90,7 @@ async def end_of(peer: Peer) -> bytes:
 
 
 @pytest.mark.parametrize("file", [None, "serving.pem"], ids=["http", "https"])
-async def test_at_the_limit_a_new_connection_closes_the_oldest(
+async def test_a_new_connection_closes_the_oldest_one_at_the_limit(
     file: str | None, metrics: ProcessMetrics, tmp_path: Path
 ) -> None:
     limits = ConnectionLimits(connections=4)
@@ -118,7 +118,7 @@ async def test_a_handshake_that_does_not_end_in_time_is_closed(metrics: ProcessM
     limits = ConnectionLimits(handshake_seconds=0.1)
     async with serving(metrics, limits, tmp_path / "serving.pem") as endpoints:
         (peer,) = await endpoints.connect(1)
-        peer[1].write(b"\x16\x03\x01\x02\x00")  # the head of a record whose rest never comes
+        peer[1].write(b"\x16\x03\x01\x02\x00")  # the head of a record; the rest is never sent
         assert await end_of(peer) == b""
     assert sample(metrics, "moorage_serving_refused_total", limit="handshake") == 1
 
@@ -146,7 +146,7 @@ async def test_closed_connections_free_their_memory_without_a_garbage_collection
         async with serving(metrics, ConnectionLimits(connections=4), tmp_path / "serving.pem") as endpoints:
             await endpoints.connect(40)
             assert await endpoints.livez() == (200, "ok")
-            # 4 that are open, the probe's at both ends
+            # four open connections, and both ends of the probe's connection
             assert sum(isinstance(each, SSLProtocol) for each in gc.get_objects()) <= 6
     finally:
         gc.enable()

@@ -1,4 +1,4 @@
-"""The connection pool against a peer whose answers are scripted byte by byte, valid and invalid ones."""
+"""The connection pool with a peer that sends the bytes of a script as answers, valid or invalid."""
 
 import asyncio
 import shutil
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.tls
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 LIMITS = AnswerLimits(answer_bytes=1000, refusal_bytes=100)
 CLOSE = b""
-"""In a script: close the connection instead of answering."""
+"""An item of a script that closes the connection instead of answering."""
 
 
 class Peer:
@@ -43,7 +43,7 @@ class Peer:
         return int(self.server.sockets[0].getsockname()[1])
 
     async def stop(self) -> None:
-        """Stop, and wait until every connection has ended; the client has closed its side."""
+        """Stop, and wait until every connection has ended. The client must have closed its connections before."""
         self.server.close()
         await self.server.wait_closed()
         await asyncio.gather(*(task for task in self._serving if task))
@@ -91,7 +91,7 @@ async def exchange(pool: ConnectionPool, method: str = "POST", path: str = "/x",
     return (await pool.exchange(method, path, "X: y\r\n", body, timeout_seconds)).body
 
 
-async def test_a_request_is_complete_and_below_the_servers_path() -> None:
+async def test_a_request_has_all_headers_and_a_path_below_the_servers_path() -> None:
     async with pool_to(OK) as (pool, peer):
         assert await exchange(pool) == b"ok"
     head, _, body = peer.requests[0].partition(b"\r\n\r\n")
@@ -120,7 +120,7 @@ async def test_sequential_requests_share_a_connection_and_simultaneous_ones_do_n
     ],
     ids=["chunked", "in-pieces", "after-100-continue"],
 )
-async def test_all_forms_of_answers_are_read(answer: bytes) -> None:
+async def test_answers_with_any_kind_of_framing_are_read(answer: bytes) -> None:
     async with pool_to(answer, OK) as (pool, _):
         assert await exchange(pool) == b"onetwo"
         assert await exchange(pool) == b"ok"
@@ -146,7 +146,7 @@ async def test_a_connection_with_connection_close_is_not_used_again() -> None:
     [CLOSE, b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", b"<html>nonsense</html>\r\n\r\n"],
     ids=["closed", "half-a-body", "not-http"],
 )
-async def test_a_broken_answer_to_a_write_is_an_error_without_a_repetition(answer: bytes) -> None:
+async def test_a_write_with_a_broken_answer_is_an_error_and_is_not_repeated(answer: bytes) -> None:
     async with pool_to(OK, answer, OK) as (pool, peer):
         await exchange(pool)
         with pytest.raises(ConnectionError):
@@ -155,7 +155,7 @@ async def test_a_broken_answer_to_a_write_is_an_error_without_a_repetition(answe
         assert await exchange(pool) == b"ok"
 
 
-async def test_a_read_on_a_kept_connection_that_was_closed_is_repeated_on_a_new_one() -> None:
+async def test_a_read_is_repeated_on_a_new_connection_if_the_idle_one_was_closed() -> None:
     async with pool_to(OK, CLOSE, OK) as (pool, peer):
         await exchange(pool, "GET")
         assert await exchange(pool, "GET") == b"ok"
@@ -174,7 +174,7 @@ async def test_a_long_answer_is_not_read_to_its_end(method: str, framing: bytes)
         assert len(peer.requests) == 3
 
 
-async def test_of_a_long_refusal_the_beginning_is_the_answer() -> None:
+async def test_the_answer_to_a_long_refusal_is_cut() -> None:
     long = b"HTTP/1.1 500 Oops\r\nContent-Length: 100000\r\n\r\n" + b"|".join([b"x" * 60] * 10)
     async with pool_to(long, OK) as (pool, _):
         answer = await pool.exchange("POST", "/x", "", b"{}", 5)
@@ -245,9 +245,7 @@ async def exchange_over_tls(settings: ClientTls, certificates: Path, server_name
 
 
 @needs_openssl
-async def test_tls_verifies_the_authority_and_the_server_name_of_the_credentials(
-    certificates: Path,
-) -> None:
+async def test_tls_verifies_the_authority_and_the_server_name_of_the_credentials(certificates: Path) -> None:
     settings = ClientTls(authority=Pem("ca", path=str(certificates / "cert.pem")))
     assert await exchange_over_tls(settings, certificates, "kubernetes.test") == 200
 
@@ -264,7 +262,7 @@ async def test_verification_can_be_switched_off(certificates: Path) -> None:
     assert await exchange_over_tls(ClientTls(verify=False), certificates, None) == 200
 
 
-async def test_a_write_is_not_sent_if_the_fence_falls_while_its_connection_opens() -> None:
+async def test_a_write_is_not_sent_if_leadership_ends_while_its_connection_opens() -> None:
     peer, may_write = Peer([OK, OK]), True
     port = await peer.start()
 
@@ -285,7 +283,7 @@ async def test_a_write_is_not_sent_if_the_fence_falls_while_its_connection_opens
     await peer.stop()
 
 
-async def test_a_write_is_not_sent_if_the_fence_falls_while_its_token_is_renewed() -> None:
+async def test_a_write_is_not_sent_if_leadership_ends_while_its_token_is_renewed() -> None:
     peer = Peer([b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n", OK])
     may_write = True
 
@@ -303,8 +301,8 @@ async def test_a_write_is_not_sent_if_the_fence_falls_while_its_token_is_renewed
     await peer.stop()
 
 
-async def test_a_write_in_flight_is_withdrawn_when_the_fence_falls() -> None:
-    """The server, which read nothing, gets a reset: a frozen network would deliver the rest under another leader."""
+async def test_a_write_without_an_answer_is_withdrawn_when_leadership_ends() -> None:
+    """The server gets a reset, because a stalled network could deliver the rest of the write under another leader."""
     connected, frozen, received = asyncio.Event(), asyncio.Event(), 0
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

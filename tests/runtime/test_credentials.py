@@ -14,7 +14,7 @@ async def load(path: str | None, **environ: str) -> Credentials:
     return await load_credentials(path, FakeClock(), environ=environ)
 
 
-async def test_the_environment_comes_after_the_flag_and_before_the_service_account(tmp_path: Path) -> None:
+async def test_the_flag_comes_first_then_the_environment_then_the_service_account(tmp_path: Path) -> None:
     path = kubeconfig(tmp_path, {"token": "abc"})
     found = await load(None, KUBECONFIG=path, KUBERNETES_SERVICE_HOST="10.0.0.1")
     assert await found.tokens.current() == "Bearer abc"
@@ -22,7 +22,7 @@ async def test_the_environment_comes_after_the_flag_and_before_the_service_accou
     assert await (await load(flag, KUBECONFIG=path)).tokens.current() == "Bearer flag"
 
 
-async def test_the_home_folder_comes_last(tmp_path: Path) -> None:
+async def test_the_kubeconfig_in_the_home_folder_is_used_last(tmp_path: Path) -> None:
     (tmp_path / ".kube").mkdir()
     kubeconfig(tmp_path / ".kube", {"token": "abc"})
     found = await load(None, HOME=str(tmp_path))
@@ -49,7 +49,7 @@ async def in_pod(folder: Path, **environ: str) -> Credentials:
 CA = "-----BEGIN CERTIFICATE-----\n"
 
 
-async def test_the_service_account_of_a_pod(tmp_path: Path) -> None:
+async def test_credentials_in_a_pod_come_from_its_service_account(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("abc\n")
     (tmp_path / "ca.crt").write_text(CA)
     found = await in_pod(tmp_path)

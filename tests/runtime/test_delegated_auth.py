@@ -1,4 +1,4 @@
-"""Endpoints beyond loopback: HTTPS, health for all callers, the rest for callers that the API server authorizes."""
+"""Endpoints that other machines can reach: HTTPS; health for all callers; other paths only for authorized callers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Reviews:
         self.asked: list[str] = []
         self.is_gone = False
         self.answers = asyncio.Event()
-        """Reviews wait until it is set."""
+        """Reviews wait until this event is set."""
         self.answers.set()
         self.in_flight = 0
         self.most_in_flight = 0
@@ -104,7 +104,7 @@ async def test_other_paths_need_a_token_that_the_api_server_knows(get: Get) -> N
     assert (await get("/metrics", "bad"))[0] == 401
 
 
-async def test_an_authorized_caller_is_served_and_another_gets_the_missing_permission(get: Get) -> None:
+async def test_an_authorized_caller_is_served_and_others_are_told_the_missing_permission(get: Get) -> None:
     assert await get("/metrics", "good") == (200, "metrics")
     status, text = await get("/debug/cache", "good")
     assert status == 403
@@ -143,7 +143,7 @@ async def test_wrong_tokens_cause_few_simultaneous_reviews_and_further_ones_are_
     assert sample(metrics, "moorage_serving_refused_total", limit="reviews") == 7
 
 
-async def test_a_caller_that_was_accepted_does_not_wait_for_reviews_of_strangers(
+async def test_a_caller_that_was_accepted_does_not_wait_for_the_reviews_of_new_callers(
     get: Get, reviews: Reviews, clock: FakeClock
 ) -> None:
     await get("/metrics", "good")

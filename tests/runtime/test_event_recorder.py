@@ -31,7 +31,7 @@ class Recording:
         self.recorder = EventRecorder(self.api.client(), "host", self.clock, self.metrics.recorder)
 
     async def send(self, *events: Event) -> None:
-        """Record events, and send all that is queued."""
+        """Record events, and send all queued events."""
         for event in events:
             self.recorder.record(event)
         async with running(self.recorder):
@@ -87,7 +87,7 @@ async def test_the_event_of_a_victim_names_the_preemptor() -> None:
     assert body["related"]["name"] == "vip"
 
 
-async def test_an_event_about_a_cluster_scoped_object_is_in_the_namespace_default_and_names_none() -> None:
+async def test_an_event_about_a_cluster_scoped_object_is_in_the_namespace_default() -> None:
     recording = Recording()
     await recording.send(policy_event())
     (sent,) = recording.created
@@ -96,14 +96,14 @@ async def test_an_event_about_a_cluster_scoped_object_is_in_the_namespace_defaul
 
 
 @pytest.mark.parametrize("note", ["x" * 5000, "ü" * 600, "a" + "ü" * 600])
-def test_a_long_note_is_cut_at_a_character_boundary_to_the_length_that_the_api_accepts(note: str) -> None:
+def test_a_note_that_is_too_long_for_the_api_is_cut_after_a_whole_character(note: str) -> None:
     cut = cut_note(note)
     assert NOTE_BYTES - 4 <= len(cut.encode()) <= NOTE_BYTES
     assert cut.endswith(" ...")
     assert note.startswith(cut.removesuffix(" ..."))
 
 
-def test_a_note_of_the_longest_length_is_not_cut() -> None:
+def test_a_note_of_exactly_the_allowed_length_is_not_cut() -> None:
     assert cut_note("x" * NOTE_BYTES) == "x" * NOTE_BYTES
 
 
@@ -204,7 +204,7 @@ async def test_an_event_is_dropped_after_a_few_tries_to_reach_the_api_server() -
     assert recording.count("dropped") == 1
 
 
-async def test_an_event_whose_answer_was_lost_counts_as_sent_when_the_next_try_finds_it() -> None:
+async def test_an_event_counts_as_sent_if_the_next_try_finds_that_it_exists() -> None:
     errors = [ApiUnreachable("reset"), Conflict(409, "AlreadyExists", "it exists")]
 
     def answer(sent: Sent) -> Any:

@@ -6,7 +6,7 @@ from moorage.runtime.preemption.evicted_pods import SPARE_SECONDS
 from runtime.preemption_scene import PREEMPTOR, preempting, victims
 
 
-async def test_a_pod_that_exceeds_its_grace_period_is_reported_once_and_its_preemptor_is_tried_again() -> None:
+async def test_a_pod_that_exceeds_its_grace_period_is_reported_once_and_the_preemptor_is_tried_again() -> None:
     async with preempting(lambda _: {"metadata": {"deletionGracePeriodSeconds": 10}}) as at:
         at.pods["default/a"] = pod("a", node="n1")
         at.submit(victims("a", "b"))

@@ -77,7 +77,7 @@ async def test_the_last_victim_is_deleted_after_all_others() -> None:
     assert len(at.sent) == 6
 
 
-async def test_terminating_victims_are_skipped_and_marked_ones_get_no_second_condition() -> None:
+async def test_terminating_victims_are_skipped_and_victims_with_the_condition_get_no_second_one() -> None:
     marked = pod("b", node="n1", status={"conditions": [
         {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
     ]})  # fmt: skip
@@ -104,7 +104,7 @@ async def test_a_victim_that_no_longer_exists_counts_as_evicted(refusal: ApiErro
     assert at.posted == []
 
 
-async def test_a_failing_api_server_is_retried() -> None:
+async def test_an_eviction_is_retried_while_the_api_server_fails() -> None:
     answers = [BUSY]
 
     def answer(_: Sent) -> Any:
@@ -136,7 +136,7 @@ async def test_a_failed_deletion_is_not_repeated_while_budgets_are_unknown() -> 
     assert made.posted == [TryAgain("uid-of-high", "")]
 
 
-async def test_a_forbidden_eviction_is_not_retried_and_keeps_the_last_victim() -> None:
+async def test_a_forbidden_deletion_is_not_retried_and_the_last_victim_is_kept() -> None:
     async with preempting(forbid_pod_a) as at:
         at.submit(victims("a", "b"))
         await at.wait()
@@ -186,7 +186,7 @@ async def test_victims_are_evicted_even_if_a_nomination_cannot_be_cleared() -> N
     assert at.sent[-1] == "DELETE a"
 
 
-async def test_a_pod_has_one_preemption_at_a_time() -> None:
+async def test_a_second_preemption_for_a_pod_is_ignored_while_the_first_runs() -> None:
     async with preempting() as at:
         at.submit(victims("a"))
         at.submit(victims("b"))

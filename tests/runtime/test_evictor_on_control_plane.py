@@ -130,7 +130,7 @@ async def test_a_pod_created_again_is_not_evicted(empty_control_plane: ControlPl
         new = await scene.get("low")
         assert old["metadata"]["uid"] != new["metadata"]["uid"]
         stale = DECODER.decode_object("Pod", old)
-        # Not strict: the eviction subresource gives the same answer, but retries for ten seconds first.
+        # Without Strict, because the eviction subresource retries for ten seconds before it gives the same answer.
         scene.submit(pod("high"), [stale], strict=False)
         await scene.until(lambda: not scene.evictor._preemptors)
 
@@ -138,7 +138,7 @@ async def test_a_pod_created_again_is_not_evicted(empty_control_plane: ControlPl
         assert scene.posted == []
 
 
-async def test_a_budget_holds_with_a_strict_policy(empty_control_plane: ControlPlane) -> None:
+async def test_a_strict_policy_keeps_disruption_budgets(empty_control_plane: ControlPlane) -> None:
     body = pause_pod("guarded", nodeName="n1")
     body["metadata"] = {"name": "guarded", "labels": {"app": "db"}}
     budget = {"metadata": {"name": "db"}, "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "db"}}}}

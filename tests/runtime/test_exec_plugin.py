@@ -15,7 +15,7 @@ from moorage.runtime.client.kubeconfig import ExecConfig
 
 
 def script(body: str) -> ExecConfig:
-    """Configure a plugin that is a line of Python."""
+    """Return the configuration of a plugin that runs one line of Python."""
     return ExecConfig(api_version=EXEC_VERSION, command=sys.executable, args=("-c", body))
 
 
@@ -92,7 +92,7 @@ async def test_a_fault_of_a_plugin_is_named(plugin: ExecConfig, message: str) ->
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-async def test_a_plugin_that_prints_without_end_is_killed(stream: str) -> None:
+async def test_a_plugin_that_never_stops_printing_is_killed(stream: str) -> None:
     plugin = script(f"import sys\nwhile True: sys.{stream}.write('x' * 100_000)")
     message = "printed more than 1048576 bytes" if stream == "stdout" else "no credential within 0.5 s"
     async with asyncio.timeout(5):

@@ -67,7 +67,7 @@ async def test_an_endless_refusal_is_cut_off() -> None:
     ],
     ids=["names", "reasons"],
 )
-async def test_an_answer_with_more_entries_than_nodes_can_exist_fails(body: str) -> None:
+async def test_an_answer_with_too_many_entries_is_refused(body: str) -> None:
     async with FakeExtender(misbehave=answering(body)) as extender, calling(configured(extender)) as caller:
         answer = await caller.ask("n1")
 
@@ -163,7 +163,7 @@ async def test_the_password_of_an_address_is_sent_but_never_shown() -> None:
     assert extender.asked[0].headers["Authorization"].startswith("Basic ")
 
 
-async def test_a_request_on_a_closed_idle_connection_is_sent_again_except_to_bind() -> None:
+async def test_a_request_on_a_closed_idle_connection_is_sent_again_but_not_a_bind_call() -> None:
     async with FakeExtender({"n1": "no"}) as extender, calling(configured(extender, bindVerb="bind")) as caller:
         extender.misbehave = hanging_up_once(extender)
         answer = await caller.ask("n1")
@@ -184,7 +184,7 @@ async def test_the_whole_pod_is_read_before_extenders_are_called() -> None:
     assert extender.asked[0].body["Pod"] == json.loads(whole_pod().raw)
 
 
-async def test_a_pod_that_was_deleted_is_no_failure_of_the_extender() -> None:
+async def test_a_deleted_pod_does_not_count_as_a_failure_of_the_extender() -> None:
     async with FakeExtender() as extender, calling(configured(extender)) as caller:
         answer = await caller.extenders.filter_and_prioritize(pod(), whole_nodes("n1"))
 
@@ -193,7 +193,7 @@ async def test_a_pod_that_was_deleted_is_no_failure_of_the_extender() -> None:
     assert caller.extenders.health()[extender.url].error == ""
 
 
-async def test_an_answer_with_an_error_is_no_failure_of_the_extender() -> None:
+async def test_an_answer_with_an_error_does_not_count_as_a_failure_of_the_extender() -> None:
     async with (
         FakeExtender(misbehave=answering({"Error": "this pod is odd"})) as extender,
         calling(configured(extender), failures_to_open=1) as caller,

@@ -31,7 +31,7 @@ def objects_of(pods: Iterable[Pod]) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("names_only", [True, False])
-async def test_an_extender_removes_candidates_with_uids_or_whole_victims(*, names_only: bool) -> None:
+async def test_an_extender_that_gets_uids_or_whole_victims_can_remove_candidates(*, names_only: bool) -> None:
     verbs = {"filterVerb": None, "prioritizeVerb": None, "preemptVerb": "preempt"}
     async with (
         FakeExtender(spared={"n1"}) as extender,

@@ -25,7 +25,7 @@ def filtered(answer: Any, *, names_only: bool = True) -> Any:
     return decode_filter_result(json.dumps(answer).encode(), ASKED, names_only=names_only)
 
 
-def test_a_list_of_more_scores_than_nodes_can_exist_is_refused() -> None:
+def test_a_list_of_too_many_scores_is_refused() -> None:
     with pytest.raises(ValueError, match="the answer has 60000 entries, more than 50000"):
         decode_host_priorities(b"[" + b",".join([b"{}"] * 60_000) + b"]", 1)
 
@@ -64,7 +64,7 @@ def test_keys_match_in_any_case_and_unknown_keys_are_ignored() -> None:
     assert answer.failed == {"n1": "no"}
 
 
-def test_names_win_over_nodes_if_the_extender_is_cache_capable() -> None:
+def test_names_are_preferred_to_nodes_if_the_extender_is_cache_capable() -> None:
     both = {"NodeNames": ["n1"], "Nodes": {"items": [{"metadata": {"name": "n2"}}]}}
 
     assert filtered(both).kept == ("n1",)
@@ -130,7 +130,7 @@ def test_the_error_of_a_bind_answer_is_returned() -> None:
         decode_binding_result(b"null")
 
 
-def test_an_answer_without_candidates_keeps_none() -> None:
+def test_an_answer_without_candidates_keeps_no_candidate() -> None:
     assert (
         decode_preemption_result(b'{"NodeNameToMetaVictims": null}', [], lambda name, _: Candidate(name, (), 0)) == []
     )

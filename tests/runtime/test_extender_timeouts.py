@@ -10,7 +10,7 @@ from scrape import sample
 
 
 async def ask_without_answer(caller: Caller, extender: FakeExtender, *, seconds: float) -> str:
-    """Ask an extender that never answers, and let the time pass."""
+    """Call an extender that never answers, and move the clock."""
     calls = len(extender.asked)
     asking = asyncio.create_task(caller.ask("n1", "n2"))
     await until(lambda: len(extender.asked) > calls)

@@ -75,7 +75,7 @@ async def test_an_authority_without_key_identifiers_is_trusted_unless_checks_are
 
 
 @pytest.mark.parametrize("strict", [False, True])
-async def test_extenders_without_settings_of_their_own_are_checked_alike(*, strict: bool) -> None:
+async def test_extenders_without_tls_settings_are_checked_in_the_same_way(*, strict: bool) -> None:
     async with calling(tls_strict=strict) as caller:
         connector = caller.context.session.connector
         assert isinstance(connector, TCPConnector)
@@ -84,7 +84,7 @@ async def test_extenders_without_settings_of_their_own_are_checked_alike(*, stri
         assert bool(context.verify_flags & ssl.VERIFY_X509_STRICT) is strict
 
 
-async def test_the_certificate_is_for_the_host_or_the_server_name() -> None:
+async def test_the_certificate_must_be_for_the_host_or_the_configured_server_name() -> None:
     async with FakeExtender(tls=serving("extender.example.com")) as extender:
         async with calling(over_tls(extender, caData=CA_DATA)) as caller:
             assert "Hostname mismatch" in await error_of(caller)

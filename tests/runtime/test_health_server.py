@@ -66,7 +66,7 @@ async def test_verbose_names_each_check() -> None:
     assert text == "[+]loop ok: standby, other holds the Lease\n[+]informer-Pod ok\nreadyz check passed\n"
 
 
-async def test_an_unsynced_process_is_alive_but_not_ready_and_names_the_check() -> None:
+async def test_a_process_that_has_not_synced_is_alive_but_not_ready() -> None:
     state = State()
     state.ready = "has not synced"
     async with serving(state) as url:
@@ -77,7 +77,7 @@ async def test_an_unsynced_process_is_alive_but_not_ready_and_names_the_check() 
     assert "readyz check failed" in text
 
 
-async def test_a_fault_from_outside_cannot_forge_the_line_of_another_check() -> None:
+async def test_the_text_of_a_fault_cannot_forge_the_line_of_another_check() -> None:
     state = State()
     state.ready = "Forbidden\n[+]all is well \x1b[2J"
     async with serving(state) as url:

@@ -1,4 +1,4 @@
-"""Informers against the embedded API server: after each kind of connection failure their store is correct again."""
+"""Informers with the embedded API server. After each kind of connection failure, their store is correct again."""
 
 import logging
 from collections.abc import AsyncIterator, Iterable
@@ -35,7 +35,7 @@ class Watching:
     registry: CollectorRegistry
     events: list[ClusterEvent] = field(default_factory=list)
     readability: list[Message] = field(default_factory=list)
-    """The posted messages besides events."""
+    """The posted messages that are not events."""
 
     @property
     def lists(self) -> float | None:
@@ -126,7 +126,7 @@ async def test_a_list_of_many_pages_is_posted_completely() -> None:
             assert watching.lists == 1
 
 
-async def test_a_page_that_is_too_long_is_listed_in_smaller_ones() -> None:
+async def test_a_list_uses_smaller_pages_after_a_page_that_is_too_long() -> None:
     limits = []
 
     def answer(sent: Sent) -> Any:
@@ -152,7 +152,7 @@ async def test_a_page_that_is_too_long_is_listed_in_smaller_ones() -> None:
     assert watching.names == {f"p{number}" for number in range(20)}
 
 
-async def test_an_event_that_does_not_end_causes_lists_with_growing_pauses(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_event_that_is_too_long_causes_lists_with_growing_pauses(caplog: pytest.LogCaptureFixture) -> None:
     def answer(sent: Sent) -> Any:
         if "watch=true" in sent.path:
             raise AnswerTooLong("an event is longer than 32 MiB")
@@ -267,7 +267,7 @@ async def test_a_forbidden_kind_is_read_as_soon_as_it_is_allowed() -> None:
     assert readable == KindReadable("PodDisruptionBudget")
 
 
-async def test_a_forbidden_kind_that_affects_scores_delays_the_start_for_some_seconds(
+async def test_a_forbidden_kind_that_affects_only_scores_delays_scheduling_for_some_seconds(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     clock = FakeClock()
@@ -332,8 +332,8 @@ async def test_a_watch_that_always_ends_with_an_error_is_replaced_by_a_list() ->
     assert 1 < watching.lists < 10
 
 
-async def test_a_refusal_in_the_middle_ends_with_a_new_list() -> None:
-    """The API server restarts; its authorizer refuses everything until it has read the roles."""
+async def test_an_informer_lists_again_after_the_api_server_refused_for_a_while() -> None:
+    """When an API server restarts, its authorizer refuses everything until it has read the roles."""
     async with Cluster() as cluster:
         watching = informer_of(cluster.client, POD_DISRUPTION_BUDGET, Clock())
         async with running(watching.informer):
@@ -346,7 +346,7 @@ async def test_a_refusal_in_the_middle_ends_with_a_new_list() -> None:
                     bool(watching.readability) and watching.readability[-1] == KindReadable(POD_DISRUPTION_BUDGET.kind)
                 )
             )
-    assert watching.lists == 3  # the first, one that is refused, and the last
+    assert watching.lists == 3  # the first list, a refused list, and the last list
     assert isinstance(watching.readability[0], KindUnreadable)
 
 
@@ -374,7 +374,7 @@ async def test_a_throttled_list_is_repeated_with_backoff() -> None:
     assert 8 < len(api.sent) < 40
 
 
-async def test_an_expired_version_causes_a_list_at_once_but_repeated_expiries_are_slowed_down() -> None:
+async def test_an_expired_version_causes_a_list_at_once_and_repeated_expiries_cause_pauses() -> None:
     def answer(sent: Sent) -> Any:
         if sent.method == "WATCH":
             return [b'{"type":"ERROR","object":{"code":410,"reason":"Expired","message":"too old"}}\n']
@@ -388,7 +388,7 @@ async def test_an_expired_version_causes_a_list_at_once_but_repeated_expiries_ar
     assert len([sent for sent in api.sent if sent.method == "GET"]) < 20
 
 
-async def test_watches_that_end_at_once_are_slowed_down() -> None:
+async def test_an_informer_pauses_after_watches_that_end_at_once() -> None:
     def answer(sent: Sent) -> Any:
         return [] if sent.method == "WATCH" else {"metadata": {"resourceVersion": "5"}, "items": None}
 

@@ -1,4 +1,4 @@
-"""The REST client over a real connection to a server that answers as the test wants."""
+"""The REST client over a real connection to a server whose answers the test sets."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -30,7 +30,7 @@ LIMITS = AnswerLimits(answer_bytes=300_000, refusal_bytes=100_000)
 
 @dataclass
 class Peer:
-    """A client of a server that runs `handler`, and what the server saw."""
+    """A client of a server that runs `handler`, and the requests that the server received."""
 
     client: KubeClient
     clock: FakeClock
@@ -46,7 +46,7 @@ class Peer:
 
 @pytest.fixture(params=["pool", "session"])
 def transport(request: pytest.FixtureRequest) -> OpenTransport:
-    """Both transports behave alike; requests through a proxy use the session."""
+    """Each kind of transport. Both must behave in the same way; requests through a proxy use the session."""
     return open_transport if request.param == "pool" else over_session
 
 
@@ -81,7 +81,7 @@ async def serving(
 
 
 def answering(*responses: Callable[[], web.Response]) -> Handler:
-    """Answer each request with the next response, the last one again and again."""
+    """Answer each request with the next response. Repeat the last response without end."""
     left = list(responses)
 
     async def handle(request: web.Request) -> web.StreamResponse:
@@ -221,9 +221,7 @@ async def test_a_refused_connection_is_unreachable(transport: OpenTransport) -> 
     assert registry.get_sample_value("rest_client_requests_total", labels) == 1
 
 
-async def test_a_watch_yields_the_lines_of_a_read_together_and_ends_with_it(
-    transport: OpenTransport,
-) -> None:
+async def test_a_watch_yields_the_lines_of_a_read_together_and_ends_with_the_stream(transport: OpenTransport) -> None:
     async def stream(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
@@ -290,7 +288,7 @@ async def test_a_refused_watch_raises_the_exception_of_its_status(transport: Ope
             _ = [lines async for lines in peer.client.watch("/pods", {}, 5)]
 
 
-async def test_no_write_is_sent_once_leadership_is_in_doubt_even_after_a_wait_for_the_limiter() -> None:
+async def test_a_write_is_not_sent_if_leadership_ends_while_it_waits_in_the_rate_limiter() -> None:
     api = FakeApi(lambda _: {})
     leads = [True, False]
     client = KubeClient(api, api.clock, RateLimiter(1, 1, api.clock), client_metrics(), lambda: leads.pop(0))
@@ -301,7 +299,7 @@ async def test_no_write_is_sent_once_leadership_is_in_doubt_even_after_a_wait_fo
     assert api.clock.slept == [1]
 
 
-async def test_reads_need_no_leadership() -> None:
+async def test_a_replica_that_does_not_lead_may_read() -> None:
     api = FakeApi(lambda _: {}, may_write=lambda: False)
     assert await api.client().get("/x") == b"{}"
 

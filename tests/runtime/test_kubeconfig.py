@@ -1,4 +1,4 @@
-"""The fields of a kubeconfig: honoured, or refused by file and field."""
+"""The fields of a kubeconfig are used, or refused with an error that names the file and the field."""
 
 import json
 import re
@@ -31,7 +31,7 @@ async def header_of(folder: Path, user: dict[str, Any]) -> str | None:
     return await (await load(kubeconfig(folder, user))).tokens.current()
 
 
-async def test_a_token_and_a_server_over_plain_http(tmp_path: Path) -> None:
+async def test_a_token_is_sent_to_a_server_over_plain_http(tmp_path: Path) -> None:
     found = await load(kubeconfig(tmp_path, {"token": "abc"}))
     assert found.server == "http://127.0.0.1:8001"
     assert await found.tokens.current() == "Bearer abc"
@@ -43,7 +43,7 @@ async def test_another_context_can_be_chosen(tmp_path: Path) -> None:
     assert found.server == "http://127.0.0.1:8002"
 
 
-async def test_authority_server_name_and_proxy(tmp_path: Path) -> None:
+async def test_the_authority_the_server_name_and_the_proxy_of_a_cluster_are_used(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_bytes(PEM_TEXT)
     cluster = {
         "server": "https://10.0.0.1:6443",
@@ -70,7 +70,7 @@ async def test_verification_can_be_switched_off(tmp_path: Path) -> None:
     assert not found.tls().verify
 
 
-async def test_a_token_file_wins_over_a_token(tmp_path: Path) -> None:
+async def test_a_token_file_is_preferred_to_a_token(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("from-file\n")
     password = {"username": "admin", "password": "pass"}
     assert await header_of(tmp_path, password) == "Basic YWRtaW46cGFzcw=="
@@ -96,7 +96,7 @@ async def test_impersonation_is_sent_in_headers(tmp_path: Path) -> None:
     ]
 
 
-async def test_the_first_of_several_files_wins_and_missing_ones_are_skipped(tmp_path: Path) -> None:
+async def test_the_first_of_several_files_is_preferred_and_missing_files_are_skipped(tmp_path: Path) -> None:
     first = kubeconfig(tmp_path, {"token": "first"}, name="first")
     second = kubeconfig(tmp_path, {"token": "second"}, {"server": "http://other:1"}, name="second")
     (tmp_path / "empty").touch()
@@ -182,7 +182,7 @@ async def test_a_value_of_the_wrong_type_is_named_by_its_field(tmp_path: Path, c
         await load(str(path))
 
 
-async def test_entries_that_are_missing_or_twice_are_named(tmp_path: Path) -> None:
+async def test_missing_and_repeated_entries_are_named(tmp_path: Path) -> None:
     path = tmp_path / "config"
     context = "current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n"
     for rest, message in (
@@ -261,7 +261,7 @@ async def test_a_certificate_that_openssl_rejects_is_named_by_its_field(
         ),
     ],
 )
-async def test_a_user_that_cannot_be_honoured_is_refused_by_field(
+async def test_a_user_with_an_unsupported_field_is_refused_and_the_field_is_named(
     tmp_path: Path, user: dict[str, Any], message: str
 ) -> None:
     path = kubeconfig(tmp_path, user)
@@ -269,7 +269,7 @@ async def test_a_user_that_cannot_be_honoured_is_refused_by_field(
         await load(path)
 
 
-async def test_a_proxy_that_is_not_http_is_refused_by_field(tmp_path: Path) -> None:
+async def test_a_proxy_that_is_not_http_is_refused_and_the_field_is_named(tmp_path: Path) -> None:
     path = kubeconfig(tmp_path, {}, {"server": "https://10.0.0.1", "proxy-url": "socks5://proxy:1080"})
     with pytest.raises(
         CredentialsError, match=r"clusters\[c\]\.cluster\.proxy-url .* names a SOCKS proxy, which is not"

@@ -1,4 +1,4 @@
-"""Odd kubeconfigs, read by the real kubectl and by moorage: the same server, user and refusals."""
+"""Unusual kubeconfigs, read by the real kubectl and by moorage. Both find the same server and user, or both refuse."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EXEC = {"apiVersion": EXEC_VERSION, "command": "./plugin", "interactiveMode": "N
 
 @dataclass(frozen=True)
 class Place:
-    """A folder with certificates and a plugin, and the server that they are for."""
+    """A folder with certificates and a plugin, and the server that accepts them."""
 
     folder: Path
     authority: Authority
@@ -160,7 +160,7 @@ USERS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", USERS)
-async def test_users(place: Place, name: str) -> None:
+async def test_moorage_and_kubectl_read_users_alike(place: Place, name: str) -> None:
     await assert_same(place, str(place.write(json.dumps(place.config(USERS[name])))))
 
 
@@ -184,12 +184,12 @@ CLUSTERS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", CLUSTERS)
-async def test_clusters(place: Place, name: str) -> None:
+async def test_moorage_and_kubectl_read_clusters_alike(place: Place, name: str) -> None:
     await assert_same(place, str(place.write(json.dumps(place.config({"token": "abc"}, CLUSTERS[name])))))
 
 
 @pytest.mark.parametrize("form", ["{}/base/", "{}/base?x=1#y", "{}/", "HTTPS{}"])
-async def test_forms_of_the_server(place: Place, form: str) -> None:
+async def test_moorage_and_kubectl_read_server_addresses_alike(place: Place, form: str) -> None:
     url = form.format(place.server.url.removeprefix("https") if form.startswith("HTTPS") else place.server.url)
     found = await assert_same(place, str(place.write(json.dumps(place.config({"token": "abc"}, {"server": url})))))
     assert found != "refused"
@@ -219,12 +219,12 @@ TEXTS: dict[str, Callable[[str], str | bytes]] = {
 
 
 @pytest.mark.parametrize("name", TEXTS)
-async def test_texts(place: Place, name: str) -> None:
+async def test_moorage_and_kubectl_read_texts_alike(place: Place, name: str) -> None:
     text = yaml.safe_dump(place.config({"token": "abc"}), default_flow_style=None)
     await assert_same(place, str(place.write(TEXTS[name](text))))
 
 
-async def test_lists_of_files(place: Place) -> None:
+async def test_moorage_and_kubectl_read_lists_of_files_alike(place: Place) -> None:
     whole = place.config({"token": "first"})
     first = place.write(json.dumps(whole), "first")
     second = place.write(json.dumps(place.config({"token": "second", "as": "jane"})), "second")

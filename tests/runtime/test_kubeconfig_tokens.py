@@ -32,7 +32,7 @@ async def load_tokens(path: str, clock: FakeClock, patience_seconds: float) -> K
 
 
 def counting(count: Path) -> str:
-    """The lines of a plugin that counts its runs in `number`."""
+    """Return the lines of a plugin that counts its runs in the file `number`."""
     count.write_text("0")
     return f"path = pathlib.Path({str(count)!r}); number = int(path.read_text()) + 1; path.write_text(str(number))\n"
 
@@ -157,7 +157,7 @@ async def test_many_refused_requests_run_the_plugin_once(tmp_path: Path) -> None
     assert count.read_text() == "2"
 
 
-async def test_a_plugin_is_given_the_cluster_if_it_asks_for_it(tmp_path: Path) -> None:
+async def test_a_plugin_gets_the_cluster_if_provide_cluster_info_is_set(tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     extension = {"name": "client.authentication.k8s.io/exec", "extension": {"audience": "prod", "scope": None}}
     body = f"pathlib.Path({str(seen)!r}).write_text(os.environ['KUBERNETES_EXEC_INFO'])\n" + printing("{'token': 't'}")
@@ -187,7 +187,7 @@ async def test_the_install_hint_of_a_missing_plugin_is_shown(tmp_path: Path) -> 
         await load(kubeconfig(tmp_path, user))
 
 
-async def test_a_plugin_whose_credentials_are_refused_runs_at_a_pace(tmp_path: Path) -> None:
+async def test_a_plugin_whose_credentials_are_refused_runs_with_growing_pauses(tmp_path: Path) -> None:
     clock, count = FakeClock(START), tmp_path / "count"
     user = plugin(tmp_path, counting(count) + printing("{'token': f't{number}'}"))
     tokens = await load_tokens(kubeconfig(tmp_path, user), clock, patience_seconds=60)
@@ -197,7 +197,7 @@ async def test_a_plugin_whose_credentials_are_refused_runs_at_a_pace(tmp_path: P
     assert int(count.read_text()) == 1 + 6
 
 
-async def test_a_plugin_that_gives_expired_credentials_runs_at_a_pace(tmp_path: Path) -> None:
+async def test_a_plugin_that_gives_expired_credentials_runs_with_growing_pauses(tmp_path: Path) -> None:
     clock, count = FakeClock(START), tmp_path / "count"
     status = "{'token': f't{number}', 'expirationTimestamp': '2020-01-01T00:00:00Z'}"
     user = plugin(tmp_path, counting(count) + printing(status))
@@ -233,7 +233,7 @@ async def test_credentials_for_another_server_are_not_used(tmp_path: Path, caplo
     assert caplog.messages[0].endswith("has changed; restart moorage to use it")
 
 
-async def test_another_current_context_is_not_followed(tmp_path: Path) -> None:
+async def test_a_changed_current_context_does_not_change_the_context_in_use(tmp_path: Path) -> None:
     clock = FakeClock()
     path = kubeconfig(tmp_path, {"token": "old"})
     found = await load(path, clock)

@@ -22,7 +22,7 @@ def failed(reason: str, uid: str = "default/p", phase: str = "Failed") -> dict[s
 
 
 class Scene(RuntimeParts):
-    """A bound pod that is gone from the informer, and the API server's answer about it."""
+    """A bound pod that the informer has lost, and the API server's answer to a read of the pod."""
 
     def __init__(self, answer: Any) -> None:
         def respond(_: Sent) -> Any:
@@ -72,7 +72,7 @@ async def test_a_pod_that_its_kubelet_refused_is_counted_and_reported(reason: st
         ApiUnreachable("down"),
     ],
 )
-async def test_pods_that_are_gone_for_other_reasons_are_no_refusals(answer: Any) -> None:
+async def test_pods_that_disappear_for_other_reasons_are_not_refusals(answer: Any) -> None:
     scene = Scene(answer)
     await scene.lose(pod("p", node="n1"))
     assert scene.sent == ["GET p"]
@@ -86,7 +86,7 @@ async def test_only_pods_that_this_process_bound_and_that_never_started_are_read
     assert scene.sent == []
 
 
-async def test_the_number_of_remembered_pods_is_bounded() -> None:
+async def test_the_number_of_remembered_pods_is_limited() -> None:
     scene = Scene(failed("OutOfcpu"))
     for number in range(MAX_WATCHED):
         scene.kubelet_refusals.add(bind_of(pod(f"p{number}", node="n1")))

@@ -21,7 +21,7 @@ FENCE = SETTINGS.renew_deadline_seconds
 
 
 class LeaseServer:
-    """One Lease with compare-and-swap; replicas in `cut` get no answer."""
+    """An API server with one Lease and compare-and-swap. Replicas in `cut` get no answer."""
 
     def __init__(self, clock: FakeClock) -> None:
         self.clock = clock
@@ -78,7 +78,7 @@ def cluster(*identities: str) -> tuple[FakeClock, LeaseServer, list[Replica]]:
 
 
 async def watch(clock: FakeClock, seconds: float, check: Callable[[], None]) -> None:
-    """Move on in small steps and check at each."""
+    """Move the clock in small steps and check after each step."""
     for _ in range(int(seconds / 0.25)):
         await clock.advance(0.25)
         check()
@@ -143,7 +143,7 @@ async def test_two_replicas_never_write_at_the_same_time() -> None:
     assert server.spec["leaseTransitions"] >= 2
 
 
-async def test_a_leader_that_is_cut_off_stops_writing_before_another_can_lead() -> None:
+async def test_a_leader_without_a_connection_stops_writing_before_another_replica_can_lead() -> None:
     clock, server, (replica,) = cluster("a")
     async with running(replica.elector):
         await clock.advance(4)
@@ -170,7 +170,7 @@ async def test_a_leader_stays_leader_in_a_short_outage() -> None:
         assert [leads for leads, _ in replica.changes] == [True]
 
 
-async def test_a_standby_takes_over_within_the_lease_and_a_retry_after_a_crash() -> None:
+async def test_a_standby_takes_the_lease_of_a_crashed_leader_after_it_expires() -> None:
     clock, server, (a, b) = cluster("a", "b")
     async with running(a.elector):
         await clock.advance(4)
@@ -184,7 +184,7 @@ async def test_a_standby_takes_over_within_the_lease_and_a_retry_after_a_crash()
     assert server.spec["leaseTransitions"] == 1
 
 
-async def test_a_lease_with_a_renewal_under_way_at_the_stop_is_released() -> None:
+async def test_a_lease_is_released_if_the_stop_cancels_a_renewal() -> None:
     _, server, (replica,) = cluster("a")
     async with running(replica.elector):
         await settle()
@@ -193,7 +193,7 @@ async def test_a_lease_with_a_renewal_under_way_at_the_stop_is_released() -> Non
     assert server.spec["holderIdentity"] == ""
 
 
-async def test_a_clean_stop_releases_the_lease_and_the_other_takes_it_within_two_seconds() -> None:
+async def test_a_clean_stop_releases_the_lease_and_another_replica_takes_it_within_two_seconds() -> None:
     clock, server, (a, b) = cluster("a", "b")
     leading = asyncio.create_task(a.elector.run())
     await settle()
@@ -222,7 +222,7 @@ async def test_the_clock_of_another_replica_is_ignored() -> None:
         assert replica.may_write
 
 
-async def test_of_two_simultaneous_writes_only_the_first_wins() -> None:
+async def test_only_the_first_of_two_simultaneous_writes_succeeds() -> None:
     _, server, (a, b) = cluster("a", "b")
     async with running(a.elector, b.elector):
         await settle()
@@ -230,7 +230,7 @@ async def test_of_two_simultaneous_writes_only_the_first_wins() -> None:
         assert len(server.writes) == 1
 
 
-async def test_labels_of_others_on_the_lease_stay() -> None:
+async def test_labels_that_others_set_on_the_lease_stay() -> None:
     clock, server, (replica,) = cluster("a")
     async with running(replica.elector):
         await settle()
@@ -240,7 +240,7 @@ async def test_labels_of_others_on_the_lease_stay() -> None:
         assert server.lease["metadata"]["labels"] == {"team": "sched"}
 
 
-async def test_a_standby_says_whom_it_waits_for(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_standby_logs_the_holder_for_which_it_waits(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     clock, _, (first, second) = cluster("first", "second")
     assert first.elector.describe() == "standby, no holder of the Lease kube-system/moorage is known"

@@ -1,4 +1,4 @@
-"""Names and labels of metrics are a contract with dashboards: those of kube-scheduler and client-go must not change."""
+"""Dashboards depend on the names and labels of metrics, so those of kube-scheduler and client-go must not change."""
 
 import time
 
@@ -35,7 +35,7 @@ LABELS = {
 
 
 def used() -> ProcessMetrics:
-    """Metrics of which each was observed once."""
+    """Return metrics, each with one observation."""
     metrics = ProcessMetrics("10.0.0.1:6443")
     metrics.scheduling.observe_attempt("scheduled", "gold", 0.003)
     metrics.scheduling.observe_decision(0.0004)
@@ -76,7 +76,7 @@ def test_names_and_labels_are_kube_schedulers_and_client_gos() -> None:
             assert set(sample.labels) - {"le"} == labels, name
 
 
-def test_buckets_are_those_of_kube_scheduler() -> None:
+def test_buckets_equal_those_of_kube_scheduler() -> None:
     bounds = {
         dict(labels)["le"]
         for name, labels in samples(used())
@@ -95,7 +95,7 @@ def test_buckets_of_plugins_are_rounded_as_in_go() -> None:
     assert len(bounds) == 21
 
 
-def test_many_attempts_share_one_label() -> None:
+def test_high_numbers_of_attempts_share_one_label() -> None:
     found = {
         dict(labels)["attempts"]
         for name, labels in samples(used())
@@ -150,7 +150,7 @@ def test_evaluations_are_counted_for_each_plugin_and_attempt() -> None:
     assert samples(metrics)["scheduler_plugin_evaluation_total", labels] == 3
 
 
-def test_about_a_tenth_of_the_cycles_are_sampled() -> None:
+def test_plugins_are_measured_in_about_a_tenth_of_the_cycles() -> None:
     chances = [number / 1000 for number in range(1000)]
     metrics = FrameworkMetrics(CollectorRegistry(), time.perf_counter, iter(chances).__next__)
     sampled = 0

@@ -1,4 +1,4 @@
-"""MissingRights and RightsReview: a refused write becomes a missing right, until a review says that it is given."""
+"""MissingRights and RightsReview: a refused write shows a missing right until a review allows it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def reviewing() -> AsyncIterator[Reviewing]:
         yield made
 
 
-async def test_a_refused_write_is_a_missing_right_until_it_is_given(
+async def test_a_refused_write_shows_a_missing_right_until_a_review_allows_it(
     reviewing: Reviewing, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -79,7 +79,7 @@ async def test_a_refused_write_is_a_missing_right_until_it_is_given(
     assert "may create pods/binding again" in caplog.messages[1]
 
 
-async def test_a_refusal_for_a_moment_is_not_a_missing_right(
+async def test_a_short_refusal_does_not_show_a_missing_right(
     reviewing: Reviewing, caplog: pytest.LogCaptureFixture
 ) -> None:
     reviewing.allowed = True
@@ -113,7 +113,7 @@ async def test_without_reviews_a_right_is_missing_while_requests_are_refused(rev
         ("POST", Answer(403, b"<html>", None)),
     ],
 )
-async def test_other_refusals_are_no_missing_rights(reviewing: Reviewing, method: str, answer: Answer) -> None:
+async def test_other_refusals_do_not_show_a_missing_right(reviewing: Reviewing, method: str, answer: Answer) -> None:
     reviewing.rights.record(method, answer)
     await reviewing.clock.advance(10)
     assert (reviewing.rights.fault(), reviewing.reviews) == ("", [])

@@ -36,7 +36,7 @@ async def test_a_decision_reaches_the_binder() -> None:
     assert parts.sent == ["POST p/binding"]
 
 
-async def test_an_unschedulable_pod_is_reported_and_evicts_nothing_without_victims() -> None:
+async def test_an_unschedulable_pod_without_victims_is_reported_and_no_pod_is_evicted() -> None:
     parts = RuntimeParts()
     parts.router.carry_out(unschedulable(), parts.clock.now)
     async with running(parts.evictor, parts.claim_repair):

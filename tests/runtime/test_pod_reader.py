@@ -25,7 +25,7 @@ async def test_a_pod_that_was_created_again_is_not_found() -> None:
         await read_pod(api.client(), pod("p"))
 
 
-async def test_an_answer_that_is_no_object_is_an_error() -> None:
+async def test_an_answer_that_is_not_an_object_is_an_error() -> None:
     def answer(_: Sent) -> Any:
         return b"<html>"
 

@@ -76,7 +76,7 @@ async def test_a_nomination_is_written_and_cleared(nominated: str, written: str 
     assert writing.api.sent[0].body["status"]["nominatedNodeName"] == written
 
 
-async def test_a_nomination_without_a_decision_is_not_changed() -> None:
+async def test_a_status_without_a_nomination_leaves_the_nomination_unchanged() -> None:
     writing = Writing(pod("p"))
     writing.writer.submit(pod("p"), WAITS)
     async with running(writing.writer):
@@ -94,7 +94,7 @@ async def test_only_the_last_of_several_queued_changes_is_written() -> None:
 
 
 @pytest.mark.parametrize("now", [None, pod("p", node="n1"), pod("p", metadata={"uid": "another"})])
-async def test_a_pod_that_is_no_longer_pending_is_not_written_to(now: Pod | None) -> None:
+async def test_the_status_of_a_pod_that_is_no_longer_pending_is_not_written(now: Pod | None) -> None:
     writing = Writing(*([now] if now else []))
     writing.writer.submit(pod("p"), WAITS)
     async with running(writing.writer):

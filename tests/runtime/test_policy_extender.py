@@ -1,4 +1,4 @@
-"""Extenders of policies: their authors learn nothing of answers, and get neither secrets of pods nor other files."""
+"""Extenders of policies: the policy's author cannot read answers of other services, secrets of pods, or other files."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def test_errors_name_only_the_kind_of_the_failure(misbehave: Misbehaviour,
         assert {call.path for call in extender.asked} == {"/scheduler/filter"}  # no redirect was followed
 
 
-async def test_a_server_that_does_not_speak_http_or_is_not_there_is_named_by_kind() -> None:
+async def test_errors_about_servers_without_http_name_only_the_kind_of_the_failure() -> None:
     async with FakeExtender(tls=serving()) as extender:
         for url, message in (
             (extender.url, "its certificate cannot be verified"),
@@ -95,7 +95,7 @@ async def test_pods_and_victims_are_sent_without_their_secrets() -> None:
         assert (sent["metadata"]["name"], sent["metadata"]["uid"]) == ("v", victim.uid)
 
 
-async def test_files_below_the_directory_are_read_in_a_thread_and_others_not_at_all(
+async def test_files_below_the_directory_are_read_in_a_thread_and_other_files_are_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory = tmp_path / "policies"

@@ -42,7 +42,7 @@ async def test_scores_that_could_overflow_a_total_are_ignored_and_count_as_an_er
         health = caller.extenders.health()
 
     assert answer.error is None
-    assert answer.scores == {"n1": 0, "n2": 3 * 2 * 10}  # only the usual extender's
+    assert answer.scores == {"n1": 0, "n2": 3 * 2 * 10}  # only the scores of the other extender
     assert "of node 'n1', times 21474836470 for its weight, is too large" in health[boundless.url].error
     assert health[usual.url].error == ""
 
@@ -56,7 +56,7 @@ async def test_the_scores_of_many_extenders_together_cannot_overflow_a_total() -
     assert answer.scores == {"n1": 2**58, "n2": -(2**58)}
 
 
-async def test_each_extender_gets_the_nodes_that_the_one_before_kept_and_ignorable_ones_are_called_last() -> None:
+async def test_extenders_get_the_nodes_that_the_previous_one_kept_and_ignorable_extenders_are_called_last() -> None:
     async with (
         FakeExtender({"n1": "first"}) as ignorable,
         FakeExtender({"n2": "second"}) as strict,
@@ -70,7 +70,7 @@ async def test_each_extender_gets_the_nodes_that_the_one_before_kept_and_ignorab
     assert answer.failed == {"n2": "second", "n1": "first"}
 
 
-async def test_no_extender_is_called_without_nodes_or_to_score_a_single_node() -> None:
+async def test_extenders_are_not_called_without_nodes_and_do_not_score_a_single_node() -> None:
     async with FakeExtender({"n1": "no", "n2": "no"}) as none, FakeExtender({"n1": "no"}) as one:
         async with calling(configured(none), configured(one)) as caller:
             answer = await caller.ask("n1", "n2")
@@ -96,7 +96,7 @@ async def test_extenders_are_called_only_for_pods_that_use_a_managed_resource() 
     assert len(extender.asked) == 1
 
 
-async def test_scores_add_up_and_a_failing_extender_adds_none() -> None:
+async def test_scores_add_up_and_a_failing_extender_adds_no_score() -> None:
     async with FakeExtender(scores={"n1": 1}) as good, FakeExtender(scores={"n1": 3}) as better, FakeExtender() as bad:
         bad.misbehave = answering("oops", status=500)
         configurations = [configured(one, filterVerb=None) for one in (good, better, bad)]

@@ -31,12 +31,12 @@ def is_direct(server: str, no_proxy: str) -> bool:
         ({"HTTPS_PROXY": PROXY, "NO_PROXY": "x", "no_proxy": "*"}, "http://proxy.test:3128 ($HTTPS_PROXY)"),
     ],
 )
-def test_the_variables(environ: dict[str, str], expected: str | None) -> None:
+def test_the_proxy_comes_from_the_variable_for_the_scheme(environ: dict[str, str], expected: str | None) -> None:
     found = proxy_of_environment(SERVER, environ)
     assert (str(found) if found else None) == expected
 
 
-def test_a_server_over_plain_http_has_a_variable_of_its_own() -> None:
+def test_a_server_over_plain_http_uses_http_proxy() -> None:
     found = proxy_of_environment("http://10.1.2.3:8080", {"HTTP_PROXY": PROXY, "HTTPS_PROXY": "other:1"})
     assert str(found) == "http://proxy.test:3128 ($HTTP_PROXY)"
 
@@ -74,19 +74,19 @@ def test_a_server_over_plain_http_has_a_variable_of_its_own() -> None:
         ("https://kubernetes.default.svc", ".svc", "direct"),
     ],
 )
-def test_the_exceptions(server: str, no_proxy: str, expected: str) -> None:
+def test_entries_of_no_proxy_match_as_in_go(server: str, no_proxy: str, expected: str) -> None:
     assert ("direct" if is_direct(server, no_proxy) else "proxy") == expected
 
 
 @given(st.text(), st.sampled_from([SERVER, "https://api.foo.com", "https://[fd00::1]"]))
-def test_any_text_of_exceptions_is_read(no_proxy: str, server: str) -> None:
+def test_any_text_in_no_proxy_is_accepted(no_proxy: str, server: str) -> None:
     is_direct(server, no_proxy)
 
 
 @pytest.mark.parametrize(
     "value", ["socks5://proxy.test:1080", "socks5h://proxy.test", "ftp://proxy.test", "http://", ":"]
 )
-def test_a_variable_that_names_no_http_proxy_is_refused_by_name(value: str) -> None:
+def test_a_variable_without_a_valid_http_proxy_is_refused_and_named(value: str) -> None:
     with pytest.raises(CredentialsError, match=r"^\$HTTPS_PROXY "):
         proxy_of_environment(SERVER, {"HTTPS_PROXY": value})
 

@@ -30,12 +30,12 @@ async def test_waiters_are_served_in_order_of_arrival() -> None:
     assert [limiter._reserve() for _ in range(4)] == pytest.approx([0, 1, 2, 3])
 
 
-async def test_no_limit_for_a_rate_of_zero() -> None:
+async def test_a_rate_of_zero_means_no_limit() -> None:
     limiter = RateLimiter(qps=0, burst=0, clock=FakeClock())
     assert [await limiter.acquire() for _ in range(1000)] == [0] * 1000
 
 
-async def test_long_waits_are_logged_but_not_each_one(caplog: pytest.LogCaptureFixture) -> None:
+async def test_only_the_first_of_many_long_waits_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     clock = FakeClock(auto=True)
     limiter = RateLimiter(qps=0.5, burst=1, clock=clock)
     with caplog.at_level(logging.WARNING):

@@ -13,7 +13,7 @@ SERVER = "https://10.0.0.1:6443"
 
 
 class Scripted:
-    """A transport that answers each request with the next status of a script; None is no answer."""
+    """A transport that answers each request with the next status of a script. None means that no answer comes."""
 
     def __init__(self, *script: int | None) -> None:
         self._script = list(script)
@@ -84,7 +84,7 @@ async def test_a_stream_that_breaks_after_its_first_read_is_not_an_outage(log: p
 
 
 @pytest.mark.parametrize(("others_answer", "expected"), [(True, []), (False, ["WARNING"])])
-async def test_watches_that_time_out_together_are_an_outage_only_if_nothing_else_is_answered(
+async def test_watches_that_time_out_together_are_an_outage_only_if_no_other_request_is_answered(
     log: pytest.LogCaptureFixture,
     others_answer: bool,  # noqa: FBT001 - a case
     expected: list[str],

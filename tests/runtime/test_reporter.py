@@ -40,7 +40,7 @@ STARTED = FakeClock().now - 0.5
 SECONDS = "scheduler_scheduling_attempt_duration_seconds_sum"
 
 
-def test_an_unschedulable_pod_gets_a_condition_an_event_a_metric_and_numbers() -> None:
+def test_an_unschedulable_pod_gets_a_condition_and_an_event_and_is_counted() -> None:
     parts = RuntimeParts()
     parts.reporter.report_unschedulable(UNSCHEDULABLE, STARTED)
     assert parts.statuses.submitted == [(UNSCHEDULABLE.pod, PodScheduled("Unschedulable", MESSAGE, None))]
@@ -78,7 +78,7 @@ def test_the_first_of_several_errors_and_their_end_are_logged(caplog: pytest.Log
     reporter.report_unschedulable(UNSCHEDULABLE, STARTED)
     reporter.report_unschedulable(UNSCHEDULABLE, STARTED)
     reporter.report_failed(FAILED, STARTED)
-    first = "Scheduling pod default/p with profile gold ended in an error, it is tried again: oops"
+    first = "Scheduling pod default/p with profile gold ended in an error; the pod is tried again: oops"
     assert caplog.messages == [first, "Profile gold schedules without errors again, after 2 errors", first]
     tally = parts.tally.of(PROFILE)
     assert (tally.errors_in_a_row, tally.last_error) == (1, "oops")
@@ -153,7 +153,7 @@ def test_a_failed_binding_is_reported_and_counted() -> None:
     assert parts.tally.of(PROFILE).failed == 1
 
 
-def test_a_new_generation_starts_at_zero_and_late_results_of_the_old_one_count_for_it() -> None:
+def test_a_new_generation_starts_at_zero_and_also_counts_late_results_of_the_old_generation() -> None:
     parts = RuntimeParts()
     parts.reporter.report_bound(BIND, STARTED)
     assert parts.tally.of(profile_of(2)).bound == 0

@@ -17,7 +17,7 @@ from scrape import sample
 
 
 class FakeScheduler(Scheduler):
-    """Returns the outcomes that the test gives it; each takes `decision_seconds` of the clock."""
+    """A scheduler that returns the test's outcomes. Each decision takes `decision_seconds` on the clock."""
 
     def __init__(self, clock: FakeClock) -> None:
         super().__init__(seed=1)
@@ -46,7 +46,7 @@ class FakeScheduler(Scheduler):
 
 
 class Bench(RuntimeParts):
-    """A loop around a fake scheduler. Outcomes that were carried out show up as notes of the recorder."""
+    """A loop with a fake scheduler. The recorder's notes show which outcomes were carried out."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -126,7 +126,7 @@ def test_the_loop_sleeps_until_the_scheduler_has_work(wakeup: float | None, paus
     assert bench.loop._pause_seconds() == pytest.approx(pause)
 
 
-async def test_a_bug_loses_one_message_and_does_not_stop_the_loop(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_bug_loses_only_one_message_and_does_not_stop_the_loop(caplog: pytest.LogCaptureFixture) -> None:
     bench = Bench()
     bench.scheduler.fault = KeyError("oops")
     bad, good = event("bad"), event("good")
@@ -139,7 +139,7 @@ async def test_a_bug_loses_one_message_and_does_not_stop_the_loop(caplog: pytest
     assert "goes on" in caplog.text
 
 
-async def test_the_liveness_probe_sees_when_the_last_turn_began() -> None:
+async def test_the_loop_shows_the_liveness_probe_when_its_last_turn_began() -> None:
     bench = Bench()
     async with running(bench.loop):
         bench.clock.now += 5

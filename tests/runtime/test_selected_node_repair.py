@@ -86,7 +86,7 @@ async def test_the_claim_of_an_ephemeral_volume_is_repaired_too() -> None:
 @pytest.mark.parametrize(
     "claim_in_order", [claim("data", "n1"), claim("data", ""), claim("data", "gone", volume_name="pv")]
 )
-async def test_claims_in_order_are_not_changed(claim_in_order: PersistentVolumeClaim) -> None:
+async def test_claims_that_need_no_repair_are_not_changed(claim_in_order: PersistentVolumeClaim) -> None:
     async with scene(claim_in_order) as at:
         at.claim_repair.submit(web())
         await settle()

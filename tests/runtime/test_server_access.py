@@ -1,4 +1,4 @@
-"""The connection to the API server from outside: TLS, proxies, and credentials that change, for all clients alike."""
+"""TLS, proxies and changing credentials of the connection to the API server, tested with every client."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def access_to(
 
 
 async def statuses(access: ServerAccess) -> list[int]:
-    """The statuses of a request over the pool, one over a stream, and one of kopf's session in another thread."""
+    """Return the statuses of three requests: over the pool, as a stream, and over kopf's session in another thread."""
     async with open_transport(access, 4) as transport:
         first = await transport.exchange("GET", "/pool", b"", "", 5)
         streamed = [read.status async for read in transport.stream("/stream", 5)]
@@ -116,7 +116,7 @@ async def test_every_client_goes_through_the_proxy_with_its_user(
     assert {request.path for request in server.seen} == {"/pool", "/stream", "/kopf"}
 
 
-async def test_an_https_proxy_is_verified_as_the_server(
+async def test_an_https_proxy_is_verified_in_the_same_way_as_the_server(
     authority: Authority, server: RecordingServer, tmp_path: Path
 ) -> None:
     tls = authority.server_context(authority.issue("proxy", "127.0.0.1"))
@@ -157,7 +157,7 @@ async def test_a_replaced_authority_is_used_at_the_next_request(tmp_path: Path) 
 
 
 async def test_each_client_finds_a_replaced_authority_by_itself(tmp_path: Path) -> None:
-    """The open session of kopf must not wait until another client has found it."""
+    """kopf's open session must find the new authority without another client's help."""
     clock, old, new = FakeClock(), Authority(tmp_path / "old"), Authority(tmp_path / "new")
     async with recording_server(old.server_context(old.issue("server", NAME))) as server:
         fields = cluster(old, server)
@@ -174,7 +174,7 @@ async def test_each_client_finds_a_replaced_authority_by_itself(tmp_path: Path) 
 
 
 def certificate_plugin(folder: Path, *pairs: KeyPair, expiry: str = "") -> dict[str, Any]:
-    """A plugin that gives the certificates one after the other, and the last one for ever."""
+    """Return a plugin that gives the certificates one after the other, and then always the last one."""
     files = [(str(pair.certificate), str(pair.key)) for pair in pairs]
     body = (
         f"path = pathlib.Path({str(folder / 'runs')!r})\n"
@@ -203,7 +203,7 @@ async def test_a_refused_certificate_is_renewed_and_its_connections_are_not_used
     assert (tmp_path / "runs").read_text() == "2"
 
 
-async def test_a_certificate_with_an_expiry_is_renewed_before_it(
+async def test_a_certificate_is_renewed_before_it_expires(
     authority: Authority, server: RecordingServer, tmp_path: Path
 ) -> None:
     clock = FakeClock(1_900_000_000.0)  # 2030-03-17T17:46:40Z

@@ -61,6 +61,6 @@ def test_fields_for_placement_are_kept_and_all_others_are_left_out() -> None:
     assert shared["status"] == {"phase": "Pending", "qosClass": "Burstable"}
 
 
-def test_an_object_that_is_no_pod_is_an_error_of_the_call() -> None:
+def test_an_object_that_is_not_a_pod_fails_the_call() -> None:
     with pytest.raises(ValueError, match="cannot be read"):
         shared_pod(b'{"spec": {"containers": [1]}}')

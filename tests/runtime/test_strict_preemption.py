@@ -36,7 +36,7 @@ async def test_a_victim_is_evicted_and_then_its_condition_gets_our_reason() -> N
     assert at.events() == [("Preempted", "low")]
 
 
-async def test_an_eviction_counts_even_if_the_pod_is_gone_before_its_condition_is_set() -> None:
+async def test_an_eviction_succeeds_even_if_the_pod_is_gone_before_its_condition_is_set() -> None:
     def answer(sent: Sent) -> Any:
         if sent.method == "PATCH":
             raise NotFound(404, "NotFound", "gone")

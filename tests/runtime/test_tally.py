@@ -1,4 +1,4 @@
-"""The rejections of a policy's status: kube-scheduler's words, followed by the policy's field behind them."""
+"""The rejections in a policy's status: kube-scheduler's reason, followed by the policy's field that causes it."""
 
 from __future__ import annotations
 
@@ -84,13 +84,13 @@ def test_the_counts_by_field_add_up_to_the_counts_of_the_message() -> None:
     assert sum(found.values()) == 4
 
 
-def test_a_requirement_of_the_pod_has_no_field() -> None:
+def test_a_rejection_for_a_requirement_of_the_pod_names_no_field() -> None:
     incoming = pod("p", spec={"schedulerName": "p"}, affinity={"nodeAffinity": affinity("disk", "ssd")})
     _, found = unschedulable({"filters": {"zones": {"allow": ["a"]}, "serverlessNodes": "Allow"}}, incoming)
     assert found == {f"{ENFORCED} (filters.zones)": 2, "node(s) didn't match Pod's node affinity/selector": 2}
 
 
-def test_a_pod_that_pre_filter_rejects_counts_all_nodes() -> None:
+def test_a_rejection_by_pre_filter_counts_all_nodes() -> None:
     incoming = pod("p", spec={"schedulerName": "p", "resourceClaims": [{"name": "c", "resourceClaimName": "c"}]})
     _, found = unschedulable({}, incoming)
     assert found == {"pod uses resource claims, which moorage does not allocate": 4}

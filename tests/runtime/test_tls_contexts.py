@@ -1,4 +1,4 @@
-"""TLS contexts that follow their files, and outlive broken ones."""
+"""TLS contexts that follow changes of their files. A broken file leaves the last context in use."""
 
 import logging
 import os
@@ -119,7 +119,7 @@ def test_strict_verification_can_be_switched_off() -> None:
 @pytest.mark.parametrize(
     ("path", "reason"), [("/dev/zero", "it is larger than 1048576 bytes"), ("pipe", "it is a pipe")]
 )
-def test_a_file_without_end_and_a_pipe_are_refused(tmp_path: Path, path: str, reason: str) -> None:
+def test_a_file_that_is_a_device_or_a_pipe_is_refused(tmp_path: Path, path: str, reason: str) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(UnusableTls, match=f"names {tmp_path / path}, which cannot be read: {reason}"):
         Pem("certificate-authority", path=str(tmp_path / path)).read()

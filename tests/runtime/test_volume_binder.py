@@ -103,7 +103,7 @@ async def test_an_unknown_intent_fails_the_attempt() -> None:
         assert at.failures == ["binding volumes: TypeError: an intent of type str cannot be carried out"]
 
 
-def test_it_is_full_while_the_binder_is_full() -> None:
+def test_the_volume_binder_is_full_while_the_binder_is_full() -> None:
     parts = RuntimeParts(parallelism=1)
     assert not parts.volume_binder.is_full
     for _ in range(BACKLOG_PER_TASK):

@@ -1,4 +1,4 @@
-"""Volumes are bound before their pod with a real API server and its volume controller."""
+"""Volumes are bound before their pod, by a real API server with its volume controller."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MODES = ["ReadWriteOnce"]
 
 
 class Scene:
-    """A volume binder and its informers; decisions that it passes on stay in the binder's queue."""
+    """A volume binder and its informers. Decisions that the volume binder passes on stay in the binder's queue."""
 
     def __init__(self, client: KubeClient, control_plane: ControlPlane) -> None:
         self.control_plane = control_plane
@@ -144,7 +144,7 @@ async def test_claims_are_bound_to_existing_and_to_provisioned_volumes(scene: Sc
         )
         await until(lambda: scene.stores.claims["default/dynamic"].selected_node == "node-a")
         assert scene.passed_on == 0
-        # What the provisioner does: a volume for the claim.
+        # This is the provisioner's part: it creates a volume for the claim.
         reference = {"namespace": "default", "name": "dynamic", "uid": dynamic.uid}
         await create_objects(control_plane, VOLUMES, [volume_body("pv-made", claimRef=reference)])
         await until(lambda: scene.passed_on or scene.errors, seconds=30)

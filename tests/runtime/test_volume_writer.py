@@ -18,7 +18,7 @@ from runtime.volume_scene import (
 )
 
 
-async def test_volumes_are_written_before_claims_each_at_the_version_of_the_decision() -> None:
+async def test_volumes_are_written_before_claims_and_each_write_requires_the_version_of_the_decision() -> None:
     async with binding_volumes() as at:
         at.decide(SELECT_NODE, BIND_VOLUME)
         await at.wait()
@@ -67,7 +67,7 @@ async def test_objects_that_have_the_wanted_value_are_not_written() -> None:
         (BIND_VOLUME, "/api/v1/persistentvolumes/pv", ("pv", {"claim": "data"})),
     ],
 )
-async def test_a_conflict_is_no_failure_if_the_object_has_the_wanted_value(intent: Intent, path: str, now: Any) -> None:
+async def test_a_conflict_is_ignored_if_the_object_has_the_wanted_value(intent: Intent, path: str, now: Any) -> None:
     build = claim_object if intent is SELECT_NODE else volume_object
     async with binding_volumes() as at:
         at.answers[f"PATCH {path}"] = Conflict(409, "Conflict", "the object has been modified")

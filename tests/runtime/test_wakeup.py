@@ -10,7 +10,7 @@ async def waiting(wakeup: Wakeup, seconds: float | None) -> "asyncio.Task[None]"
     return task
 
 
-async def test_a_wait_ends_with_the_signal_or_the_time() -> None:
+async def test_a_wait_ends_at_the_signal_or_after_the_timeout() -> None:
     clock = FakeClock()
     wakeup = Wakeup(clock)
     by_time = await waiting(wakeup, 2.0)
@@ -29,7 +29,7 @@ async def test_a_wait_ends_with_the_signal_or_the_time() -> None:
     await endless
 
 
-async def test_a_signal_before_the_wait_ends_it_once() -> None:
+async def test_a_signal_before_the_wait_ends_only_the_next_wait() -> None:
     clock = FakeClock()
     wakeup = Wakeup(clock)
     wakeup.signal()

@@ -8,7 +8,7 @@ from moorage.runtime.client.watch_lines import LineSplitter
 
 
 @given(st.lists(st.binary().map(lambda line: line.replace(b"\n", b""))), st.lists(st.integers(0, 400)))
-def test_lines_are_complete_wherever_the_reads_end(lines: list[bytes], cuts: list[int]) -> None:
+def test_lines_are_complete_even_if_reads_end_inside_a_line(lines: list[bytes], cuts: list[int]) -> None:
     stream = b"".join(line + b"\n" for line in lines)
     splitter = LineSplitter()
     bounds = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
@@ -23,7 +23,7 @@ def test_a_line_that_does_not_end_is_an_error() -> None:
         splitter.feed(b"x")
 
 
-def test_lines_that_end_may_be_longer_together() -> None:
+def test_complete_lines_may_together_be_longer_than_the_limit() -> None:
     splitter = LineSplitter(max_bytes=10)
     for _ in range(5):
         assert splitter.feed(b"12345678") == []

@@ -33,7 +33,7 @@ PATCH_CLAIM = "PATCH /api/v1/namespaces/default/persistentvolumeclaims/cache"
 
 
 class VolumeScene(RuntimeParts):
-    """Parts with a volume binder that runs. Decisions that it passes on stay in the binder's queue."""
+    """Parts with a volume binder that runs. Decisions that the volume binder passes on stay in the binder's queue."""
 
     def __init__(self) -> None:
         super().__init__(self._answer)
@@ -54,7 +54,7 @@ class VolumeScene(RuntimeParts):
         self.volume_binder.submit(bind_of(POD, profile=PROFILE, intents=intents), self.clock.now)
 
     async def wait(self, seconds: float = 1) -> None:
-        """Let all tasks run, then move the clock."""
+        """Let all tasks run, and then move the clock."""
         await settle()
         await self.clock.advance(seconds)
 
@@ -117,12 +117,12 @@ def volume_object(name: str, version: str, *, claim: str = "", uid: str | None =
 
 
 def claim(name: str, version: str, **fields: Any) -> PersistentVolumeClaim:
-    """Make a digested claim; parameters as for `claim_object`."""
+    """Make a claim as the engine reads it. The parameters are those of `claim_object`."""
     made: PersistentVolumeClaim = make("PersistentVolumeClaim", claim_object(name, version, **fields))
     return made
 
 
 def volume(name: str, version: str, **fields: Any) -> PersistentVolume:
-    """Make a digested volume; parameters as for `volume_object`."""
+    """Make a volume as the engine reads it. The parameters are those of `volume_object`."""
     made: PersistentVolume = make("PersistentVolume", volume_object(name, version, **fields))
     return made

@@ -80,7 +80,7 @@ class Binder:
 
     def fail(self, bind: Bind, error: str, started_at: float) -> None:
         """Report that a pod was not bound, to the engine and to its users."""
-        logger.info("Pod %s was not bound to node %s, it is tried again: %s", bind.pod.key, bind.node_name, error)
+        logger.info("Pod %s was not bound to node %s and is tried again: %s", bind.pod.key, bind.node_name, error)
         self.post(BindingFinished(bind.pod, bind.node_name, error))
         self.reporter.report_bind_failed(bind, error, started_at)
 

@@ -83,7 +83,7 @@ class Reporter:
         """Report that an attempt ended in an error. Log only the first of several errors in a row."""
         tally = self._tally.of(outcome.profile)
         if tally.errors_in_a_row == 0:
-            message = "Scheduling pod %s with profile %s ended in an error, it is tried again: %s"
+            message = "Scheduling pod %s with profile %s ended in an error; the pod is tried again: %s"
             logger.warning(message, outcome.pod.key, outcome.profile.name, outcome.message)
         tally.errors_in_a_row += 1
         tally.last_error = outcome.message
