@@ -64,9 +64,13 @@ class Readability:
         if self.is_absent:
             return ""
         if not self._has_listed:
-            return self.missing or f"{self._resource.plural} are not listed yet"
+            return self._summary() or f"{self._resource.plural} are not listed yet"
         since = self._refused_at
-        return self.missing if since is not None and self._clock.monotonic() - since >= LASTING_SECONDS else ""
+        return self._summary() if since is not None and self._clock.monotonic() - since >= LASTING_SECONDS else ""
+
+    def _summary(self) -> str:
+        """Return the refusal without the API server's text: readiness cuts long answers."""
+        return self.missing.partition(";")[0]
 
     def listed(self) -> None:
         """Record a complete list."""
