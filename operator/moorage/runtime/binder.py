@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BACKLOG_PER_TASK = 16
-"""Number of decisions that may wait for each task. More decisions would wait so long that many become stale."""
+"""Number of decisions that may wait for each task. This keeps the task busy; more decisions would become stale."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -163,7 +163,8 @@ class Binder:
     def _report_stale(self, bind: Bind, error: StaleDecision, started_at: float) -> None:
         self.metrics.observe_conflict(error.conflict)
         if error.conflict == "bound":
-            # The pod is bound, though not by this decision. No event or condition must say that it is not scheduled.
+            # The pod is bound, though not by this decision. Events and conditions must not say that it is not
+            # scheduled.
             logger.info("Pod %s was not bound to node %s: %s", bind.pod.key, bind.node_name, error)
             self.post(BindingFinished(bind.pod, bind.node_name, str(error)))
         else:

@@ -1,8 +1,8 @@
 """Finds pods that a kubelet refused for a lack of room right after they were bound (OutOfcpu, OutOfmemory, OutOfpods).
 
 A refused pod has the phase Failed. The informer of pods leaves out finished pods, so it only receives a deletion. This
-module reads such a pod once and informs the engine, which avoids the node for a while. Upstream:
-pkg/kubelet/lifecycle/predicate.go (the reasons).
+module reads such a pod once and informs the engine, which avoids the node for a while.
+Upstream: pkg/kubelet/lifecycle/predicate.go (the reasons).
 """
 
 from __future__ import annotations

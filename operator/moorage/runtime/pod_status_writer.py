@@ -96,7 +96,7 @@ class PodStatusWriter:
         return len(self._wanted)
 
     def submit(self, pod: Pod, wanted: PodScheduled) -> None:
-        """Queue a status, unless the pod already has it."""
+        """Queue a status if the pod does not have it already."""
         if pod.uid in self._wanted:
             self._wanted[pod.uid] = (pod, wanted)
         elif wanted.differs_from(pod):

@@ -100,7 +100,10 @@ class Reporter:
         self._record_waiting(pod, reason.value, note, pod.scheduler_name)
 
     def report_misnamed(self, outcome: Misnamed) -> None:
-        """Report that a pod's schedulerName is similar to a policy's. Another scheduler may set the pod's condition."""
+        """Report that a pod's schedulerName is similar to a policy's.
+
+        The pod gets no condition, because it may belong to another scheduler.
+        """
         name = outcome.pod.scheduler_name
         note = (
             f"No SchedulingPolicy has the schedulerName {name}; did you mean {outcome.similar_name}? "

@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 CHECK_SECONDS = 30.0
 STUCK_SECONDS = 120.0
-"""A ready pod that waits longer is stuck. No usual number of pods makes a pod wait so long."""
+"""A ready pod that is not tried for this long counts as stuck. Even in a burst of pods, no pod waits so long."""
 MAX_NAMES = 10
 """Largest number of pods that a check names in the log."""
 

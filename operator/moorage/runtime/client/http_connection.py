@@ -56,7 +56,7 @@ class HttpConnection(asyncio.Protocol):
         self._timer: TimerHandle | None = None
 
     async def exchange(self, request: bytes, timeout_seconds: float) -> Answer:
-        """Send a request and return its answer. If that fails, close the connection and raise the OSError."""
+        """Send a request and return its answer. If that fails, close the connection and raise an OSError."""
         if self._transport is None:
             raise ConnectionResetError("the connection was closed")
         waiter: Future[Answer] = self._loop.create_future()

@@ -30,7 +30,7 @@ class RateLimiter:
         return self._qps > 0
 
     async def acquire(self) -> float:
-        """Take a token, wait for it if there is none, and return the seconds waited."""
+        """Take a token and return the seconds of the wait. If no token is left, wait for the next one."""
         if not self.is_on:
             return 0.0
         wait_seconds = self._reserve()

@@ -66,7 +66,7 @@ A = TypeVar("A", bound=HasStatus)
 
 
 async def send_authenticated(access: Access, send: Callable[[Presented], Awaitable[A]]) -> A:
-    """Call `send` with the present credentials. If they are rejected and others exist, call it again with those."""
+    """Call `send` with the present credentials. If the server rejects them, call `send` once more with renewed ones."""
     presented = await access.current()
     try:
         answer = await send(presented)

@@ -86,7 +86,7 @@ class _EventMetadata(msgspec.Struct):
 
 
 class _EventBody(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
-    """The Event object; a struct, because one is encoded for each bound pod."""
+    """The Event object. It is a struct, which is encoded fast, because each bound pod has an event."""
 
     api_version: str
     kind: str

@@ -72,7 +72,7 @@ class ExtenderDispatcher:
         return self._keep(profile).binding_turns
 
     async def bind(self, profile: Profile, pod: Pod, node_name: str) -> bool:
-        """Let an extender of the profile with a bindVerb bind the pod; return whether an extender bound it.
+        """Let one of the profile's extenders that have a bindVerb bind the pod; return whether one bound it.
 
         Raises a MoorageError as `ProfileExtenders.bind` does.
         """

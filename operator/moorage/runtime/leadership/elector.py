@@ -37,7 +37,7 @@ JITTER_FACTOR = 1.2
 MAX_STANDBY_SECONDS = 0.5
 """The longest retry period of a standby, so that a released lease is taken within 2 s."""
 FENCE_MARGIN = 0.01
-"""Writes stop this share of the renew deadline before its end, so that no write starts at the deadline itself."""
+"""Writes are allowed for the renew deadline minus this share of it, so that no write starts at the deadline."""
 NEVER = float("-inf")
 
 
@@ -171,7 +171,7 @@ class LeaderElector:
         try:
             try:
                 await self._write_released(lease)
-            except Conflict:  # the stop cancelled a renewal, but the API server has carried it out
+            except Conflict:  # the stop cancelled a renewal that the API server has carried out
                 await self._write_released(await self._read())
         except (ApiError, ApiUnreachable) as error:
             logger.warning("The lease %s could not be released; it will expire: %s", self._path, error)

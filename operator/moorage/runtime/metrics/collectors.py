@@ -52,7 +52,7 @@ class Distribution:
     __slots__ = ("_bounds", "counts", "sum")
 
     def __init__(self, bounds: Sequence[float]) -> None:
-        """Make one bucket for each of `bounds`, its upper bound, and one more for larger values."""
+        """Make a bucket for each upper bound in `bounds`, and one more bucket for larger values."""
         self._bounds = bounds
         self.counts = [0] * (len(bounds) + 1)
         self.sum = 0.0

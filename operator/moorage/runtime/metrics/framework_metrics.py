@@ -26,7 +26,7 @@ SAMPLED = 0.1
 """The share of cycles in which each plugin's duration is measured (pluginMetricsSamplePercent)."""
 PLUGIN_BUCKETS = exponential(0.00001, 1.5, 20)
 MAX_UNCOUNTED = 4000
-"""The number of evaluations that are kept until they are counted: those of about a thousand pods."""
+"""The number of evaluations that may wait to be counted: those of about a thousand pods."""
 
 
 class FrameworkMetrics(Recorder):
@@ -71,7 +71,7 @@ class FrameworkMetrics(Recorder):
             registry,
         )
         self._successes: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
-        """Seconds by extension point and profile, not counted yet."""
+        """Durations in seconds that are not counted yet, by extension point and profile."""
         self._plugin_successes: dict[tuple[str, str], Distribution] = {}
         self._evaluated: list[tuple[str, str, Sequence[Plugin]]] = []
 
@@ -107,7 +107,7 @@ class FrameworkMetrics(Recorder):
     def count_all(self) -> None:
         """Add what was recorded since the last call to the metrics; call it before each scrape.
 
-        Counting many values at once takes a fraction of the time.
+        Counting many values at once is several times faster than counting each by itself.
         """
         for (profile, point, plugins), count in Counter(self._evaluated).items():
             for plugin in plugins:

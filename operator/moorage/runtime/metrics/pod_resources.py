@@ -1,7 +1,7 @@
 """The metrics of `/metrics/resources`: the requests and limits of each pod, as the scheduler counts them.
 
-They have labels for pods and nodes, so they are not among the metrics of the process. Upstream:
-pkg/scheduler/metrics/resources/resources.go.
+They have labels for pods and nodes, so they are not among the metrics of the process.
+Upstream: pkg/scheduler/metrics/resources/resources.go.
 """
 
 from __future__ import annotations

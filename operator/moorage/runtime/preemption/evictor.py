@@ -5,8 +5,8 @@ deleted, the last victim is not deleted either, and the preemptor is tried again
 
 With `pdbPolicy: Strict` the victims are evicted one after the other through the eviction subresource, which keeps
 disruption budgets. If a victim cannot be evicted, the preemptor's nomination is cleared, so that it reserves no room.
-The pod status writer does all other writes to `status.nominatedNodeName`. Upstream:
-pkg/scheduler/framework/preemption/executor.go.
+The pod status writer does all other writes to `status.nominatedNodeName`.
+Upstream: pkg/scheduler/framework/preemption/executor.go.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Evictor:
     clock: Clock
     post: Callable[[TryAgain], None]
     knows_budgets: Callable[[], bool] = lambda: True
-    """Whether the disruption budgets are read up to now. A failed eviction is only repeated if they are."""
+    """Whether the known disruption budgets are up to date. A failed eviction is repeated only if they are."""
     _queue: asyncio.Queue[Unschedulable] = field(default_factory=asyncio.Queue, init=False)
     _preemptors: set[str] = field(default_factory=set, init=False)
     _writes: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(PARALLEL_WRITES), init=False)

@@ -140,7 +140,7 @@ class HealthServer:
         return web.Response(body=self._endpoints.metrics(), headers={"Content-Type": CONTENT_TYPE})
 
     async def _pod_resources(self, request: web.Request) -> web.Response:
-        """Render in a thread: the text grows with the cluster."""
+        """Render the metrics in a thread, because this takes long in a large cluster."""
         del request
         text = await asyncio.to_thread(render_pod_resources, [*self._endpoints.pods()])
         return web.Response(body=text, headers={"Content-Type": CONTENT_TYPE})

@@ -1,6 +1,6 @@
 """The endpoint `/statusz`: version, start and paths of the process, as text or JSON.
 
-Upstream: apiserver/pkg/server/statusz/statusz.go. A Python version takes the place of the Go version.
+Upstream: apiserver/pkg/server/statusz/statusz.go. The Python version replaces the Go version.
 """
 
 from __future__ import annotations

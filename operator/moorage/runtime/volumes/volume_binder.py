@@ -7,8 +7,8 @@
                       '-> refused -> failed
 
 Binding volumes may take minutes. Each pod has its own task for this, which mostly sleeps, and uses none of the binder's
-tasks. If binding fails, the written objects stay as they are, and the pod's next attempt uses them. Upstream:
-BindPodVolumes in pkg/scheduler/framework/plugins/volumebinding/binder.go.
+tasks. If binding fails, the written objects stay as they are, and the pod's next attempt uses them.
+Upstream: BindPodVolumes in pkg/scheduler/framework/plugins/volumebinding/binder.go.
 """
 
 from __future__ import annotations
