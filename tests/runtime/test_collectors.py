@@ -37,7 +37,7 @@ def test_metrics_without_labels_exist_from_the_start() -> None:
     assert 'h_bucket{le="+Inf"} 0.0' in text
 
 
-def test_many_values_count_as_one_by_one() -> None:
+def test_values_that_are_counted_together_count_like_single_values() -> None:
     one, many = Distribution((0.1, 0.2)), Distribution((0.1, 0.2))
     values = [0.05, 0.1, 0.15, 0.2, 5.0]
     for value in values:

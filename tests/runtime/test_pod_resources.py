@@ -56,7 +56,7 @@ def test_requests_have_upstreams_labels_and_units() -> None:
     }
 
 
-def test_limits_are_sums_and_the_largest_init_container() -> None:
+def test_limits_add_up_and_include_the_largest_init_container() -> None:
     limited = pod(
         "p",
         containers=[container("a", {"cpu": "1"}), container("b", {"cpu": "500m", "memory": "1Gi"})],

@@ -1,9 +1,9 @@
 """The kubeconfig: client-go's structs, and the choice of a context.
 
 The structs have all fields of upstream's structs. `kubeconfig_checks` refuses fields that moorage cannot honour. The
-docstring of a field says if the field has no effect.
-Upstream: staging/src/k8s.io/client-go/tools/clientcmd/api/v1/types.go. This module must not read the files that a kubeconfig
-names, nor run its plugins.
+docstring of a field says if the field has no effect. This module must not read the files that a kubeconfig names, and
+must not run plugins.
+Upstream: staging/src/k8s.io/client-go/tools/clientcmd/api/v1/types.go.
 """
 
 from __future__ import annotations
