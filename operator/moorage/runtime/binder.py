@@ -1,8 +1,9 @@
 """Binds pods to the nodes that the engine chose for them.
 
 Decisions wait in a queue. A fixed number of tasks take them from the queue and bind one pod each at a time. A pod that
-an extender binds gets a task of its own. A profile's extenders bind a limited number of pods at once; the other tasks
-wait. For every decision the binder posts `BindingFinished`, so that the engine confirms or forgets the assumed pod.
+an extender binds gets a task of its own. A profile's extenders bind only a limited number of pods at once, so further
+tasks wait. For every decision the binder posts `BindingFinished`, so that the engine confirms or forgets the assumed
+pod.
 """
 
 from __future__ import annotations

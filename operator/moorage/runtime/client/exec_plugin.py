@@ -1,4 +1,4 @@
-"""Runs a kubeconfig's credential plugin: a process with a time limit that must not outlive the task that waits for it.
+"""Runs a kubeconfig's credential plugin. Its process has a time limit, and ends with the task that waits for it.
 
 Upstream: staging/src/k8s.io/client-go/plugin/pkg/client/auth/exec/exec.go.
 """

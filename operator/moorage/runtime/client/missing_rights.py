@@ -5,8 +5,8 @@
         '----------- a review says yes, every REVIEW_SECONDS <---------------'
 
 An API server that has just started refuses requests for a moment, and many refused requests are not repeated. So only a
-review shows whether a right is missing. Refusals by admission, by quotas and because a namespace terminates are no
-missing rights. Refused lists and watches of informers are left out, because the informers report them.
+review shows whether a right is missing. A refusal by admission, by a quota or because a namespace terminates shows no
+missing right. Refused lists and watches of informers are left out, because the informers report them.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class MissingRights:
         self._missing: set[Right] = set()
 
     def record(self, method: str, answer: Answer) -> None:
-        """Record the answer to a request, if it is an authorizer's refusal."""
+        """Record the answer to a request if the answer is an authorizer's refusal."""
         if answer.status != HTTPStatus.FORBIDDEN:
             return
         found = _parse(refusal(*answer).message)

@@ -2,9 +2,9 @@
 
     healthy --no answer, or a 401, three times in a row--> at fault (a warning) --any other answer--> healthy
 
-One reset connection while others answer is not an outage; its owner tries again. A watch without events is not an
-outage either: a proxy may hold back the answer until the first event. Callers log ApiUnreachable, Unauthorized and
-missing rights only at DEBUG (`level_of`).
+One reset connection while others answer is not an outage; the sender of the request tries again. A watch without events
+is not an outage either: a proxy may hold back the answer until the first event. Callers log ApiUnreachable,
+Unauthorized and missing rights only at DEBUG (`level_of`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Decides by a Lease which replica may write (semantics of client-go's `tools/leaderelection`).
 
-    standby --(lease free, or not renewed for its whole duration as seen from here)--> leader
-    leader  --(another holder, or the fence has passed)--> standby
+    standby --(lease free, or no renewal seen for its whole duration)--> leader
+    leader  --(another holder, or no writes allowed any more)--> standby
     leader  --(clean stop)--> lease released
 
 The fence: writes are allowed until shortly before `renew_deadline` has passed on the monotonic clock. This time starts

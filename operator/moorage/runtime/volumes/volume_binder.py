@@ -6,8 +6,8 @@
                       |                      '-> timeout (bindTimeoutSeconds) -> failed: the pod is tried again
                       '-> refused -> failed
 
-Binding volumes may take minutes. Each pod has its own task for this, which mostly sleeps, and uses none of the binder's
-tasks. If binding fails, the written objects stay as they are, and the pod's next attempt uses them.
+Binding volumes may take minutes. Each pod has its own task for this, which mostly sleeps, so that none of the binder's
+tasks waits for volumes. If binding fails, the written objects stay as they are, and the pod's next attempt uses them.
 Upstream: BindPodVolumes in pkg/scheduler/framework/plugins/volumebinding/binder.go.
 """
 
