@@ -51,7 +51,10 @@ class Installation:
         return found
 
     def field_manager(self) -> str:
-        """Return the field manager of Helm's library: the program's name, so `helm` for the command."""
+        """Return the field manager that Helm's library uses in this process.
+
+        Helm uses the name of the running program; for the command `helm` it is `helm`.
+        """
         self.install()
         (manager,) = {
             entry["manager"] for entry in self.crd()["metadata"]["managedFields"] if entry["operation"] == "Apply"
@@ -78,7 +81,7 @@ def test_helm_refuses_a_crd_that_it_does_not_own(cluster: Installation) -> None:
         cluster.install()
 
 
-def test_helm_adopts_the_output_of_crd_adopt_by(cluster: Installation) -> None:
+def test_helm_adopts_a_crd_with_its_ownership_metadata(cluster: Installation) -> None:
     manager = cluster.field_manager()
     older = OWN.replace(TEXT, OLDER_TEXT)
     assert older != OWN

@@ -104,7 +104,7 @@ async def test_other_paths_need_a_token_that_the_api_server_knows(get: Get) -> N
     assert (await get("/metrics", "bad"))[0] == 401
 
 
-async def test_an_authorized_caller_is_served_and_others_are_told_the_missing_permission(get: Get) -> None:
+async def test_an_authorized_caller_is_served_and_a_403_names_the_missing_permission(get: Get) -> None:
     assert await get("/metrics", "good") == (200, "metrics")
     status, text = await get("/debug/cache", "good")
     assert status == 403
@@ -129,7 +129,7 @@ async def test_without_an_api_server_all_callers_are_refused_and_no_decision_is_
     assert (await get("/metrics", "good"))[0] == 200
 
 
-async def test_wrong_tokens_cause_few_simultaneous_reviews_and_further_ones_are_refused(
+async def test_requests_with_wrong_tokens_share_few_reviews_and_those_beyond_the_queue_get_429(
     get: Get, reviews: Reviews, metrics: ProcessMetrics
 ) -> None:
     reviews.answers.clear()
@@ -170,7 +170,9 @@ async def test_wrong_tokens_do_not_displace_accepted_ones(get: Get, reviews: Rev
     assert len(reviews.asked) == asked
 
 
-async def test_simultaneous_requests_of_one_caller_cause_one_review(get: Get, reviews: Reviews) -> None:
+async def test_simultaneous_requests_of_one_caller_cause_no_more_reviews_than_the_limit(
+    get: Get, reviews: Reviews
+) -> None:
     await asyncio.gather(*(get("/metrics", "bad") for _ in range(4)))
     assert len(reviews.asked) <= LIMITS.reviews
 

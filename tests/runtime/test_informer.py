@@ -152,7 +152,9 @@ async def test_a_list_uses_smaller_pages_after_a_page_that_is_too_long() -> None
     assert watching.names == {f"p{number}" for number in range(20)}
 
 
-async def test_an_event_that_is_too_long_causes_lists_with_growing_pauses(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_event_that_is_too_long_causes_new_lists_after_growing_pauses(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     def answer(sent: Sent) -> Any:
         if "watch=true" in sent.path:
             raise AnswerTooLong("an event is longer than 32 MiB")
@@ -332,7 +334,7 @@ async def test_a_watch_that_always_ends_with_an_error_is_replaced_by_a_list() ->
     assert 1 < watching.lists < 10
 
 
-async def test_an_informer_lists_again_after_the_api_server_refused_for_a_while() -> None:
+async def test_an_informer_that_is_refused_after_its_sync_lists_again() -> None:
     """When an API server restarts, its authorizer refuses everything until it has read the roles."""
     async with Cluster() as cluster:
         watching = informer_of(cluster.client, POD_DISRUPTION_BUDGET, Clock())

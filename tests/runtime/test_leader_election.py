@@ -152,7 +152,9 @@ async def test_a_leader_without_a_connection_stops_writing_before_another_replic
         await clock.advance(renewed + 0.98 * FENCE - clock.now)
         assert replica.may_write
         await clock.advance(0.0101 * FENCE)
-        assert not replica.may_write, "a write would reach the API server at the deadline"
+        assert not replica.may_write, (
+            "the fence must end 1 % before the renew deadline, so that no write starts at the deadline"
+        )
         assert clock.now < renewed + FENCE < renewed + LEASE
         await clock.advance(5)
         assert [leads for leads, _ in replica.changes] == [True, False]
@@ -170,7 +172,7 @@ async def test_a_leader_stays_leader_in_a_short_outage() -> None:
         assert [leads for leads, _ in replica.changes] == [True]
 
 
-async def test_a_standby_takes_the_lease_of_a_crashed_leader_after_it_expires() -> None:
+async def test_after_a_crash_a_standby_takes_over_once_the_lease_has_expired() -> None:
     clock, server, (a, b) = cluster("a", "b")
     async with running(a.elector):
         await clock.advance(4)
@@ -184,7 +186,7 @@ async def test_a_standby_takes_the_lease_of_a_crashed_leader_after_it_expires() 
     assert server.spec["leaseTransitions"] == 1
 
 
-async def test_a_lease_is_released_if_the_stop_cancels_a_renewal() -> None:
+async def test_a_stop_during_a_renewal_still_releases_the_lease() -> None:
     _, server, (replica,) = cluster("a")
     async with running(replica.elector):
         await settle()
@@ -242,13 +244,13 @@ async def test_labels_that_others_set_on_the_lease_stay() -> None:
 
 async def test_a_standby_logs_the_holder_for_which_it_waits(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    clock, _, (first, second) = cluster("first", "second")
+    clock, _, (first, second) = cluster("replica-1", "replica-2")
     assert first.elector.describe() == "standby, no holder of the Lease kube-system/moorage is known"
     async with running(first.elector):
         await clock.advance(1)
         async with running(second.elector):
             await clock.advance(LEASE)
-            assert first.elector.describe() == "this replica holds the Lease kube-system/moorage as first"
-            assert second.elector.describe() == "standby, first holds the Lease kube-system/moorage"
-    standby = "This replica is a standby, first holds the Lease kube-system/moorage, and waits until it is released"
-    assert [message for message in caplog.messages if "standby" in message] == [f"{standby} or expires"]
+            assert first.elector.describe() == "this replica holds the Lease kube-system/moorage as replica-1"
+            assert second.elector.describe() == "standby, replica-1 holds the Lease kube-system/moorage"
+    waits = "It waits until the Lease kube-system/moorage, held by replica-1, is released or expires"
+    assert [message for message in caplog.messages if "standby" in message] == [f"This replica is a standby. {waits}"]

@@ -4,9 +4,10 @@ The kubelet knows more than the API server: pods that were deleted by force and 
 bound in the same moment. Without a pause, the controller's next pod goes to the same node and is refused again, as fast
 as the controller creates pods.
 
-kube-scheduler has no such pause. So that all other decisions stay the same, the pause is not a Filter, and a resting
-node changes no message. The pod goes to another node that fits. If only resting nodes fit, the attempt ends with an
-error. Then autoscalers add no node, and the pod is tried again after its backoff.
+kube-scheduler has no such pause. All other decisions stay the same as kube-scheduler's, because the pause is not a
+Filter. It does not appear in the messages about a pod that fits no node. The pod goes to another node that fits. If
+only resting nodes fit, the attempt ends with an error. Then autoscalers add no node, and the pod is tried again after
+its backoff.
 """
 
 from dataclasses import dataclass
@@ -14,13 +15,13 @@ from dataclasses import dataclass
 FIRST_REST_SECONDS = 5.0
 """Longer than the time until the cache has a pod that another scheduler bound."""
 LONGEST_REST_SECONDS = 60.0
-"""The rest doubles with each refusal up to this limit. If the node then refuses no pod for this time after its rest,
-the next rest has FIRST_REST_SECONDS again."""
+"""The rest doubles with each refusal up to this limit. Also the time after a rest in which a further refusal doubles
+the rest. After that time, the next rest is FIRST_REST_SECONDS again."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Rest:
-    """The rest of one node, on the caller's clock."""
+    """The time for which one node rests, on the caller's clock."""
 
     until: float
     seconds: float

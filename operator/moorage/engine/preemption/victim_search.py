@@ -43,7 +43,10 @@ class DryRun:
     statuses: dict[str, Status] = field(default_factory=dict)
     """The statuses of the tried nodes that are not candidates, by node name."""
     without_victims: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
-    """The positions of the nodes without pods of lower priority. There may be many, so they are not tried."""
+    """The positions of the nodes without pods of lower priority. They have no victims, so they are not tried.
+
+    There may be many, so they get no Status each.
+    """
 
     def reasons(self, total_nodes: int) -> dict[str, int]:
         """Return the reasons why preemption does not help, each with its number of nodes."""
@@ -129,14 +132,15 @@ def select_victims(search: Search, node: NodeWhatIf) -> Candidate | Status:
         return error(f'expected at least one victim pod on node "{node.names[0]}"')
     if not search.strict:
         return Candidate(node.names[0], victims, len(evicted_violating))
-    # Split the victims again: other pods stay, so a victim's eviction may no longer violate its budget.
+    # Check the budgets again for the victims only. The first check also counted pods that were put back, so a budget
+    # may now allow all evictions.
     if is_protected(victims, search.budgets):
         return unschedulable(WOULD_VIOLATE)
     return Candidate(node.names[0], victims, 0)
 
 
 def _put_back_pods(search: Search, node: NodeWhatIf, states: States, pods: Sequence[Pod]) -> tuple[States, list[Pod]]:
-    """Put pods back one by one as long as the pod still fits; return the states, and the pods that cannot stay."""
+    """Try to put back each pod; keep it if the incoming pod still fits. Return the states, and the pods to evict."""
     evicted: list[Pod] = []
     for other in pods:
         with_other = add_pod(search.pre_filtered, states, other, node)

@@ -73,7 +73,7 @@ class HttpConnection(asyncio.Protocol):
             self.idle_since = self._loop.time()
 
     def withdraw(self) -> None:
-        """Fail the pending request. Those of its bytes that the server has not received are not sent any more."""
+        """Fail the pending request. The system sends no more of its bytes."""
         self._fail(ConnectionResetError("withdrawn, because this replica is not the leader any more"))
 
     def close(self) -> None:

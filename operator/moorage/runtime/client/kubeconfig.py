@@ -1,8 +1,8 @@
 """The kubeconfig: client-go's structs, and the choice of a context.
 
-The structs have all fields of upstream's structs. `kubeconfig_checks` refuses fields that moorage cannot honour. The
-docstring of a field says if the field has no effect. This module must not read the files that a kubeconfig names, and
-must not run plugins.
+The structs have all fields of upstream's structs, except `preferences` and `extensions` of the whole file, which are
+ignored. `kubeconfig_checks` refuses fields that moorage cannot honour. The docstring of a field says if the field has
+no effect. This module must not read the files that a kubeconfig names, and must not run plugins.
 Upstream: staging/src/k8s.io/client-go/tools/clientcmd/api/v1/types.go.
 """
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class NamedExtension(Struct, frozen=True):
-    """Data for another program. Only an extension for a credential plugin has an effect."""
+    """Data for another program. It has no effect, except the extension that a cluster has for credential plugins."""
 
     name: str
     extension: Any = None
@@ -64,7 +64,7 @@ class KubeconfigCluster(Struct, rename="kebab", frozen=True):
 
     @property
     def uses_tls(self) -> bool:
-        """Whether the server's address is an HTTPS one."""
+        """Whether the server's address has the scheme HTTPS."""
         return self.server.lower().startswith("https://")
 
     @property
@@ -167,7 +167,7 @@ class KubeconfigEntry(Generic[T]):
         return f"{self.where}.{name} of the kubeconfig {self.file}"
 
     def path(self, name: str) -> str:
-        """Return the path of a file that the entry names. A relative name starts at the kubeconfig's folder."""
+        """Return the path of a file that the entry names. A relative name is relative to the kubeconfig's folder."""
         return str(self.file.parent / name)
 
 
@@ -188,7 +188,8 @@ class ChosenContext:
 def choose_context(files: Sequence[tuple[Path, Kubeconfig]], context: str | None) -> ChosenContext:
     """Return the named context, or the current one; raise CredentialsError if a part of it is missing.
 
-    If several files define an entry or a current context, the first file counts, as in kubectl.
+    If several files have an entry of the same name, the first file's entry counts, as in kubectl. The same holds for
+    the current context.
     """
     shown = ", ".join(str(file) for file, _ in files)
     name = context or next((content.current_context for _, content in files if content.current_context), "")

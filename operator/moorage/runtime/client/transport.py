@@ -1,4 +1,7 @@
-"""The port to one API server: bytes out, bytes in. Every transport raises ApiUnreachable if no answer comes."""
+"""The interface for requests to one API server: bytes out, bytes in.
+
+Every transport raises ApiUnreachable if no answer comes.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +30,12 @@ class AnswerLimits:
     """Limits on the length of an answer. A proxy may send anything, and users choose the size of their objects."""
 
     answer_bytes: int = 32 << 20
-    """A page of 500 usual objects has 2 to 20 MB. If objects are larger, a page has fewer of them."""
+    """A page of 500 usual objects has 2 to 20 MB. If the objects are larger, a page has fewer objects."""
     refusal_bytes: int = 1 << 18
-    """The part of a refusal that is read. A Status has less than a kilobyte, or a few with a list of invalid fields."""
+    """The part of a refusal that is read.
+
+    A Status has less than a kilobyte; one with a list of invalid fields has a few kilobytes.
+    """
 
     def most(self, status: int) -> int:
         """Return the limit for an answer with this status."""

@@ -1,4 +1,4 @@
-"""Cuts a watch's stream into lines, wherever the reads end."""
+"""Cuts a watch's stream into lines. A read may end inside a line."""
 
 MAX_LINE_BYTES = 32 << 20
 """The longest line. etcd limits an object to 1.5 MB, in an encoding that is shorter than JSON."""

@@ -85,7 +85,7 @@ class LeaderElector:
         return self._clock.monotonic() - self._renewed_at
 
     def describe(self) -> str:
-        """Return who holds the lease, in words."""
+        """Return this replica's role and the lease's holder as text, for the health check."""
         lease = f"the Lease {self._settings.lease_namespace}/{self._settings.lease_name}"
         if self._leads:
             return f"this replica holds {lease} as {self.identity}"
@@ -123,9 +123,12 @@ class LeaderElector:
         self._log_holder()
 
     def _log_holder(self) -> None:
-        """Log the holder for which this replica waits, once for each holder."""
+        """Log the lease's holder if it is another replica, once for each holder."""
         if self._has_other_holder() and self.holder != self._logged_holder:
-            logger.info("This replica is a %s, and waits until it is released or expires", self.describe())
+            logger.info(
+                "This replica is a standby. It waits until the Lease %s/%s, held by %s, is released or expires",
+                *(self._settings.lease_namespace, self._settings.lease_name, self.holder),
+            )
         self._logged_holder = self.holder
 
     def _log_failure(self, error: ApiError | ApiUnreachable) -> None:

@@ -16,7 +16,10 @@ MAX_FILE_BYTES = 64 * 1024
 
 
 def path_below(directory: Path, path: str) -> Path | None:
-    """Return the joined path if its text is below `directory`; otherwise None. `path` may be relative or absolute."""
+    """Join `path` to `directory`, unless `path` is absolute.
+
+    Return the result if it is below `directory`, otherwise None. Does not follow links.
+    """
     if "\0" in path or ".." in PurePath(path).parts:
         return None
     joined = directory / path

@@ -1,6 +1,9 @@
 """Creation, reads, updates and patches of objects of any kind, as kube-apiserver's generic registry does them.
 
-    body -> decoded and pruned -> stored version -> prepared -> validated -> field owners recorded -> store
+    body -> decoded and pruned -> converted to the storage version -> prepared -> validated -> field owners recorded
+    -> stored
+
+A creation and an apply record the field owners before the object is prepared.
 
 `strategies.py` has the rules that differ between kinds. Deletion, lists, bindings and evictions are in other modules.
 Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go.

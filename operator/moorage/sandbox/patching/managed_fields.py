@@ -38,10 +38,10 @@ def owners_of(obj: Object) -> Owners:
 
 
 def record_update(new: Object, old: Object | None, schema: Schema | None, writer: FieldWriter) -> None:
-    """Make the writer the only owner of the fields that an update changed, in place.
+    """Change the managedFields of `new` in place.
 
-    Starts from the managedFields of `new`, because clients may change them, as kubectl does when it migrates an object
-    to server-side apply.
+    The writer becomes the only owner of the fields that the update changed. Starts from the managedFields of `new`,
+    because clients may change them, as kubectl does when it migrates an object to server-side apply.
     """
     owners = owners_of(new)
     after = owned_fields(new, schema, status=None)
