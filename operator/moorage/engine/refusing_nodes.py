@@ -5,9 +5,9 @@ bound in the same moment. Without a pause, the controller's next pod goes to the
 as the controller creates pods.
 
 kube-scheduler has no such pause. All other decisions stay the same as kube-scheduler's, because the pause is not a
-Filter. It does not appear in the messages about a pod that fits no node. The pod goes to another node that fits. If
-only resting nodes fit, the attempt ends with an error. Then autoscalers add no node, and the pod is tried again after
-its backoff.
+Filter. The pause does not appear in the messages about a pod that fits no node. The pod goes to another node that
+fits. If only resting nodes fit, the attempt ends with an error. Then autoscalers add no node, and the pod is tried
+again after its backoff.
 """
 
 from dataclasses import dataclass
