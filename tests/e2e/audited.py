@@ -17,7 +17,7 @@ from e2e.clusters import Cluster, real_cluster
 REPLICAS = ("replica-1", "replica-2")
 """The users of the replicas, by which the audit log distinguishes them."""
 CLIENTS = "clients"
-"""The folder, beside the audit log, of the authority whose client certificates the API server accepts."""
+"""The folder of a certificate authority, next to the audit log. The API server accepts its client certificates."""
 POLICY: dict[str, Any] = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
@@ -40,12 +40,12 @@ POLICY: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A write request with the API server's answer."""
+    """A write request and the status code of the answer."""
 
     user: str
     verb: str
     resource: str
-    """Such as `pods/binding`."""
+    """The resource with its subresource, such as `pods/binding`."""
     name: str
     code: int
     seconds: float
@@ -54,7 +54,7 @@ class Write:
 
 @dataclass(slots=True)
 class Audited:
-    """A cluster, and the writes to it."""
+    """A cluster with an audit log, from which tests read the write requests."""
 
     cluster: Cluster
     log: Path
@@ -78,7 +78,7 @@ class Audited:
         return sorted(about, key=lambda one: one.seconds)
 
     def bindings(self, prefix: str, user: str = "") -> list[Write]:
-        """Return the bindings of pods whose names begin with `prefix`."""
+        """Return successful bindings of pods whose names begin with `prefix`; with `user`, only those by this user."""
         return [one for one in self.writes("pods/binding", prefix) if user in {one.user, ""}]
 
     def _read_new_entries(self) -> None:

@@ -1,4 +1,4 @@
-"""The objects of one test: all names start with the case's name, and the end of the test deletes them."""
+"""A case: the objects of one test. Their names start with the case's name, and the end of the test deletes them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PODS = "/api/v1/namespaces/default/pods"
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 POLICIES = f"/apis/{API_VERSION}/{PLURAL}"
 SOON_SECONDS = 30.0
-"""The limit for immediate reactions: enough for a busy machine, but below resync (60 s) and flush (5 minutes)."""
+"""The limit for immediate reactions. A busy machine meets it, but a resync (60 s) or flush (5 minutes) is later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Case:
     def pod(
         self, suffix: str, *, metadata: Manifest | None = None, requests: Manifest | None = None, **spec: Any
     ) -> Manifest:
-        """Return a pod of the case's policy."""
+        """Return a pod that the case's policy schedules."""
         container: Manifest = {"name": "pause", "image": "registry.k8s.io/pause:3.10"}
         if requests:
             extended = {name: amount for name, amount in requests.items() if "/" in name}
@@ -52,7 +52,7 @@ class Case:
         }
 
     def node(self, suffix: str, *, labels: Manifest | None = None, **status: Any) -> Manifest:
-        """Return a node; without `status` it has no allocatable resources."""
+        """Return a node. Without `status`, the node has no allocatable resources."""
         metadata = self._metadata(f"-{suffix}")
         metadata["labels"] |= labels or {}
         return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": status}
@@ -62,7 +62,7 @@ class Case:
         return {LABEL: self.name}
 
     def make_live(self, suffix: str = "", **spec: Any) -> None:
-        """Apply a policy and wait until this version is live."""
+        """Apply a policy, and wait until the applied version is live."""
         self.cluster.apply(self.policy(suffix, **spec))
         eventually(lambda: self.is_live(suffix), SOON_SECONDS)
 
@@ -91,11 +91,11 @@ class Case:
         return found
 
     def node_of(self, suffix: str) -> str:
-        """Return a pod's node, or an empty string."""
+        """Return the name of a pod's node; empty if the pod is not bound."""
         return str(self.get_pod(suffix)["spec"].get("nodeName", ""))
 
     def wait_until_bound(self, suffix: str, seconds: float = SOON_SECONDS) -> str:
-        """Wait until a pod is bound, and return its node."""
+        """Wait until a pod is bound, and return the name of its node."""
         eventually(lambda: bool(self.node_of(suffix)), seconds)
         return self.node_of(suffix)
 
@@ -125,7 +125,7 @@ class Case:
         return {each["type"]: each for each in manifest.get("status", {}).get("conditions", ())}
 
     def refusal_of(self, *manifests: Manifest) -> str:
-        """Apply objects that the API server must refuse, and return its message."""
+        """Apply objects that the API server must refuse. Return the server's message."""
         return self.cluster.refusal("apply", "--filename=-", text=as_text(*manifests))
 
     def _metadata(self, suffix: str) -> Manifest:

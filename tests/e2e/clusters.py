@@ -1,6 +1,6 @@
-"""Clusters for an operator under test: the embedded API server, and a real API server with the same nodes.
+"""Clusters in which tests run the operator: the embedded API server, and a real API server with the same nodes.
 
-Tests use both through kubectl, as a user does.
+Tests use both clusters through kubectl, as a user does.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Cluster:
     """The control plane of a real API server; None for the embedded one."""
 
     def run(self, *arguments: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
-        """Run kubectl, and return its result even if it fails."""
+        """Run kubectl. Return its result, even if kubectl fails."""
         return subprocess.run(
             [KUBECTL, *arguments],
             input=text,
@@ -56,29 +56,29 @@ class Cluster:
         )
 
     def kubectl(self, *arguments: str, text: str | None = None) -> str:
-        """Run kubectl and return its output; if it fails, raise AssertionError with its error output."""
+        """Run kubectl and return its output. If kubectl fails, raise AssertionError with the error output."""
         done = self.run(*arguments, text=text)
         if done.returncode:
             raise AssertionError(f"kubectl {' '.join(arguments)}: {done.stderr}")
         return done.stdout
 
     def refusal(self, *arguments: str, text: str | None = None) -> str:
-        """Run kubectl, which must fail, and return its error output."""
+        """Run a kubectl command that must fail. Return its error output."""
         done = self.run(*arguments, text=text)
         assert done.returncode, f"kubectl {' '.join(arguments)} was not refused: {done.stdout}"
         return done.stderr
 
     def get(self, *arguments: str) -> Any:
-        """Return the objects from `kubectl get`."""
+        """Return the object or list that `kubectl get` prints."""
         return json.loads(self.kubectl("get", *arguments, "--output=json"))
 
     def items(self, *arguments: str) -> list[Manifest]:
-        """Return the items of a list."""
+        """Return the items of the list that `kubectl get` prints."""
         found: list[Manifest] = self.get(*arguments)["items"]
         return found
 
     def apply(self, *manifests: Manifest | str) -> None:
-        """Apply objects, or YAML text."""
+        """Apply objects; a string is YAML text."""
         self.kubectl("apply", "--filename=-", text=as_text(*manifests))
 
 
@@ -104,15 +104,16 @@ def real_cluster(directory: Path, prepared: ControlPlane | None = None) -> Itera
         asyncio.run(create_nodes(control_plane, (node for group in load_node_groups() for node in group.nodes())))
         cluster = Cluster(control_plane.kubeconfig, directory, ports, control_plane.apiserver, control_plane)
         cluster.apply(render())
-        # `kubectl wait` fails as long as the definition has no status.
+        # `kubectl wait` fails while the CRD has no status.
         eventually(lambda: cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"))
         yield cluster
 
 
 def eventually(holds: Callable[[], object], seconds: float = WAIT_SECONDS) -> None:
-    """Wait until `holds` returns anything but False.
+    """Call `holds` until it returns something other than False.
 
-    AssertionError and LookupError, such as a missing field, count as False. Raises the last failure after `seconds`.
+    An AssertionError or a LookupError (a missing field) in `holds` counts as False. After `seconds`, the last error is
+    raised.
     """
     deadline = time.monotonic() + seconds
     failure: Exception

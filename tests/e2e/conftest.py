@@ -1,4 +1,4 @@
-"""Fixtures: clusters with one shared operator each, and cases. Tests that stop an operator start their own."""
+"""Fixtures: cases, and clusters with one operator that tests share. A test that stops an operator starts its own."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def case_with_operator(audited_operator: Audited, case_numbers: Iterator[int]) -
 
 @pytest.fixture(scope="session")
 def case_numbers() -> Iterator[int]:
-    """Numbers for unique names of cases."""
+    """Numbers that make the names of cases unique."""
     return count(1)
 
 
@@ -75,6 +75,6 @@ def case(cluster: Cluster, case_numbers: Iterator[int]) -> Iterator[Case]:
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
-    """An embedded API server of the test's own, in which it can inject faults."""
+    """An embedded API server for this test alone, which can inject faults."""
     with in_world(tmp_path) as world:
         yield world

@@ -35,7 +35,7 @@ settings = Settings(kubeconfig=Path(sys.argv[1]), port=int(sys.argv[2]), policy_
 configuration = ProcessConfiguration(settings=settings, registry=Registry.discover())
 sys.exit(asyncio.run(Operator(configuration).run()))
 """
-"""The program of an operator with a short resync interval, which has no flag."""
+"""The program of an operator with a short resync interval. No flag sets this interval."""
 
 
 class World:
@@ -62,7 +62,7 @@ class World:
         return started(Component(command, cluster.directory / "moorage.log", endpoint))
 
     def burst(self, count: int, cpu: str = "100m") -> None:
-        """Create `count` pods with one kubectl call; each fits any node."""
+        """Create `count` pods with one kubectl call."""
         pods = [self.case.pod(f"p{number}", requests={"cpu": cpu}) for number in range(count)]
         self.api.cluster.kubectl("create", "--filename=-", text=as_text(*pods))
 
@@ -71,13 +71,13 @@ class World:
         return sum("nodeName" in pod["spec"] for pod in self.case.pods())
 
     def wait_until_all_bound(self, count: int, seconds: float = SLOW) -> None:
-        """Wait until `count` pods are bound, and check that each was bound once."""
+        """Wait until `count` pods are bound. Check that each was bound once."""
         eventually(lambda: len(self.api.bindings()) == count, seconds)
         assert set(self.api.bindings().values()) == {1}
         assert self.bound_count() == count
 
     def lease_holder(self) -> str:
-        """Return the identity of the lease's holder, or an empty string."""
+        """Return the identity of the replica that holds the lease; empty if none holds it."""
         return str(self.case.reader.read(LEASE)["spec"].get("holderIdentity") or "")
 
 
@@ -89,13 +89,13 @@ def in_world(directory: Path, **served_with: Any) -> Iterator[World]:
 
 
 def problems(operator: Component) -> list[str]:
-    """Return the warnings, errors and tracebacks of the operator's log."""
+    """Return the warnings, errors and tracebacks in the operator's log."""
     lines = operator.log.read_text(encoding="utf-8").splitlines()
     return [line for line in lines if " WARNING " in line or " ERROR " in line or "Traceback" in line]
 
 
 def failed_requests(operator: Component) -> int:
-    """Return the number of the operator's requests without an answer."""
+    """Return how many requests of the operator got no answer."""
     lines = operator.endpoint.read("/metrics").splitlines()
     unanswered = [line for line in lines if line.startswith("rest_client_requests_total") and '"<error>"' in line]
     return sum(int(float(line.split()[-1])) for line in unanswered)

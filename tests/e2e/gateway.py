@@ -1,6 +1,6 @@
-"""A proxy in front of a real API server that can drop requests, to cut off a replica.
+"""A proxy in front of a real API server. It can drop requests, so that a test can cut off a replica.
 
-It serves plain HTTP, so that it sees the paths of the requests, and forwards the client's own credentials.
+The proxy serves plain HTTP, so that it sees the paths of the requests. It forwards the client's credentials.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from aiohttp import ClientError, ClientSession, TCPConnector, web
 
 CALL_SECONDS = 10.0
 SHUTDOWN_SECONDS = 0.1
-"""Time that open watches may delay a stop. It is not 0, because aiohttp treats 0 as no limit."""
+"""The time that open watches may delay a stop. 0 would mean no limit for aiohttp."""
 CONNECTION_HEADERS = {"host", "connection", "transfer-encoding", "content-length"}
 NOTHING = re.compile(r"(?!)")
 
 
 @dataclass(slots=True)
 class Gateway:
-    """A proxy that forwards requests; a request whose path matches `lost` gets no answer and never arrives."""
+    """A proxy that forwards requests, but drops those whose path matches `lost`. Dropped requests get no answer."""
 
     server: str
     ca_file: str
     lost: re.Pattern[str] = NOTHING
     held: re.Pattern[str] = NOTHING
-    """Answers to these requests stop in the middle; the pattern is for the path with the query."""
+    """The pattern of requests whose answers stop in the middle. It must match the path with the query."""
     _session: ClientSession = field(init=False)
     _runner: web.AppRunner = field(init=False)
 
@@ -41,7 +41,7 @@ class Gateway:
         self.lost = re.compile(pattern)
 
     def hold(self, pattern: str) -> None:
-        """Stop answers, also those that have begun, to requests whose path with the query matches the pattern."""
+        """Stop answers to requests whose path with the query matches the pattern. This includes unfinished answers."""
         self.held = re.compile(pattern)
 
     def heal(self) -> None:
@@ -49,7 +49,7 @@ class Gateway:
         self.lost = self.held = NOTHING
 
     async def start(self, tls: ssl.SSLContext | None = None, port: int = 0) -> int:
-        """Start listening, on any free port if it is 0, and return the port."""
+        """Start listening, and return the port. If `port` is 0, choose any free port."""
         context = ssl.create_default_context(cafile=self.ca_file)
         self._session = ClientSession(connector=TCPConnector(ssl=context, limit=0), auto_decompress=False)
         application = web.Application(client_max_size=1 << 26)
@@ -92,7 +92,7 @@ class Gateway:
 
 @contextmanager
 def gateway(kubeconfig: Path, through: Path) -> Iterator[Gateway]:
-    """Run a gateway to the API server of `kubeconfig`; write `through`, a kubeconfig for the gateway."""
+    """Run a gateway to the API server of `kubeconfig`. Write a kubeconfig for the gateway to the file `through`."""
     config = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
     cluster = config["clusters"][0]["cluster"]
     made = Gateway(cluster["server"], cluster.pop("certificate-authority"))

@@ -1,4 +1,4 @@
-"""Reads objects over one connection, because waiting tests read often and kubectl takes long to start."""
+"""Reads objects over one connection. Tests that wait read often, and kubectl takes too long to start each time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TIMEOUT_SECONDS = 10.0
 
 
 class Reader:
-    """A client that reads objects as the user of a kubeconfig."""
+    """A client that reads objects with the credentials of a kubeconfig."""
 
     def __init__(self, kubeconfig: Path) -> None:
         config = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
@@ -31,7 +31,7 @@ class Reader:
             self._connection = HTTPSConnection(host, port, timeout=TIMEOUT_SECONDS, context=context)
 
     def read(self, path: str) -> Any:
-        """Return an object or a list; raise LookupError if there is none, AssertionError without an answer."""
+        """Return an object or a list. Raise LookupError for an error status, AssertionError if there is no answer."""
         try:
             status, body = self._get(path)
         except (OSError, HTTPException):

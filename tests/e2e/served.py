@@ -25,7 +25,7 @@ from moorage.sandbox.simulation.node_groups import NodeGroup
 
 CALL_SECONDS = 30.0
 MAYBE_BOUND = {0, int(HTTPStatus.CREATED)}
-"""Statuses of bindings that the server may have carried out. 0: the server dropped the answer."""
+"""Answers to bindings that the server may have carried out, by HTTP status. 0 means that it dropped the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Served:
     cluster: Cluster
 
     def fault(self, action: FaultAction, *, verb: str = "", path: str = "", times: int | None = 1) -> None:
-        """Inject a fault (`moorage.sandbox.injected_faults.InjectedFaults.add`)."""
+        """Inject a fault; for the arguments see `moorage.sandbox.injected_faults.InjectedFaults.add`."""
         self._call(lambda: self.server.faults.add(action, verb=verb, path=path, times=times))
 
     def heal(self) -> None:
@@ -45,7 +45,7 @@ class Served:
         self._call(self.server.faults.clear)
 
     def put(self, place: str, manifest: Manifest, *, namespace: str = "") -> None:
-        """Store an object without defaults and validation."""
+        """Store an object without validation and without setting defaults."""
         metadata = {"namespace": namespace} if namespace else {}
         metadata |= {"uid": str(uuid4()), "creationTimestamp": "2026-01-01T00:00:00Z", **manifest["metadata"]}
         self._call(lambda: self.server.store.create(place, {**manifest, "metadata": metadata}))
@@ -59,7 +59,7 @@ class Served:
         self._await(self.server.resume)
 
     def bindings(self) -> Counter[str]:
-        """Return the number of bindings that the server carried out, by pod."""
+        """Return, for each pod, how many bindings the server carried out."""
         return Counter(
             path.split("/")[-2]
             for method, path, status in tuple(self.server.requests)
@@ -81,7 +81,7 @@ class Served:
 
 @contextmanager
 def served(directory: Path, *, cpu: str = "16", nodes: int = 4, with_crd: bool = True) -> Iterator[Served]:
-    """Serve an API with a group of equal nodes."""
+    """Run an embedded API server with equal nodes."""
     group = NodeGroup.model_validate(
         {"name": "equal", "instanceType": "m5.4xlarge", "count": nodes, "cpu": cpu, "memory": "64Gi"}
     )

@@ -1,4 +1,4 @@
-"""Rate limits of the client and of the API server, checked by the audit log, the metrics and the operator's log."""
+"""Rate limits of the client and of the API server. The tests read the audit log, the metrics and the operator's log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ kind: KubeSchedulerConfiguration
 clientConnection: {{qps: {QPS}, burst: {BURST}}}
 """
 EXTRA_WRITES = 3
-"""Tolerated extra writes: writes that were sent one after the other but arrive together, and the lease's event."""
+"""The number of extra writes that the test tolerates: writes that arrive late, and the event of the lease."""
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def case(audited: Audited, case_numbers: Iterator[int]) -> Iterator[Case]:
 
 
 @pytest.mark.controlplane
-def test_writes_keep_to_qps_and_burst_and_metrics_and_log_show_the_wait(
+def test_the_client_limits_writes_to_qps_and_burst_and_reports_the_wait(
     audited: Audited, case: Case, tmp_path: Path
 ) -> None:
     config = tmp_path / "config.yaml"

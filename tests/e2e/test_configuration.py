@@ -1,4 +1,4 @@
-"""A kube-scheduler configuration file with `moorage run`, and its policies from `moorage import`."""
+"""`moorage run` with a kube-scheduler configuration file, and the policies that `moorage import` makes from it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ FAULTS = {
 
 @pytest.fixture(scope="class")
 def extender() -> Iterator[FakeExtender]:
-    """An extender with a certificate of an unknown CA, which the file accepts with `insecure`."""
+    """An extender whose certificate has an unknown CA. The file sets `insecure`, so the operator accepts it."""
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert("localhost").configure_cert(tls)
     with threaded(FakeExtender(tls=tls)) as extender:
@@ -62,7 +62,7 @@ def extender() -> Iterator[FakeExtender]:
 def configured(
     audited: Audited, extender: FakeExtender, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Component]:
-    """An operator with the example's configuration, in which the extender has the test's address."""
+    """An operator with the example's configuration file, changed to the address of the test's extender."""
     directory = tmp_path_factory.mktemp("configured")
     config = directory / "config.yaml"
     text = EXAMPLE.read_text(encoding="utf-8")
@@ -94,8 +94,8 @@ class TestExample:
 
         assert case.wait_until_bound("p")
         homes = {name: {case.wait_until_bound(f"{name}-{n}") for n in range(2)} for name in PROFILES}
-        assert len(homes["default-scheduler"]) == 1, "NodeResourcesFit packs with weight 5"
-        assert len(homes["low-latency-profile"]) == 2, "NodeResourcesFit spreads"
+        assert len(homes["default-scheduler"]) == 1, "NodeResourcesFit with weight 5 must pack the pods"
+        assert len(homes["low-latency-profile"]) == 2, "NodeResourcesFit must spread the pods"
         metrics = configured.endpoint.read("/metrics")
         for name in (*PROFILES, case.name):
             assert f'scheduler_schedule_attempts_total{{profile="{name}",result="scheduled"}}' in metrics
@@ -141,7 +141,7 @@ class TestExample:
         assert "InterPodAffinity" in profiles["cost-saver-profile"]["plugins"]
 
 
-def test_an_invalid_file_is_refused_with_all_its_faults_and_without_any_request(tmp_path: Path) -> None:
+def test_an_invalid_file_is_refused_with_all_its_faults_before_any_request(tmp_path: Path) -> None:
     config = tmp_path / "bad.yaml"
     config.write_text(BAD, encoding="utf-8")
     with served(tmp_path) as api:

@@ -1,4 +1,4 @@
-"""An operator that reaches a real API server through a proxy and a gateway with certificates of its own."""
+"""An operator that uses short-lived client certificates, a proxy, and a gateway with its own certificate authority."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def loop_in_a_thread() -> Iterator[Run]:
 
 
 def short_lived_certificates(authority: Path, directory: Path) -> dict[str, Any]:
-    """Return a kubeconfig's user with a plugin whose certificates live LIFE_SECONDS."""
+    """Return a user for a kubeconfig. Its credential plugin issues certificates that expire after LIFE_SECONDS."""
     body = f"""
 from datetime import datetime, timedelta, timezone
 sys.path.insert(0, {str(Path(__file__).parents[1])!r})
@@ -90,7 +90,7 @@ def test_certificates_of_a_plugin_are_renewed_before_they_expire(audited: Audite
 
 
 def test_an_operator_behind_a_proxy_follows_a_new_authority(audited: Audited, tmp_path: Path) -> None:
-    """The authorities have no key identifiers, and DNS does not have the server's name."""
+    """The certificate authorities have no key identifiers. DNS cannot resolve the server's name."""
     config = yaml.safe_load(audited.control_plane.kubeconfig_of(REPLICAS[0]).read_text())
     cluster = config["clusters"][0]["cluster"]
     gateway = Gateway(cluster["server"], cluster["certificate-authority"])

@@ -18,7 +18,7 @@ CAPACITY_TYPE = "eks.amazonaws.com/capacityType"
 
 
 class Applied:
-    """An applied example, with its pods and their nodes."""
+    """An example that the test has applied: its pods and their nodes."""
 
     def __init__(self, cluster: Cluster, name: str) -> None:
         self.cluster = cluster
@@ -34,7 +34,7 @@ class Applied:
         return [item for item in items if item["kind"] == "Pod"]
 
     def wait_until_bound(self, *, pending: int = 0) -> dict[str, dict[str, Any]]:
-        """Wait until all but `pending` pods are bound; return the metadata of each bound pod's node by pod name."""
+        """Wait until all except `pending` pods are bound. Return by pod name the metadata of its node."""
 
         def bound() -> bool:
             return sum("nodeName" in pod["spec"] for pod in self.pods()) == len(self.pods()) - pending
@@ -71,7 +71,7 @@ def test_every_example_has_a_test_and_a_readme() -> None:
 
 
 @of_example("01-spot-first")
-def test_spot_nodes_are_preferred_unless_a_pod_asks_for_on_demand(example: Applied) -> None:
+def test_pods_prefer_spot_nodes_if_they_do_not_ask_for_on_demand(example: Applied) -> None:
     homes = {pod: node["labels"].get(CAPACITY_TYPE) for pod, node in example.wait_until_bound().items()}
     assert {pod: kind for pod, kind in homes.items() if pod.startswith("batch")} == {
         f"batch-{number}": "SPOT" for number in range(1, 5)

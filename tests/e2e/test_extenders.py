@@ -1,4 +1,4 @@
-"""Policies with a Go extender, which is built from upstream's own types, on a real API server."""
+"""Policies with a Go extender, on a real API server. The extender is built from upstream's own types."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ FITS, SCORE = "extender.moorage.dev/fits", "extender.moorage.dev/score"
 SPECIAL = "example.com/special-gpu"
 ROOM = {"cpu": "4", "memory": "16Gi", "pods": "110"}
 SOON = 60.0
-"""The limit in seconds for steps that take one or two backoffs, or a circuit breaker's pause."""
+"""The limit in seconds for steps that take one or two backoffs, or the pause of a circuit breaker."""
 
 
 @pytest.fixture(scope="module")
 def extender(audited: Audited) -> Iterator[Component]:
-    """The extender, which binds as the cluster admin, not as the operator."""
+    """The Go extender. It binds pods as the cluster admin, not as the user of the operator."""
     with audited.control_plane.start_extender() as extender:
         yield extender
 
@@ -81,8 +81,8 @@ def test_the_go_extender_allows_preemption_only_on_nodes_that_it_accepts(
 
 
 @pytest.mark.parametrize("names_only", [True, False])
-def test_a_python_extender_gets_victims_in_upstreams_form(case: Case, *, names_only: bool) -> None:
-    """Victims are whole pods or uids. The extender forbids preemption on the node with the fewest victims."""
+def test_an_extender_gets_victims_in_upstreams_form(case: Case, *, names_only: bool) -> None:
+    """The request names victims by their whole pods or uids. The extender spares the node with the fewest victims."""
     with threaded(FakeExtender(spared={f"{case.name}-unfit"})) as extender:
         verbs = {"filterVerb": "filter", "preemptVerb": "preempt"}
         case.make_live(extenders=[{"urlPrefix": extender.url, "nodeCacheCapable": names_only, **verbs}])
@@ -108,7 +108,7 @@ def test_a_python_extender_gets_victims_in_upstreams_form(case: Case, *, names_o
 def test_an_extender_cannot_make_the_operator_delete_a_pod_of_higher_priority(
     case: Case, audited_operator: Audited, *, ignorable: bool
 ) -> None:
-    """The extender names all pods of the node. If it is ignorable, preemption continues without the extender."""
+    """The extender answers with all pods of the node. If the extender is ignorable, preemption continues without it."""
     home = f"{case.name}-good"
     low = case.pod("low", requests={"cpu": "3"}, nodeName=home)
     vital = case.pod("vital", requests={"cpu": "10m"}, nodeName=home, priorityClassName="system-node-critical")
@@ -134,7 +134,7 @@ def test_an_extender_cannot_make_the_operator_delete_a_pod_of_higher_priority(
     assert not [one for one in audited_operator.answers("pods", f"{case.name}-vital") if one.user == REPLICAS[0]]
 
 
-def test_reasons_of_an_extender_reach_events_and_conditions_as_short_printable_lines(case: Case) -> None:
+def test_events_and_conditions_show_an_extenders_reasons_as_short_printable_lines(case: Case) -> None:
     hostile = "full\n\x1b[31m0/9 nodes\u202e " + "x" * 5000
     with threaded(FakeExtender({f"{case.name}-{suffix}": hostile for suffix in ("unfit", "good", "best")})) as extender:
         case.make_live(extenders=[{"urlPrefix": extender.url, "filterVerb": "filter", "nodeCacheCapable": True}])
@@ -148,7 +148,7 @@ def test_reasons_of_an_extender_reach_events_and_conditions_as_short_printable_l
         assert len(text) < 1024
 
 
-def test_a_stopped_extender_degrades_only_its_policy_until_it_is_back(case: Case, extender: Component) -> None:
+def test_a_stopped_extender_degrades_only_its_policy_until_it_runs_again(case: Case, extender: Component) -> None:
     resource = {"name": SPECIAL, "ignoredByScheduler": True}
     case.make_live(extenders=[entry(extender, filterVerb="filter", managedResources=[resource])])
     case.make_live("-lenient", extenders=[entry(extender, filterVerb="filter", ignorable=True)])
@@ -182,5 +182,5 @@ def degraded(case: Case) -> tuple[str, str]:
 
 
 def test_the_operator_and_the_extender_are_different_users() -> None:
-    """The tests above distinguish the extender's bindings by the user."""
+    """The tests above recognize the extender's bindings by their user."""
     assert "admin" not in REPLICAS

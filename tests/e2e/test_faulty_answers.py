@@ -1,4 +1,4 @@
-"""Faulty answers and invalid objects from the API server: the operator loses no pod and binds none twice."""
+"""Faulty answers and invalid objects from the API server: the operator loses no pod and binds no pod twice."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ pytestmark = pytest.mark.slow
 
 
 def test_five_hundred_pods_are_bound_once_despite_all_faults(tmp_path: Path) -> None:
-    """The nodes have room for 520 pods, so that counting pods twice or not at all makes the test fail."""
+    """The nodes have room for 520 pods. An operator that counts pods twice or not at all makes the test fail."""
     with in_world(tmp_path, nodes=20) as world, world.operator() as moorage:
         world.case.cluster.apply(world.case.policy())
         inject_faults(world.api)
         world.burst(500, cpu="600m")
         world.wait_until_all_bound(500, seconds=60)
         pods = world.case.pods()
-        assert all(pod["status"]["phase"] != "Failed" for pod in pods), "a node was overcommitted"
+        assert all(pod["status"]["phase"] != "Failed" for pod in pods), "a node has more pods than fit"
         assert max(Counter(pod["spec"]["nodeName"] for pod in pods).values()) <= 26
         assert "Traceback" not in moorage.log.read_text(encoding="utf-8")
         moorage.stop()
@@ -44,7 +44,7 @@ def test_an_operator_starts_despite_faulty_lists(world: World) -> None:
 
 
 def test_a_failed_watch_of_policies_is_logged_once_and_restarted(world: World) -> None:
-    """kopf ends its watch on a 403. After the restart, the watch must find the changes that it missed."""
+    """kopf ends its watch on a 403. The restarted watch must find the changes that the first watch missed."""
     world.api.fault(Fail(403), verb="watch", path="/schedulingpolicies", times=None)
     with world.operator() as moorage:
         eventually(lambda: "The watch of SchedulingPolicies failed" in moorage.log.read_text(encoding="utf-8"))
@@ -55,7 +55,7 @@ def test_a_failed_watch_of_policies_is_logged_once_and_restarted(world: World) -
 
 
 def test_invalid_objects_are_skipped_and_others_are_scheduled(world: World) -> None:
-    """The objects are from a newer version of Kubernetes, or match no version."""
+    """Some objects use fields of a newer version of Kubernetes. Other objects are valid in no version."""
     strange: list[Manifest] = [
         {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": [UNKNOWN]}]}}}},
         {"affinity": {"podAntiAffinity": {REQUIRED: [{"topologyKey": "zone", "labelSelector": SELECTOR}]}}},

@@ -32,11 +32,11 @@ kind: KubeSchedulerConfiguration
 clientConnection: {{qps: 60, burst: 30}}
 leaderElection: {{leaseDuration: {LEASE_SECONDS}s, renewDeadline: {RENEW_SECONDS}s, retryPeriod: 500ms}}
 """
-"""The client's limits spread the bindings over some seconds."""
+"""A configuration with a short lease. Its `qps` and `burst` spread the bindings over some seconds."""
 NETWORK_SECONDS = 0.5
-"""The time that a request may take to arrive."""
+"""The time in which a request arrives at the API server."""
 FAILOVER_SECONDS = 2.0
-"""The promised time to take over after the lease expires, or after a clean stop."""
+"""The promised limit for a takeover by the standby after the lease expires or the leader stops."""
 numbers = count(1)
 
 
@@ -51,7 +51,7 @@ class Replicas:
         self.directory = directory
 
     def start(self, user: str, *flags: str, kubeconfig: Path | None = None) -> Component:
-        """Start a replica and return it when it is ready, as leader or standby."""
+        """Start a replica. Return when it is ready; it may lead or be a standby."""
         ports = self.audited.cluster.ports
         config = kubeconfig or self.audited.control_plane.kubeconfig_of(user)
         flags = flags or (f"--config={self.config}",)
@@ -65,7 +65,7 @@ class Replicas:
 
     @contextmanager
     def load(self, name: str, pods: int) -> Iterator[None]:
-        """Create pods in the background; run the block when ten are bound, then check that each pod was bound once."""
+        """Create pods in the background. Run the block when ten are bound. Then check that each pod was bound once."""
         text = as_text(*(self.case.pod(f"{name}-{number}") for number in range(pods)))
         creating = threading.Thread(target=self.audited.cluster.run, args=("create", "-f-"), kwargs={"text": text})
         creating.start()
@@ -169,7 +169,7 @@ def test_a_leader_that_cannot_renew_stops_binding_before_the_standby_begins(repl
             written = [one for one in replicas.audited.answers(resource) if one.user == FIRST]
             late = [one for one in written if one.seconds > last_renewal + RENEW_SECONDS + NETWORK_SECONDS]
             assert [one for one in late if not one.name.startswith("moorage.")] == [], (
-                "only the lease's event may be late"
+                "after the renew deadline, the first replica may write only the event of the lease"
             )
             assert written or resource == "pods/status"
         assert theirs[-1].seconds < takeover < ours[0].seconds
@@ -194,7 +194,7 @@ def test_no_replica_leads_while_the_api_server_is_frozen_and_one_leads_afterward
 
 
 def create_pod_with_unprovisioned_volume(case: Case) -> None:
-    """Create a pod whose claim is never provisioned, and wait until the operator has selected a node for it."""
+    """Create a pod whose claim is never provisioned. Wait until the operator has selected a node for the claim."""
     metadata = {"name": case.name, "labels": case.labels()}
     late = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": metadata}
     spec = {

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_an_operator_logs_each_missing_precondition_once_and_waits_for_it(tmp_path: Path) -> None:
-    """First there is no API server. Then the API server refuses the credentials. Then it has no CRD."""
+    """First, no API server runs. Then the API server refuses the credentials. Then it lacks the CRD."""
     with in_world(tmp_path, with_crd=False) as world:
         world.api.pause()
         with world.operator(ready="/healthz") as moorage:
@@ -39,7 +39,7 @@ def test_an_operator_logs_each_missing_precondition_once_and_waits_for_it(tmp_pa
 
 
 MISSING = ("does not answer", "credentials (401)", "SchedulingPolicy is not installed")
-"""Words of the log line for each precondition."""
+"""For each precondition, words from its log line."""
 
 
 def test_readiness_shows_that_the_credentials_are_rejected(world: World) -> None:
@@ -70,7 +70,7 @@ def test_preemption_waits_while_a_restarted_api_server_refuses_budgets(world: Wo
         eventually(moorage.endpoint.ready)
 
 
-def test_bindings_under_way_are_finished_after_an_outage(world: World) -> None:
+def test_the_operator_finishes_started_bindings_after_an_outage(world: World) -> None:
     world.case.cluster.apply(world.case.policy())
     world.api.fault(Delay(0.05), path="/binding$", times=None)
     with world.operator() as moorage:
@@ -85,7 +85,7 @@ def test_bindings_under_way_are_finished_after_an_outage(world: World) -> None:
 
 
 def test_a_policy_deleted_during_an_outage_is_removed(world: World) -> None:
-    """No watch event reports the deletion; the policy is only missing from kopf's next list."""
+    """No watch event reports the deletion. The operator must notice that kopf's next list lacks the policy."""
     world.case.cluster.apply(world.case.policy())
     with world.operator_with_short_resync() as moorage:
         eventually(world.case.is_live)

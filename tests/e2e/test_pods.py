@@ -96,7 +96,7 @@ def test_a_pod_that_is_being_deleted_is_not_bound(case: Case) -> None:
 
 
 def test_a_recreated_pod_of_a_deleted_node_is_bound_to_another_node(case: Case) -> None:
-    """The new pod has the same name but another uid, so it must not use state of the first."""
+    """The new pod has the same name but another uid, so the operator must not use its state of the first pod."""
     case.make_live()
     case.cluster.apply(case.node("n", allocatable=ROOM))
     case.cluster.apply(case.pod("p", nodeSelector=case.labels(), tolerations=TAKES_ALL_NODES))
@@ -141,7 +141,7 @@ def test_a_policy_without_preemption_evicts_no_pod(case: Case) -> None:
 
 
 def on_own_node(case: Case, suffix: str, *, cpu: str, metadata: Manifest | None = None, **spec: Any) -> Manifest:
-    """Return a pod for the case's own node."""
+    """Return a pod whose node selector allows only the case's nodes."""
     return case.pod(
         suffix,
         metadata=metadata,
@@ -153,19 +153,19 @@ def on_own_node(case: Case, suffix: str, *, cpu: str, metadata: Manifest | None 
 
 
 def metadata_with_finalizer(case: Case, suffix: str) -> Manifest:
-    """Return metadata of a pod that is kept after its deletion until `remove_finalizer`."""
+    """Return metadata with a finalizer: a deleted pod stays until the test calls `remove_finalizer`."""
     return {**case.pod(suffix)["metadata"], "finalizers": [FINALIZER]}
 
 
 def remove_finalizer(case: Case, suffix: str) -> None:
-    """Remove a deleted pod that a finalizer keeps, as its kubelet does after the pod ends."""
+    """Remove the finalizer of a deleted pod, and then the pod, as its kubelet does after the pod ends."""
     name = f"{case.name}-{suffix}"
     case.cluster.kubectl("patch", "pod", name, "--type=merge", '--patch={"metadata": {"finalizers": null}}')
     case.cluster.kubectl("delete", "pod", name, "--force", "--grace-period=0", "--ignore-not-found")
 
 
 class TestBesideKubeScheduler:
-    """The same pods for moorage and for kube-scheduler: their conditions and events must be equal."""
+    """moorage and kube-scheduler get the same pods. The pods' conditions and events must be equal."""
 
     @pytest.mark.parametrize(
         "nodes_only", [pytest.param("kube-apiserver", marks=pytest.mark.controlplane)], indirect=True, scope="session"
@@ -186,7 +186,9 @@ class TestBesideKubeScheduler:
     @pytest.mark.parametrize(
         "nodes_only", [pytest.param("kube-apiserver", marks=pytest.mark.controlplane)], indirect=True, scope="session"
     )
-    def test_pinned_pods_have_the_same_outcome_with_filters_as_with_added_affinity(self, case: Case) -> None:
+    def test_a_zone_filter_has_the_same_effect_on_pinned_pods_as_kube_schedulers_added_affinity(
+        self, case: Case
+    ) -> None:
         control_plane = case.cluster.control_plane
         assert control_plane is not None
         theirs = f"{case.name}-kube"
@@ -230,7 +232,7 @@ PINNED: dict[str, dict[str, Any]] = {
 
 
 def pinned_outcomes(case: Case, suffix: str) -> dict[str, str]:
-    """Return the node of each bound pod of `PINNED`, and the message of each refused one."""
+    """Return, for each pod of `PINNED`, its node if it is bound, or the message if it is unschedulable."""
     places = {
         name: pod["spec"].get("nodeName") or case.conditions(pod).get("PodScheduled", {}).get("message", "")
         for pod in case.pods()
@@ -282,7 +284,7 @@ TROUBLES: dict[str, dict[str, Any]] = {
 
 
 def outcomes_by_name(case: Case, suffix: str) -> dict[str, dict[str, Any]]:
-    """Return condition and first event of each pod with this suffix, by its name. Skip pods that lack one of them."""
+    """Return by name the condition and first event of each pod with this suffix. Skip pods that lack either."""
     outcomes: dict[str, dict[str, Any]] = {}
     events = case.events()
     for pod in case.pods():
@@ -297,7 +299,7 @@ def outcomes_by_name(case: Case, suffix: str) -> dict[str, dict[str, Any]]:
     return outcomes
 
 
-def test_a_pod_that_requests_devices_by_an_extended_resource_gets_that_reason(case: Case) -> None:
+def test_a_pod_gets_a_reason_of_its_own_if_a_device_class_has_its_extended_resource(case: Case) -> None:
     resource = f"example.com/{case.name}"
     device_class = {
         "apiVersion": "resource.k8s.io/v1",

@@ -1,4 +1,4 @@
-"""`kubectl apply`, `edit` and `delete` of a SchedulingPolicy: the effect on its pods, and the status for its author."""
+"""Users apply, edit and delete a SchedulingPolicy: the effect on its pods, and the status that its author reads."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WRONG_FIELDS: dict[str, dict[str, Any]] = {
     "spec.resources": {"resources": {"shape": [{"utilization": 0, "score": 0}]}},
     "spec.extenders[0].urlPrefix: Required value": {"extenders": [{"filterVerb": "filter"}]},
 }
-"""Specs by the API server's expected message."""
+"""Wrong specs. The key is a part of the API server's message."""
 
 
 def test_a_new_policy_binds_its_pods_at_once_and_shows_it_in_its_status(case: Case) -> None:
@@ -59,7 +59,7 @@ def test_kubectl_get_has_no_empty_column_once_a_policy_is_ready(case: Case) -> N
 
 
 def test_new_and_edited_policies_are_ready_within_a_second(case: Case) -> None:
-    """The test checks the typical time, because a busy machine may delay a single answer."""
+    """The test checks the median, because a busy machine may delay a single answer."""
     seconds = []
     for suffix, spec in product(("-a", "-b", "-c"), ({}, {"preset": "BinPack"})):
         case.cluster.apply(case.policy(suffix, **spec))
@@ -86,7 +86,7 @@ def test_an_edited_policy_applies_to_new_pods(case: Case) -> None:
     assert status["activeGeneration"] == 2
 
 
-def test_wrong_fields_are_refused_with_their_names(case: Case) -> None:
+def test_the_api_server_refuses_wrong_fields_and_names_them(case: Case) -> None:
     policies = [case.policy(f"-{number}", **spec) for number, spec in enumerate(WRONG_FIELDS.values())]
     complaint = case.refusal_of(*policies)
     assert [words for words in WRONG_FIELDS if words not in complaint] == []
@@ -140,7 +140,7 @@ def test_a_new_invalid_policy_binds_no_pods_until_it_is_fixed(case: Case) -> Non
     assert case.wait_until_bound("p")
 
 
-def test_pods_of_a_deleted_policy_wait_with_an_event(case: Case) -> None:
+def test_pods_of_a_deleted_policy_wait_and_get_an_event(case: Case) -> None:
     case.make_live(**NOWHERE)
     case.cluster.apply(case.pod("waits"))
     case.wait_for_event("waits", "FailedScheduling")
@@ -183,7 +183,7 @@ def test_the_condition_of_a_held_pod_says_why_and_is_not_unschedulable(case: Cas
     assert case.pod_conditions("new")["PodScheduled"]["status"] == "True"
 
 
-def test_a_pod_whose_scheduler_name_is_one_edit_away_from_a_policy_gets_an_event_and_no_condition(case: Case) -> None:
+def test_a_pod_gets_an_event_and_no_condition_if_its_scheduler_name_is_misspelled(case: Case) -> None:
     case.make_live(schedulerName=f"{case.name}-training")
     case.cluster.apply(
         case.pod("typo", schedulerName=f"{case.name}-trianing"), case.pod("other", schedulerName=f"{case.name}-volcano")
@@ -194,7 +194,7 @@ def test_a_pod_whose_scheduler_name_is_one_edit_away_from_a_policy_gets_an_event
     assert len(case.notes("typo", "UnknownSchedulerName")) == 1
 
 
-def test_warnings_have_a_condition_that_does_not_make_a_policy_unready(case: Case) -> None:
+def test_a_policy_with_a_warning_condition_is_ready(case: Case) -> None:
     types = {"allow": ["m5*", "no-such-type*"], "deny": ["m5*"]}
     case.make_live(filters={"instanceTypes": types, "zones": {"deny": ["no-such-zone"]}})
     warned = case.policy_conditions()["Warnings"]
@@ -272,7 +272,7 @@ def test_kubectl_explain_documents_the_fields(case: Case) -> None:
 
 
 def test_a_recreated_policy_does_not_use_state_of_the_deleted_one(case: Case) -> None:
-    """The new object's generation is 1 again, and must not count as an old version of the deleted policy."""
+    """The new policy's generation is 1 again. It must not count as an old version of the deleted policy."""
     case.make_live(**NOWHERE)
     case.make_live(**NOWHERE, percentageOfNodesToScore=50)
     case.cluster.kubectl("delete", "schedulingpolicy", case.name)
@@ -285,7 +285,7 @@ def bound_pods(policy: Manifest) -> int:
     return int(policy["status"]["pods"]["bound"])
 
 
-def test_top_rejections_name_the_filter_while_the_event_has_kube_schedulers_words(case: Case) -> None:
+def test_the_status_names_the_filter_of_a_rejection_and_the_event_has_kube_schedulers_words(case: Case) -> None:
     case.make_live(filters={"zones": {"allow": ["nowhere-1a"]}})
     case.cluster.apply(case.pod("p"))
     note = case.wait_for_event("p", "FailedScheduling")

@@ -20,13 +20,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.controlplane]
 
 LIVE_SECONDS = 5.0
 STALLED_SECONDS = 10.0
-"""A short watch is cancelled after 5 s, and a list comes after a pause of at most 1 s."""
+"""The limit if watches stall. A short watch is cancelled after 5 s; at most 1 s later, the operator lists policies."""
 CRD = "customresourcedefinition/schedulingpolicies.scheduling.moorage.dev"
 
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A cluster whose CRD may be deleted."""
+    """A cluster for this module alone, so that tests may delete its CRD."""
     with real_cluster(tmp_path_factory.mktemp("watches")) as cluster:
         yield cluster
 
