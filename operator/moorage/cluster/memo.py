@@ -22,7 +22,7 @@ class Memo:
         self._entries: OrderedDict[tuple[Hashable, PodShape], tuple[Hashable, Any]] = OrderedDict()
 
     def get(self, subject: Hashable, shape: PodShape, generation: Hashable, compute: Callable[[], T]) -> T:
-        """Return the cached value if its generation is equal, else compute and cache it."""
+        """Return the cached value if it is of this generation; otherwise compute and cache the value."""
         key = (subject, shape)
         entry = self._entries.get(key)
         if entry is not None and entry[0] == generation:

@@ -1,6 +1,6 @@
 """The writable columns over nodes, which only the engine's cache holds.
 
-The cache must not write during a scheduling cycle, add a pod to an unknown node, or add a pod that has ended.
+The cache must not write during a scheduling cycle. It must not add a pod that has ended or whose node is unknown.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class NodeColumns:
-    """Nodes, the pods placed on them, and all columns that depend on both.
+    """Nodes, the pods placed on them, and all columns over the nodes.
 
     `moorage.cluster.snapshot` reads the attributes. The cache writes other objects to `objects`.
     """

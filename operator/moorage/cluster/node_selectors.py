@@ -1,7 +1,7 @@
 """Matches node selectors against all nodes of a view at once.
 
-A requirement is evaluated once for each value of its label in the cluster; each node's value id selects its answer.
-Upstream: `component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go`.
+A requirement is evaluated once for each value that its label has in the cluster. The id of a node's value selects the
+answer for the node. Upstream: `component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go`.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class Snapshot(ClusterState):
         return self.gather(self._columns.resources.requested(resource))
 
     def non_zero_requested(self, resource: str) -> IntArray:
-        """Return the requested amount for scoring; a container without a request of cpu or memory adds a default."""
+        """Return the requested amount for scoring; a missing request of cpu or memory counts as a default amount."""
         return self.gather(self._columns.resources.non_zero_requested(resource))
 
     @property
@@ -99,7 +99,7 @@ class Snapshot(ClusterState):
 
     @property
     def pod_generations(self) -> IntArray:
-        """The value of `generations.pods` at the last change of each node's pods; a what-if does not change it."""
+        """The value of `generations.pods` at the last change of each node's pods; changes in a what-if do not count."""
         return self.gather(self._columns.pod_generations.entries)
 
     @property
@@ -164,7 +164,7 @@ class Snapshot(ClusterState):
         return self.gather(self._columns.attachable_volumes.limits(driver, self._storage_generation))
 
     def attached_volumes(self, driver: str) -> IntArray:
-        """Return how many volumes of a CSI driver are attached to each node or used by its pods."""
+        """Return, for each node, how many volumes of a CSI driver are attached to the node or used by its pods."""
         return self.gather(self._columns.attachable_volumes.counts(driver, self._storage_generation))
 
     def volume_in_use(self, volume: VolumeKey) -> BoolArray:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class NodeWhatIf(Snapshot):
-    """A view of the node at a position of another view; its changes are invisible to other views.
+    """A view of one node of another view. Other views do not see the changes.
 
     The node has position 0. Host ports are a set, as in kube-scheduler: if two pods share a host port, removing one of
     them frees the port.
@@ -91,7 +91,7 @@ class NodeWhatIf(Snapshot):
         return super().requested(resource) + self._requested.get(resource, 0)
 
     def non_zero_requested(self, resource: str) -> IntArray:
-        """Return the requested amount for scoring; a container without a request of cpu or memory adds a default."""
+        """Return the requested amount for scoring; a missing request of cpu or memory counts as a default amount."""
         changed = self._non_zero if resource in {CPU, MEMORY} else self._requested
         return super().non_zero_requested(resource) + changed.get(resource, 0)
 
@@ -126,12 +126,12 @@ class NodeWhatIf(Snapshot):
         return [Carried(term.term, term.weight, count) for term, count in counts.items()]
 
     def claim_users(self, claim_key: str) -> Collection[Pod]:
-        """Return the placed pods of the cluster that use a claim, with the changes."""
+        """Return the placed pods of the cluster that use a claim, after the changes."""
         users = [pod for pod in super().claim_users(claim_key) if pod.uid not in self._changes]
         return users + [pod for pod in self._added() if claim_key in claim_keys(pod)]
 
     def disk_users(self, disk: tuple[str, ...]) -> Mapping[str, Collection[Pod]]:
-        """Return the placed pods of the cluster that mount an in-tree disk, by node name, with the changes."""
+        """Return the placed pods of the cluster that mount an in-tree disk, by node name, after the changes."""
         users = dict(super().disk_users(disk))
         own = [pod for pod in self._pods.values() if any(volume.disk == disk for volume in pod.shape.volumes)]
         users.pop(self._name, None)

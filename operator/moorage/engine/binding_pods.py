@@ -21,13 +21,16 @@ class BindingPods:
         self._pods[queued.pod.uid] = queued
 
     def update(self, pod: Pod) -> None:
-        """Replace a pod by its new version, with which it returns to the queue if the binding fails."""
+        """Replace a pod by its new version. If the binding fails, this version returns to the queue."""
         queued = self._pods.get(pod.uid)
         if queued is not None:
             queued.pod = pod
 
     def remove(self, uid: str) -> QueuedPodInfo | None:
-        """Remove and return a pod; None if it is not here: it is deleted, or the watch has confirmed it."""
+        """Remove and return a pod; return None if it is not here.
+
+        A pod is not here if it has been deleted or the watch has confirmed its binding.
+        """
         return self._pods.pop(uid, None)
 
     def counts(self) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""The cache: nodes, and pods with a node, including pods that are assumed on one.
+"""The cache: nodes, and pods with a node, including pods that are assumed on a node.
 
 The states of a pod:
 
@@ -10,8 +10,9 @@ The states of a pod:
         |                     watch: pod has a node              |
         +--------------------------------------------------------+
 
-An assumed pod uses resources of its node at once. It stays assumed until the watch confirms it, on any node, or until
-`forget`; there is no timeout. A pod on a node that the cache does not have uses no resources until the node is added.
+An assumed pod uses resources of its node at once. It stays assumed until the watch confirms it (on this or another
+node) or until `forget`. There is no timeout. A pod on a node that the cache does not have uses no resources until the
+node is added.
 
 Upstream: pkg/scheduler/backend/cache/interface.go.
 """
@@ -94,7 +95,7 @@ class Cache:
             self._pods_on_missing_nodes[name] = {pod.uid: pod for pod in pods}
 
     def set_pod(self, pod: Pod) -> None:
-        """Add a pod with a node from the watch, replace it by its new version, or confirm an assumed pod."""
+        """Add a pod that the watch delivers with a node, replace it by its new version, or confirm an assumed pod."""
         state = self._pod_states.get(pod.uid)
         if state is None:
             self._add_to_node(pod)
@@ -127,7 +128,10 @@ class Cache:
         return assumed
 
     def forget(self, uid: str) -> bool:
-        """Remove an assumed pod; return False if the pod is not assumed: the watch has confirmed or removed it."""
+        """Remove an assumed pod; return False if the pod is not assumed.
+
+        A pod is not assumed any more if the watch has confirmed or removed it.
+        """
         if not self.is_assumed(uid):
             return False
         self.remove_pod(uid)

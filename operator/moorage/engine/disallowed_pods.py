@@ -1,7 +1,7 @@
 """Pods that are held because their policy does not allow their namespace (`spec.allowedNamespaces`).
 
-They come back when the labels of the namespace or the policy change. A pod whose namespace is not known yet is here
-too, without a report: the watch of pods may be ahead of the watch of namespaces.
+They are checked again when the labels of the namespace or the policy change. A pod whose namespace is not known yet is
+held here too, because the watch of pods may be ahead of the watch of namespaces. Such a pod is not reported.
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ from moorage.model.pods.pod import Pod
 
 
 class DisallowedPods:
-    """The pods by namespace, and which of them have not been reported."""
+    """The pods by namespace, and the pods that have not been reported."""
 
     def __init__(self) -> None:
         """Start empty."""
@@ -39,7 +39,7 @@ class DisallowedPods:
             self._unreported |= {uid: pod for uid, pod in pods.items() if self._messages[uid]}
 
     def add(self, pod: Pod, message: str) -> None:
-        """Add a pod, or replace it by its new version. Report a new message, unless it is empty."""
+        """Add a pod, or replace it by its new version. If the message is new and not empty, report the pod."""
         self._by_namespace.setdefault(pod.namespace, {})[pod.uid] = pod
         is_new = message != self._messages.get(pod.uid, "")
         self._messages[pod.uid] = message

@@ -30,7 +30,7 @@ POD = "Pod"
 class EventHandlers:
     """Handlers of events and of changed profiles.
 
-    They compare a pod with its version in the cache or the queue, because the event's old version may be older.
+    They compare a pod with its version in the cache or the queue; the old version in the event may be even older.
     """
 
     profiles: dict[str, Profile]
@@ -64,7 +64,7 @@ class EventHandlers:
                 self.remove_profile(scheduler_name, Hold(HoldReason.REFUSED, reason))
 
     def set_profile(self, profile: Profile, now: float) -> None:
-        """Add or replace a profile, and try its pods at once; hold them if it is paused."""
+        """Add or replace a profile. Try its pods at once, or hold them if the profile is paused."""
         name = profile.name
         self.profiles[name] = profile
         if profile.policy is not None:
@@ -94,7 +94,7 @@ class EventHandlers:
         return self.is_live(pod.scheduler_name) and self.allows_namespace(pod)
 
     def allows_namespace(self, pod: Pod) -> bool:
-        """Return whether the live profile of a pod allows its namespace. An unknown namespace is not allowed."""
+        """Return whether the live profile of a pod allows the pod's namespace. An unknown namespace is not allowed."""
         selector = self.profiles[pod.scheduler_name].settings.allowed_namespaces
         if selector is None:
             return True
@@ -207,14 +207,14 @@ class EventHandlers:
             self.hold(pod)
 
     def _update_assumed_pod(self, pod: Pod, now: float) -> None:
-        """Keep the new version for the case that the binding fails; free the room of a pod that is being deleted."""
+        """Keep the new version for the queue, if the binding fails; free the room of a pod that is being deleted."""
         self.binding.update(pod)
         if pod.terminating and self.cache.forget(pod.uid):
             self.binding.remove(pod.uid)
             self.queue.move_on_event(deleted(POD, pod), now)
 
     def _keep_nomination_until_deleted(self, pod: Pod) -> None:
-        """Keep the room that preemption made for a pod that is being deleted; the pod itself is not tried again."""
+        """Keep the nomination of a pod that is being deleted. The pod itself is not tried again."""
         self.held.discard(pod)
         self.disallowed.discard(pod)
         if self.is_live(pod.scheduler_name):
@@ -234,9 +234,9 @@ class EventHandlers:
         self.disallowed.discard(pod)
 
     def _with_nomination(self, event: ClusterEvent, pod: Pod) -> Pod:
-        """Return the new version with the nominator's nomination if neither version of the event has one.
+        """Return the new version; add the nominator's nomination if neither version has one.
 
-        The API server has not stored that nomination yet (upstream: UpdateNominatedPod in nominator.go).
+        In that case the API server has not stored the nomination yet (upstream: UpdateNominatedPod in nominator.go).
         """
         old = event.old.nominated_node_name if event.old else ""
         kept = "" if pod.nominated_node_name or old else self.cache.nominator.node_of(pod.uid)
@@ -244,5 +244,5 @@ class EventHandlers:
 
 
 def _requests_or_shape_differ(old: Pod, new: Pod) -> bool:
-    """Return whether the update of a pod with a node may help another pod: requests or the shape (labels) differ."""
+    """Return whether the update of a placed pod may help other pods: its requests or its shape (labels) differ."""
     return old.shape is not new.shape or old.requests != new.requests

@@ -36,7 +36,7 @@ class FailureHandler:
         unchanged = queued.message == message
         queued.message = message
         if self.handlers.may_try(queued.pod):
-            # With no nodes, no plugin rejected the pod. All Filter plugins count, so that the first node requeues it.
+            # Without nodes, no plugin rejects the pod. Count all Filter plugins, so that the first node requeues it.
             plugins = diagnosis.unschedulable_plugins or frozenset(plugin.name for plugin in profile.filter)
             self.queue.reject(queued, plugins | post.unschedulable_plugins, diagnosis.pending_plugins, now)
         else:

@@ -11,8 +11,8 @@ from moorage.engine.similar_names import SimilarNames, are_similar
 from moorage.model.pods.pod import Pod
 
 MISNAMED_SECONDS = 2.0
-"""How long a pod is held before it is reported as misnamed. A policy that is created together with its pods may be
-seen after them."""
+"""How long a pod is held before it is reported as misnamed. If a policy and its pods are created together, the pods may
+arrive first."""
 UNTIMED = float("-inf")
 
 
@@ -25,7 +25,7 @@ class Hold(Struct, frozen=True):
 
 
 class HeldPods:
-    """Held pods by schedulerName, and which of them have not been reported.
+    """Held pods by schedulerName, and the pods that have not been reported.
 
     The pods of a schedulerName that no policy has ever claimed have no `Hold`, because most likely another scheduler
     places them. They are reported only if the name is one edit away from that of a live policy. Pods with scheduling
@@ -39,7 +39,7 @@ class HeldPods:
         self._unreported: dict[str, Pod] = {}
         self._policy_names = SimilarNames()
         self._suspects: dict[str, tuple[Pod, float]] = {}
-        """The pods that seem misnamed, by uid, and the time of their report; UNTIMED until the next `tick`."""
+        """The pods that seem misnamed, by uid, and the time at which to report each; UNTIMED until the next `tick`."""
         self._misnamed: set[str] = set()
         """The uids of the pods that were reported as misnamed."""
 
@@ -50,7 +50,7 @@ class HeldPods:
 
     @property
     def next_tick(self) -> float | None:
-        """The time at which to call `tick` next, in seconds, which may be in the past; None if there is no need."""
+        """The time at which to call `tick` next, in seconds; it may be in the past. None if no pod seems misnamed."""
         return min((due for _, due in self._suspects.values()), default=None)
 
     def tick(self, now: float) -> None:
@@ -80,14 +80,14 @@ class HeldPods:
                 self._report(pod)
 
     def set_hold(self, scheduler_name: str, hold: Hold) -> None:
-        """Set the `Hold` of a schedulerName. If it is new, report it for all held pods with that name."""
+        """Set the `Hold` of a schedulerName. If the `Hold` is new, report it for all held pods with that name."""
         if self._holds.get(scheduler_name) != hold:
             self._holds[scheduler_name] = hold
             for pod in self._by_name.get(scheduler_name, {}).values():
                 self._report(pod)
 
     def add_policy_name(self, scheduler_name: str) -> None:
-        """Add the schedulerName of a live policy, to which the names of other pods may be similar."""
+        """Add the schedulerName of a live policy. Report held pods whose schedulerName is similar to it."""
         self._policy_names.add(scheduler_name)
         for name in self._by_name:
             if name not in self._holds and are_similar(name, scheduler_name):
@@ -132,7 +132,7 @@ class HeldPods:
     def _report(self, pod: Pod) -> None:
         """Report a pod at once if it has a `Hold`.
 
-        If it seems misnamed and is not reported yet, report it after a while.
+        If the pod has none and seems misnamed, report it after MISNAMED_SECONDS, unless it has been reported.
         """
         if pod.scheduling_gates:
             return

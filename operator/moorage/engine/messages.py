@@ -11,7 +11,7 @@ from moorage.model.pods.pod import Pod
 
 
 class ProfileChanged(Struct, frozen=True):
-    """A profile is new, or replaces the live profile with its name; its pods are tried again at once."""
+    """A profile is new, or replaces the live profile with the same name. Its pods are tried again at once."""
 
     profile: Profile
 
@@ -51,7 +51,7 @@ class ExtendersAnswered(Struct, frozen=True, kw_only=True):
     unresolvable: Mapping[str, str] = field(default_factory=dict)
     """The rejected nodes on which preemption cannot help, each with the reason."""
     scores: Mapping[str, int] = field(default_factory=dict)
-    """The scores to add to the nodes' totals, weights included."""
+    """By node, the score to add to the node's total; the extenders' weights are included."""
     error: str | None = None
     """The error that fails the attempt; None if the answer is valid."""
 
@@ -61,13 +61,13 @@ class CandidatesAnswered(Struct, frozen=True, kw_only=True):
 
     pod_uid: str
     candidates: tuple[Candidate, ...] = ()
-    """The candidates that every extender keeps, with the victims of their choice."""
+    """The candidates that every extender keeps, with the victims that the extenders chose."""
     error: str | None = None
     """The error that fails the attempt; None if the answer is valid."""
 
 
 class TryAgain(Struct, frozen=True):
-    """An unschedulable pod waits for an event that will not come, such as the deletion of a victim: requeue the pod."""
+    """The event that an unschedulable pod waits for, such as a victim's deletion, will not come: requeue the pod."""
 
     pod_uid: str
     void_nomination: str = ""
@@ -80,7 +80,7 @@ class LeadershipStarted(Struct, frozen=True):
 
 
 class NodeRefused(Struct, frozen=True):
-    """The kubelet of a node refused a pod that was bound to it, for a lack of resources (OutOfcpu, ...)."""
+    """The kubelet of a node refused a pod that was bound to the node, because it lacks resources (OutOfcpu, ...)."""
 
     pod: Pod
     node_name: str
@@ -88,7 +88,7 @@ class NodeRefused(Struct, frozen=True):
 
 
 class KindUnreadable(Struct, frozen=True):
-    """The objects of a kind cannot be read now, so the known ones may be old or missing."""
+    """The objects of a kind cannot be read now, so the scheduler's copies of them may be old or missing."""
 
     kind: str
     error: str

@@ -29,12 +29,14 @@ class Nominations:
         return node_name
 
     def clear(self, queued: QueuedPodInfo, node_name: str) -> None:
-        """Clear a pod's nomination if it is to this node."""
+        """Clear a pod's nomination if the pod is nominated to this node."""
         if self._nominator.node_of(queued.pod.uid) == node_name:
             self.set(queued, "")
 
     def displace(self, pod: Pod, node_name: str | None) -> list[Pod]:
-        """Clear the nominations to a node of all pods with a lower priority than `pod`, and return those pods.
+        """Clear the nominations of all pods that are nominated to a node and have a lower priority than `pod`.
+
+        Return these pods.
 
         Upstream: pkg/scheduler/framework/preemption/executor.go (getLowerPriorityNominatedPods).
         """

@@ -43,7 +43,7 @@ class Unschedulable(Struct, frozen=True, kw_only=True):
     nominated_node_name: str | None
     """The new value of `status.nominatedNodeName`: empty clears it, None keeps it."""
     victims: Sequence[Pod]
-    """The pods to evict so that the pod fits on the nominated node."""
+    """The pods to evict, so that this pod fits on the nominated node."""
     displaced: Sequence[Pod] = ()
     """Pods of lower priority that were nominated to that node: clear their `status.nominatedNodeName`."""
     attempts: int
@@ -104,7 +104,7 @@ class Misnamed(Struct, frozen=True, kw_only=True):
 
     pod: Pod
     similar_name: str
-    """The schedulerName of the live policy, which differs by one edit."""
+    """The schedulerName of the live policy. It differs from the pod's by one edit."""
 
 
 class Skipped(Struct, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from moorage.framework.profile import Profile
 from moorage.model.pods.pod import Pod
 
 MAX_ASKED = 2000
-"""The number of a profile's attempts that may wait for answers. With 5,000 nodes, each holds 40 kB of node names."""
+"""How many attempts of a profile may wait for answers. With 5,000 nodes, each attempt holds 40 kB of node names."""
 TOO_MANY_ASKED = f"{MAX_ASKED} pods already wait for the answers of the profile's extenders; the pod is tried again"
 
 
@@ -27,13 +27,13 @@ class Attempt(Struct, frozen=True):
     queued: QueuedPodInfo
     profile: Profile
     answer: ExtendersAnswered | None = None
-    """The extenders' answer about nodes; None before they are asked."""
+    """The extenders' answer about nodes; None if they have not been asked yet."""
     candidates: CandidatesAnswered | None = None
-    """The extenders' answer about candidates for preemption; None before they are asked."""
+    """The extenders' answer about candidates for preemption; None if they have not been asked yet."""
 
     @property
     def error(self) -> str | None:
-        """The error of an extender that fails the attempt, or None."""
+        """The extender's error that fails the attempt, or None."""
         return next((answer.error for answer in (self.answer, self.candidates) if answer and answer.error), None)
 
 
@@ -41,7 +41,7 @@ class PendingExtenders:
     """Attempts that wait for an answer, by pod uid, and attempts that can continue, in the order of their answers."""
 
     def __init__(self, queue: SchedulingQueue, profiles: Mapping[str, Profile]) -> None:
-        """Check in `queue` and `profiles`, a live mapping, whether an attempt is still valid."""
+        """Read from `queue` and `profiles`, a live mapping, whether a waiting attempt is still valid."""
         self._queue = queue
         self._profiles = profiles
         self._asked: dict[str, Attempt] = {}
@@ -54,7 +54,7 @@ class PendingExtenders:
         return bool(self._answered)
 
     def has_room(self, profile: Profile) -> bool:
-        """Return whether one more attempt of a profile may wait; thousands of pods may need a slow extender."""
+        """Return whether one more attempt of a profile may wait; thousands of pods may wait for a slow extender."""
         return self._count_by_profile[profile.name] < MAX_ASKED
 
     def ask(self, attempt: Attempt) -> None:
@@ -63,7 +63,7 @@ class PendingExtenders:
         self._count_by_profile[attempt.profile.name] += 1
 
     def resume(self, message: ExtendersAnswered | CandidatesAnswered) -> None:
-        """Continue the attempt that waits for this answer; drop the answer if the profile has changed."""
+        """Continue the attempt that waits for this answer; if the profile has changed, drop the answer."""
         attempt = self._asked.pop(message.pod_uid, None)
         if attempt is None:
             return

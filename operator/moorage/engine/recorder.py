@@ -27,7 +27,7 @@ BACKOFF_COMPLETE = "BackoffComplete"
 POP_FROM_BACKOFF_QUEUE = "PopFromBackoffQ"
 FORCE_ACTIVATE = "ForceActivate"
 UNSCHEDULABLE_TIMEOUT = "UnschedulableTimeout"
-"""Upstream's names for the reasons, other than cluster events, for which a pod enters a queue (framework/events.go)."""
+"""Upstream's names of the reasons why a pod enters a queue, besides cluster events (framework/events.go)."""
 
 
 class Recorder:

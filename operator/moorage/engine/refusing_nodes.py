@@ -1,8 +1,8 @@
-"""Nodes that rest: they get no pods for some time, because their kubelet refused a pod for which the cache shows room.
+"""Resting nodes: they get no pods for some time, because their kubelet refused a pod although the cache shows room.
 
-The kubelet knows more than the API server: pods that were deleted by force and still run, a pod that another scheduler
-bound in the same moment. Without a pause, the controller's next pod goes to the same node and is refused again, as fast
-as the controller creates pods.
+The kubelet may know of pods that the cache does not have: pods that were deleted by force and still run, or a pod that
+another scheduler has just bound. Without a pause, the controller's next pod goes to the same node and is refused again,
+as fast as the controller creates pods.
 
 kube-scheduler has no such pause. All other decisions stay the same as kube-scheduler's, because the pause is not a
 Filter. The pause does not appear in the messages about a pod that fits no node. The pod goes to another node that
@@ -13,7 +13,7 @@ again after its backoff.
 from dataclasses import dataclass
 
 FIRST_REST_SECONDS = 5.0
-"""Longer than the time until the cache has a pod that another scheduler bound."""
+"""Longer than the watch takes to deliver a pod that another scheduler bound."""
 LONGEST_REST_SECONDS = 60.0
 """The rest doubles with each refusal up to this limit. Also the time after a rest in which a further refusal doubles
 the rest. After that time, the next rest is FIRST_REST_SECONDS again."""

@@ -26,7 +26,7 @@ def lost_room(profile: Profile, assumed: Pod, snapshot: Snapshot) -> str:
 
 
 def missing_room(profile: Profile, pod: Pod, node_name: str, snapshot: Snapshot) -> str:
-    """Return why the profile's plugins reject a node for a pod; empty if they do not.
+    """Return why plugins of the profile reject a node for a pod; empty if they accept the node.
 
     If the pod is on the node, its own resources and ports do not count.
     """
@@ -66,7 +66,7 @@ def _node_without(pod: Pod, snapshot: Snapshot, position: int) -> NodeWhatIf:
 def _is_suspect(assumed: Pod, snapshot: Snapshot, position: int) -> bool:
     """Return whether the plugins must check the node.
 
-    They cost more than the binding, and the pod almost always fits.
+    The pod almost always fits, and the plugins cost more than the binding.
     """
     if assumed.shape.host_ports or snapshot.pod_count[position] > snapshot.allowed_pods[position]:
         return True

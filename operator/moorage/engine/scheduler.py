@@ -65,7 +65,7 @@ NO_POST_FILTER = PostFilterResult(Code.UNSCHEDULABLE)
 
 
 class Scheduler:
-    """The cache, the queue, the profiles, and the path of a pod. All times are seconds of a monotonic clock."""
+    """The cache, the queue and the profiles, and a pod's path through them. Times are seconds of a monotonic clock."""
 
     def __init__(self, seed: int, profiles: Iterable[Profile] = (), recorder: Recorder = NO_RECORDER) -> None:
         """Start with an empty cluster. `seed` decides between nodes with equal scores."""
@@ -244,7 +244,7 @@ class Scheduler:
         )
 
     def _finish_binding(self, message: BindingFinished, now: float) -> None:
-        """Free the room of a pod whose binding failed, and try it again (handleBindingCycleError)."""
+        """If the binding failed, free the room of the pod and return it to the queue (handleBindingCycleError)."""
         queued = self._binding.remove(message.pod.uid)
         if message.error is None:
             return
@@ -289,7 +289,7 @@ class Scheduler:
             self._queue.retry(uid, now)
 
     def _retry(self, uid: str, void_nomination: str, now: float) -> None:
-        """Requeue an unschedulable pod. Free the room of its nomination to `void_nomination` for other pods."""
+        """Requeue an unschedulable pod; if it is nominated to `void_nomination`, clear the nomination."""
         queued = self._queue.find(uid)
         if queued is not None and void_nomination:
             self._nominations.clear(queued, void_nomination)

@@ -43,11 +43,14 @@ class SchedulerStatistics:
         return counts
 
     def unschedulable_pods(self) -> Mapping[tuple[str, str], int]:
-        """Return the number of unschedulable pods by plugin and schedulerName; a pod counts for each of its plugins."""
+        """Return the number of unschedulable pods by plugin and schedulerName.
+
+        A pod counts once for each plugin that rejected it.
+        """
         return self.queue.unschedulable_counts()
 
     def stuck_pods(self, now: float, seconds: float) -> Mapping[str, float]:
-        """Return the pods that are active for more than `seconds`, and for how many seconds, by namespace/name."""
+        """Return, by namespace/name, for how many seconds each pod has been active, if for more than `seconds`."""
         stuck = self.queue.active_since_before(now - seconds)
         return {queued.pod.key: now - queued.ready_at for queued in stuck}
 

@@ -9,8 +9,8 @@ LONGEST_NAME = 64
 class SimilarNames:
     """A set of names that is searched by similarity.
 
-    Similar names become equal when at most one character of each is deleted. The names are indexed by these forms, so
-    the time of a search depends on the length of a name, not on the number of names.
+    Two similar names become equal if at most one character is deleted from each. The names are indexed by these forms,
+    so the time of a search depends on the length of a name, not on the number of names.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class SimilarNames:
                 self._by_form.pop(form, None)
 
     def find(self, name: str) -> str:
-        """Return the name that is similar to `name`, the first in order if there are several; empty if none is."""
+        """Return the alphabetically first name that is similar to `name`; empty if there is none."""
         if not self._by_form or len(name) > LONGEST_NAME:
             return ""
         found = (other for form in _forms(name) for other in self._by_form.get(form, ()))

@@ -1,7 +1,7 @@
 """The kinds that moorage cannot read now, and the pods that need them.
 
-A pod with claims is not tried while a storage kind is refused, because "not found" would be wrong. Preemption waits
-while disruption budgets cannot be read, because a new budget may protect a victim.
+While the API server refuses to list a storage kind, a pod with claims is not tried; "not found" would be wrong.
+Preemption waits while disruption budgets cannot be read, because a new budget may protect a victim.
 """
 
 from moorage.engine.messages import KindUnreadable
@@ -44,7 +44,7 @@ class UnreadableKinds:
         return next((self._refused[kind] for kind in STORAGE if kind in self._refused), "")
 
     def budgets_fault(self, pod: Pod) -> str:
-        """Return why the pod must not preempt others now, and record that it waits; empty if the budgets are known."""
+        """Return why the pod must not preempt others now, and record that it waits; empty if budgets are known."""
         if self._without_budgets:
             self._waiting.add(pod.uid)
         return self._without_budgets

@@ -47,7 +47,7 @@ class ClusterEvent(Struct, frozen=True):
     def label(self) -> str:
         """The event's name in upstream's metrics: `NodeAdd`, `AssignedPodDelete`, `storage.k8s.io/CSINodeAdd`.
 
-        All updates of nodes have one name, and all updates of pods: the name does not tell what has changed.
+        All updates of nodes have the same name, whatever has changed. So do all updates of pods.
         """
         if self.kind == "Pod":
             newest = self.old if self.new is None else self.new

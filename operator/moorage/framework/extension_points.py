@@ -58,8 +58,8 @@ class Plugin(BaseModel):  # noqa: PLW1641 - the hash is set where pydantic canno
     """Kinds of objects (`Pod`, `Node`, ...) whose changes may make a pod that this plugin rejected schedulable."""
 
     ignored_resources_argument: ClassVar[str] = ""
-    """The argument for the resources that extenders count instead of the scheduler (upstream `buildExtenders`); empty
-    if there is none."""
+    """The name of the argument that lists the resources that extenders count instead of the scheduler (upstream
+    `buildExtenders`). Empty if the plugin has no such argument."""
 
     def __eq__(self, other: object) -> bool:
         """Return whether both are the same object."""
@@ -104,7 +104,7 @@ class QueueSortPlugin(Plugin, ABC):
 
 
 class PreFilterResult(Struct, Generic[S], frozen=True):
-    """A PreFilter's status, its state for later points, and the only nodes to filter (None: all)."""
+    """The result of PreFilter: a status, the state for later points, and the nodes to filter (None: all)."""
 
     status: Status = SUCCESS
     state: S | None = None
@@ -145,7 +145,7 @@ class Rejection(Struct, frozen=True):
     code: Code = Code.UNSCHEDULABLE
     cause: str = ""
     """The field of the policy that causes the rejection; empty for none. The policy's status shows the field, but the
-    pod's message does not. NodeAffinity gives the requirement that the nodes do not meet."""
+    pod's message does not. NodeAffinity instead gives the requirement that the nodes do not meet."""
 
 
 class FilterResult(Struct, frozen=True):
@@ -162,7 +162,8 @@ class FilterPlugin(Plugin, ABC, Generic[S]):
     """A plugin that rejects nodes that cannot run the pod."""
 
     without_pre_filter: ClassVar[str] = ""
-    """Filter's error, in upstream's words, if this plugin's PreFilter is disabled; empty if Filter works without it."""
+    """The error of Filter, in upstream's words, if the profile has disabled this plugin's PreFilter. Empty if Filter
+    works without PreFilter."""
 
     has_static_filter: ClassVar[bool] = False
     """Whether `filter` depends only on the pod's shape and the nodes, not on placed pods: the engine then keeps the
@@ -191,7 +192,7 @@ class PreemptionPlugin(PostFilterPlugin, ABC):
 
     @abstractmethod
     def candidate_count(self, potential: int) -> int:
-        """Return how many nodes to try at most, of the `potential` nodes where evictions could help."""
+        """Return the maximum number of nodes to try; `potential` is the number of nodes where evictions could help."""
 
     def post_filter(self, state: Any, pod: Pod) -> Status:
         """Return SUCCESS; the engine runs the search instead."""
@@ -200,7 +201,7 @@ class PreemptionPlugin(PostFilterPlugin, ABC):
 
 
 class PreScoreResult(Struct, Generic[S], frozen=True):
-    """A PreScore's status and state: SKIP leaves out the plugin's Score, an error ends the cycle."""
+    """The result of PreScore, a status and a state: SKIP leaves out the plugin's Score, an error ends the cycle."""
 
     status: Status = SUCCESS
     state: S | None = None
@@ -210,17 +211,18 @@ class ScorePlugin(Plugin, ABC, Generic[S]):
     """A plugin that ranks the nodes that fit."""
 
     without_pre_score: ClassVar[str] = ""
-    """Score's error, in upstream's words, if this plugin's PreScore is disabled; for a plugin without PreScore, if its
-    PreFilter is disabled. Empty if Score works without them."""
+    """The error of Score, in upstream's words, if the profile has disabled this plugin's PreScore (for a plugin without
+    PreScore: its PreFilter). Empty if Score works without them."""
 
     has_static_score: ClassVar[bool] = False
     """Whether `score` depends only on the pod's shape, the nodes and their images, not on placed pods: the engine then
-    keeps the scores for the shape and passes no state. If all scores are equal, the result of `normalize` must depend
-    on that score only."""
+    keeps the scores for the shape and passes no state. If all nodes have the same score, the result of `normalize` must
+    depend on that score only."""
 
     has_local_score: ClassVar[bool] = False
     """Like `has_static_score`, but the score of a node may also depend on its pods: the engine scores only the nodes
-    whose pods changed. Such a plugin has no `normalize` and no state, and its PreScore only skips (`skips_score`)."""
+    whose pods changed. Such a plugin has no `normalize` and no state. Its PreScore does nothing except skip the plugin
+    (`skips_score`)."""
 
     def skips_score(self, shape: PodShape) -> bool:
         """Return whether `pre_score` returns SKIP for all pods of the shape; the engine then does not call it."""

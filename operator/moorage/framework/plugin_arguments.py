@@ -77,7 +77,7 @@ def _resources_of_extenders(spec: ProfileSpec) -> list[str]:
 
 
 def _describe(cls: type[Plugin], error: ErrorDetails) -> str:
-    """Return the message for an invalid argument; for an unknown argument it names the known ones."""
+    """Return the message for an invalid argument; the message for an unknown argument names known arguments."""
     name, location = cls.__name__, error["loc"]
     if error["type"] != "extra_forbidden":
         return f"{message_of(error)} (plugin {name})"

@@ -43,8 +43,8 @@ POINT_CLASSES: Mapping[str, type[Plugin] | None] = {
 """The names of the extension points in configurations, and their classes; None: no plugin can have the point."""
 
 RESOURCE_FILTERS = frozenset({"NodePorts", "NodeResourcesFit"})
-"""The first Filter plugins, in kube-scheduler's order, that read the pods of a node. Earlier ones read only the
-node."""
+"""The first Filter plugins, in kube-scheduler's order, that read the pods of a node. Earlier Filter plugins read only
+the node."""
 
 Classes = Mapping[str, type[Plugin]]
 
@@ -58,7 +58,11 @@ def implements(plugin: type[Plugin], point: str) -> bool:
 
 
 def merge(defaults: Plugins, custom: Plugins) -> Plugins:
-    """Merge a profile's plugins into the defaults: an enabled plugin replaces its default in place, or is appended."""
+    """Merge a profile's plugins into the defaults.
+
+    An enabled plugin replaces the default plugin of the same name, at its position; a plugin without a default is
+    appended.
+    """
     points = dict(custom.points())
     return Plugins.model_validate({point: _merge_set(base, points[point]) for point, base in defaults.points()})
 

@@ -29,7 +29,7 @@ class PolicyPlugin(Plugin, ABC):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        """Raise TypeError if there is no such section."""
+        """Raise TypeError if SchedulingPolicySpec has no field named `policy_section`."""
         super().__pydantic_init_subclass__(**kwargs)
         if cls.policy_section is not None and cls.policy_section not in SchedulingPolicySpec.model_fields:
             raise TypeError(f"plugin {cls.__name__}: SchedulingPolicySpec has no field {cls.policy_section}")

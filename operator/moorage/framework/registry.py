@@ -88,7 +88,7 @@ class Registry:
         return _assemble(spec, plugins, ordered)
 
     def unknown_plugins(self, plugins: Plugins, configs: Iterable[PluginConfig]) -> list[Fault]:
-        """Return a fault for each place of a profile that names a plugin that is not registered."""
+        """Return a fault for each place in a profile that names an unregistered plugin."""
         mentions: list[tuple[Location, str]] = []
         for point, plugin_set in plugins.points():
             for side, entries in (("enabled", plugin_set.enabled), ("disabled", plugin_set.disabled)):

@@ -1,4 +1,4 @@
-"""Columns: arrays with one entry for each node slot, which grow and shrink together.
+"""Columns: arrays with one entry for each node slot. All columns grow and shrink together.
 
 Slots are numbered from 0 without gaps. When a node is removed, the entries of the last slot move to its
 slot. Every column therefore stays contiguous, and readers get a slice of the written array, not a copy.
@@ -48,7 +48,7 @@ class Column(Generic[DType]):
         self._entries = None
 
     def reset_entries(self) -> None:
-        """Slice `entries` again on the next read, because the number of nodes has changed."""
+        """Drop the slice `entries`, because the number of nodes has changed; the next read slices again."""
         self._entries = None
 
     def replace_by_last(self, slot: int, last: int) -> None:

@@ -29,7 +29,7 @@ class ImageColumn:
 
 
 class _Image:
-    """The size of an image, the nodes that have it, and the flags by node after the first read."""
+    """An image: its size, the nodes that have it, and, after the first read, one flag for each node."""
 
     __slots__ = ("generation", "nodes", "present", "size_bytes")
 
@@ -41,7 +41,7 @@ class _Image:
 
 
 class ImageColumns:
-    """All image names on all nodes; flags are built on demand, because no pod uses most of the images."""
+    """All image names on all nodes. The flags of an image are built at its first read; most images are never read."""
 
     def __init__(self, slot_of: Mapping[str, int], generations: Generations) -> None:
         self._slot_of = slot_of

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from moorage.model.selectors import Labels
 
 MAX_UNKNOWN = 10_000
-"""The limit of remembered keys that no node has, because pods can name any keys. Forgotten keys are looked up again."""
+"""The maximum number of remembered keys that no node has. There is a maximum because pods can name any keys. A
+forgotten key is looked up again."""
 
 
 class LabelColumns:

@@ -69,7 +69,7 @@ class ResourceColumns:
         return self._requested.get(name, self._nothing).entries
 
     def non_zero_requested(self, name: str) -> IntArray:
-        """Return the requested amounts for scoring; a container without a request of cpu or memory adds a default."""
+        """Return the requested amounts for scoring; a missing request of cpu or memory counts as a default amount."""
         return self._non_zero[name].entries if name in _DEFAULTED else self.requested(name)
 
     @property

@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 V = TypeVar("V", bound=Hashable)
 
-_SPARE_VALUES = 64  # compact if there are more values than two for each node plus this number
+_SPARE_VALUES = 64  # compact if there are more values than twice the number of nodes plus this number
 
 
 class LabelColumn(Struct, frozen=True):
-    """The ids of a label's values by node, ABSENT for a node without the label, and the values by id."""
+    """A column of one label: for each node the id of its value (ABSENT without the label), and the values by id."""
 
     ids: IdArray
     values: Sequence[str]
 
 
 class ClassColumn(Struct, Generic[V], frozen=True):
-    """The ids of a property's values by node, and the distinct values (classes) by id."""
+    """A column of one property: for each node the id of its value, and the distinct values (classes) by id."""
 
     ids: IdArray
     classes: Sequence[V]

@@ -1,7 +1,7 @@
-"""Terms that match placed pods.
+"""Terms: conditions that select pods.
 
-A counted term counts the placed pods that an incoming pod's constraints select. A carried term is an affinity term of
-the placed pods themselves, which selects incoming pods.
+A counted term comes from a constraint of an incoming pod and selects placed pods. A carried term is an affinity term in
+the spec of a placed pod and selects incoming pods.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A condition on namespace, labels and controller of pods."""
+    """A condition on the namespace, the labels and the controller of a pod."""
 
     namespaces: frozenset[str] | None
     """None selects all namespaces."""
     selector: LabelSelector | None
     """None matches nothing."""
     owner_uid: str = ""
-    """Uid of the controller; empty selects pods of any controller."""
+    """Uid of the controller that must own the pod. If it is empty, pods of any controller match, and pods without
+    one."""
 
     def matches(self, shape: PodShape) -> bool:
         """Return whether pods of this shape meet the clause."""
@@ -43,14 +44,14 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class CountedTerm:
-    """A count of the placed pods that meet all clauses."""
+    """The clauses that a placed pod must meet to be counted."""
 
     clauses: tuple[Clause, ...]
     counts_terminating: bool
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compute the hash once, because every cycle of the term's pods looks the term up."""
+        """Compute the hash once, because each cycle of a pod with this term looks up the term's counts by the hash."""
         object.__setattr__(self, "_hash", hash((self.clauses, self.counts_terminating)))
 
     def __hash__(self) -> int:
@@ -67,7 +68,7 @@ class CountedTerm:
 
 
 class CarriedKind(Enum):
-    """The four kinds of affinity terms in a pod."""
+    """The four kinds of affinity terms in the spec of a pod."""
 
     REQUIRED_AFFINITY = "RequiredAffinity"
     REQUIRED_ANTI_AFFINITY = "RequiredAntiAffinity"
@@ -77,7 +78,7 @@ class CarriedKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CarriedTerm:
-    """An affinity term of a placed pod; `weight` is 0 for a required term."""
+    """An affinity term in the spec of a placed pod; `weight` is 0 for a required term."""
 
     kind: CarriedKind
     term: AffinityTerm
@@ -94,7 +95,7 @@ class CarriedTerm:
 
 
 class Carried(Struct, frozen=True):
-    """A carried term, and how many placed pods carry it on each node of the view."""
+    """A carried term, and for each node of the view the number of placed pods that carry the term."""
 
     term: AffinityTerm
     weight: int

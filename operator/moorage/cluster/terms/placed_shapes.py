@@ -1,4 +1,4 @@
-"""The number of placed pods on each node that match or carry each term, updated with every added or removed pod.
+"""Counts, for each term and node, the placed pods that match or carry the term.
 
 Placed pods are grouped by shape. Each pair of a shape and a term is matched once. After that, adding or removing a pod
 costs one addition for each term that its shape matches or carries.
@@ -98,7 +98,7 @@ class PlacedShapes:
             self._remove_shape(placed)
 
     def counted(self, term: CountedTerm) -> IntArray:
-        """Return how many placed pods match the term on each node; keep the counts for later reads."""
+        """Return how many placed pods on each node match the term, and keep the counts for later reads."""
         counted = self._counted.get(term)
         if counted is None:
             counted = self._count_term(term)
@@ -141,7 +141,7 @@ class PlacedShapes:
         return placed
 
     def _remove_shape(self, placed: _PlacedShape) -> None:
-        """Remove a shape without pods, and the carried terms that only this shape has."""
+        """Remove a shape that has no pods any more, and the carried terms that no other shape has."""
         del self._placed[placed.shape]
         for counted in placed.counted:
             counted.shapes.pop(placed, None)
@@ -196,12 +196,12 @@ def _link(placed: _PlacedShape, counted: _CountedColumn) -> None:
 
 
 def _index_key(term: CountedTerm) -> tuple[frozenset[str] | None, LabelSelector | None]:
-    """Return namespaces and selector of the first clause, which every matching shape meets."""
+    """Return namespaces and selector of the first clause; every shape that matches the term meets this clause."""
     return (term.clauses[0].namespaces, term.clauses[0].selector) if term.clauses else (None, LabelSelector())
 
 
 def _index_namespaces(term: CarriedTerm) -> frozenset[str] | None:
-    """Return the term's namespaces; None (all) for a term with a namespace selector, because labels change."""
+    """Return the term's namespaces; None (all) for a term with a namespace selector, because labels may change."""
     return term.term.namespaces if term.term.namespace_selector is None else None
 
 

@@ -1,9 +1,10 @@
 """Assumed volumes and claims: the results of Reserve that the watch has not delivered yet.
 
 The runtime writes an intent after the cycle, and the watch delivers the written object later. The next cycles must see
-the result earlier: no second claim may get the same volume, and other pods of a claim must go to the claim's selected
-node. Therefore assumed versions replace the objects in `ClusterObjects`. A newer version from the watch replaces an
-assumed version. If the watch sends the version from before the assumption again, that version is ignored.
+the result earlier: no second claim may get the same volume, and other pods that use a claim must go to the node that
+was selected for the claim. Therefore assumed versions replace the objects in `ClusterObjects`. A newer version from the
+watch replaces an assumed version. If the watch sends the version from before the assumption again, that version is
+ignored.
 
 Upstream: `pkg/scheduler/framework/plugins/volumebinding/passive_assume_cache.go`.
 """
@@ -26,7 +27,7 @@ _CLAIM = "PersistentVolumeClaim"
 
 @dataclass(frozen=True, slots=True)
 class _Assumption:
-    """The pod that an object was assumed for, and the last version from the watch."""
+    """The pod for which an object was assumed, and the object's last version from the watch."""
 
     pod_uid: str
     observed: PersistentVolume | PersistentVolumeClaim

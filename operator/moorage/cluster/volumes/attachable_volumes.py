@@ -1,4 +1,4 @@
-"""The number of volumes of each CSI driver that are attached to each node or used by its pods.
+"""Counts, for each node and CSI driver, the volumes that are attached to the node or used by its pods.
 
 The volume key of a claim depends on storage objects (see `volume_keys`), and so do the counts. A read resolves all
 claims again if storage objects or nodes have changed since the last read. Otherwise a pod that is added or removed
@@ -41,11 +41,11 @@ class AttachableVolumes:
         self._objects = objects
         self._generation: Hashable | None = None
         self._sources: dict[VolumeSource, Counter[str]] = {}
-        """Number of pods on each node that use a source."""
+        """For each source, the number of pods that use it, by node."""
         self._volumes: dict[VolumeSource, VolumeKey | None] = {}
         """The result of the last resolution of each source."""
         self._users: dict[VolumeKey, Counter[str]] = {}
-        """Number of sources on each node that resolve to a volume."""
+        """For each volume, the number of sources that resolve to it, by node."""
         self._attached: dict[str, set[VolumeKey]] = {}
         self._columns: dict[str, Column[np.int64]] = {}
         self._limits: dict[str, IntArray] = {}
@@ -73,7 +73,7 @@ class AttachableVolumes:
                 self._volumes.pop(source, None)
 
     def counts(self, driver: str, generation: Hashable) -> IntArray:
-        """Return how many volumes of a driver are attached to each node or used by its pods."""
+        """Return, for each node, how many volumes of a driver are attached to the node or used by its pods."""
         self._refresh(generation)
         return self._column(driver).entries
 
@@ -98,7 +98,7 @@ class AttachableVolumes:
         return using
 
     def count_for(self, pods: Iterable[Pod], node_name: str, driver: str, generation: Hashable) -> int:
-        """Return the count of a node as if `pods` were the pods on it."""
+        """Return the number of a driver's volumes that `counts` would have for a node if `pods` were all pods on it."""
         self._refresh(generation)
         keys = {key for pod in pods for key in volume_keys(pod, self._objects)}
         return sum(key.driver == driver for key in keys | self._attached.get(node_name, set()))
@@ -129,7 +129,7 @@ class AttachableVolumes:
                     self._change_count(key, node_name, 1 if key in attached else -1)
 
     def _count_source(self, key: VolumeKey | None, node_name: str, change: int) -> None:
-        """Add `change` (1 or -1) to the number of sources on a node that resolve to a volume."""
+        """Add `change` (1 or -1) to the number of a node's sources that resolve to a volume."""
         if key is None:
             return
         nodes = self._users.setdefault(key, Counter())

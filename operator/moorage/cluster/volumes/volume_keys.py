@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from moorage.model.pods.pod_volume import PodVolume
 
 Objects = Callable[[str], Mapping[str, Any]]
-"""A function that returns the objects of a kind by key: `namespace/name`, or `name` without a namespace."""
+"""A function that returns the objects of a kind by key: `namespace/name`, or `name` if the kind has no namespace."""
 
 
 class VolumeKey(NamedTuple):
@@ -45,7 +45,7 @@ def is_attachable(volume: PodVolume) -> bool:
 
 
 def volume_keys(pod: Pod, objects: Objects) -> Iterator[VolumeKey]:
-    """Yield keys of the pod's volumes whose CSI driver is known."""
+    """Yield the keys of those volumes of the pod whose CSI driver is known."""
     for source in volume_sources(pod):
         key = resolve(source, objects)
         if key is not None:
@@ -81,7 +81,7 @@ def resolve(source: VolumeSource, objects: Objects) -> VolumeKey | None:
 
 
 def _unprovisioned_volume(claim: PersistentVolumeClaim, objects: Objects) -> VolumeKey | None:
-    """Return a key made from the claim for a volume that the claim's class is going to provision."""
+    """Return a key, made from the claim, for the volume that the claim's StorageClass will provision."""
     storage_class: StorageClass | None = objects("StorageClass").get(claim.class_name)
     if storage_class is None or not storage_class.provisioner:
         return None

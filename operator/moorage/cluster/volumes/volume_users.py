@@ -52,7 +52,7 @@ class VolumeUsers:
 
 
 def claim_keys(pod: Pod) -> Iterator[str]:
-    """Yield keys of the pod's claims without those of ephemeral volumes, which other pods cannot use."""
+    """Yield the keys of the pod's claims, except claims of ephemeral volumes, which other pods cannot use."""
     for volume in pod.shape.volumes:
         if volume.claim_name:
             yield f"{pod.namespace}/{volume.claim_name}"

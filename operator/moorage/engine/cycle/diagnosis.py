@@ -7,7 +7,7 @@ from msgspec import Struct, field
 from moorage.framework.status import SUCCESS, Status
 
 EXTENDER = "Extender"
-"""The name for all extenders in the unschedulable plugins."""
+"""The name in `unschedulable_plugins` that stands for all extenders."""
 
 
 class Diagnosis(Struct, frozen=True):
@@ -19,9 +19,10 @@ class Diagnosis(Struct, frozen=True):
     pre_filter: Status = SUCCESS
     """PreFilter's rejection, or success."""
     unschedulable_plugins: frozenset[str] = frozenset()
-    """The plugins that rejected the pod: an event that one of them is interested in requeues the pod."""
+    """The plugins that rejected the pod. An event that interests one of these plugins requeues the pod."""
     pending_plugins: frozenset[str] = frozenset()
-    """The unschedulable plugins that answered Pending: after their events, the pod skips its backoff."""
+    """The unschedulable plugins that answered Pending. An event that interests one of these requeues the pod without
+    backoff."""
     post_filter_message: str = ""
     causes: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """The number of nodes with each reason and cause (`Rejection.cause`)."""

@@ -28,7 +28,7 @@ class PluginRejections(Struct, frozen=True):
     plugin: str
     nodes: BoolArray
     reasons: Sequence[Rejection]
-    """The plugin's reasons, including those for nodes that an earlier plugin rejects."""
+    """All reasons of the plugin, also those for nodes that an earlier plugin rejects."""
 
 
 class FilteredNodes(Struct):
@@ -40,10 +40,10 @@ class FilteredNodes(Struct):
     """The plugins in their order."""
     results: Mapping[FilterPlugin[Any], FilterResult]
     with_nominated: Mapping[int, Status] = field(default_factory=dict)
-    """The statuses of the nodes that fail because of their nominated pods, by position."""
+    """By position: the statuses of the nodes that fail because of their nominated pods."""
 
     def rejections(self) -> list[PluginRejections]:
-        """Return the rejected nodes by plugin, without the nodes of `with_nominated`."""
+        """Return the rejected nodes by plugin, except the nodes of `with_nominated`."""
         left = np.ones(self.nodes.size, np.bool_)
         left[list(self.with_nominated)] = False
         found: list[PluginRejections] = []
@@ -83,7 +83,7 @@ def run_filters(pre_filtered: PreFiltered, nodes: Snapshot) -> FilteredNodes:
 
 
 def filter_one(pre_filtered: PreFiltered, states: States, node: NodeWhatIf) -> Status:
-    """Return the status of one node, with and without the pods nominated to it."""
+    """Return the status of one node, filtered with and without the pods that are nominated to it."""
     status = _run_with_nominated(pre_filtered, states, node)
     if status is not None and not status.is_success:
         return status
@@ -102,8 +102,8 @@ def fits(pre_filtered: PreFiltered, states: States, node: NodeWhatIf) -> bool:
 def status_at(plugin: str, reasons: Sequence[Rejection], position: int) -> Status:
     """Merge the rejections of one node into a status with all reasons.
 
-    If one code is UNSCHEDULABLE_AND_UNRESOLVABLE, the status has this code. If `plugin` is not empty, an error becomes
-    upstream's message with that name.
+    If a rejection has the code UNSCHEDULABLE_AND_UNRESOLVABLE, the status has this code. If `plugin` is not empty, an
+    error becomes upstream's message with that name.
     """
     of_node = [rejection for rejection in reasons if rejection.nodes[position]]
     codes = {rejection.code for rejection in of_node}
@@ -142,7 +142,7 @@ def _filter_once(pre_filtered: PreFiltered, states: States, node: NodeWhatIf) ->
 
 
 def _plugins_to_run(pre_filtered: PreFiltered, node: NodeWhatIf) -> Sequence[FilterPlugin[Any]]:
-    """Return the plugins without a static result if all static results pass the node, otherwise all plugins."""
+    """Return the plugins without a static result if the node passes all static results, otherwise all plugins."""
     feasible = _static_results_of(pre_filtered, node.cluster).feasible
     if feasible is not None and not node.gather(feasible)[0]:
         return pre_filtered.filters
@@ -174,7 +174,7 @@ class _StaticResults(Struct, frozen=True, eq=False):
 
     results: Mapping[FilterPlugin[Any], FilterResult]
     feasible: BoolArray | None
-    """The nodes that pass all of them; None if all nodes pass."""
+    """The nodes that pass all these plugins; None if all nodes pass."""
 
 
 def _run_without_nominated(pre_filtered: PreFiltered, nodes: Snapshot) -> FilteredNodes:

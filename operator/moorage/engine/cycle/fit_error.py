@@ -67,7 +67,7 @@ class FitError:
         found = [_potential_nodes_of(filtered, rejections) for filtered, rejections in self._rejections]
         named = [self.snapshot.position(name) for name, status in self.extenders.items() if _may_help(status)]
         extended = np.array([position for position in named if position is not None], np.int64)
-        return np.concatenate([*found, extended])  # no node is in two of these arrays
+        return np.concatenate([*found, extended])  # each node is in at most one of these arrays
 
     @cached_property
     def _rejections(self) -> list[tuple[FilteredNodes, list[PluginRejections]]]:

@@ -1,4 +1,4 @@
-"""The FitError message. Users and autoscalers read it, so every character must be kube-scheduler's.
+"""The FitError message. Users and autoscalers read it, so it must equal kube-scheduler's message in every character.
 
 Upstream: pkg/scheduler/framework/types.go (FitError.Error).
 """
@@ -12,7 +12,7 @@ NO_NODES = "no nodes available to schedule pods"
 
 
 def fit_error_message(diagnosis: Diagnosis) -> str:
-    """Return the message for a diagnosis, with PostFilter's message."""
+    """Return the message for a diagnosis, including PostFilter's message."""
     if not diagnosis.total_nodes:
         return NO_NODES
     parts = [f"0/{diagnosis.total_nodes} nodes are available:"]

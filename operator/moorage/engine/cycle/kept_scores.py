@@ -1,8 +1,8 @@
 """Scores that depend only on each node and its pods, kept for the next pod of the same shape.
 
-Between two decisions few nodes change, usually only the node of the last pod. All changed nodes are scored again when a
-view contains one of them. If each cycle searches another part of the cluster, this happens once in each pass over all
-nodes.
+Between two decisions few nodes change, usually only the node of the last pod. If a view contains a changed node, all
+changed nodes of the cluster are scored again. If each cycle searches another part of the cluster, this happens about
+once in each pass over all nodes.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ from moorage.framework.status import Code
 from moorage.model.pods.pod import Pod
 
 FEW_NODES = 200
-"""Up to this size of a view, scoring all its nodes costs no more than finding the nodes of the cluster that changed."""
+"""Scoring a whole view of at most this many nodes costs no more than finding the changed nodes of the cluster."""
 WORTHWHILE = 8
 """If more than 1 of 8 nodes has changed, all nodes are scored, because gathering the changed nodes costs more."""
 
@@ -32,7 +32,7 @@ class ViewScores(Struct, frozen=True, eq=False):
     """The scores of the nodes of a view. The arrays must not be written."""
 
     by_plugin: Callable[[], Sequence[PluginScores]]
-    """Returns the scores in the order of the plugins; computed only on request."""
+    """Returns the scores in the order of the plugins. Each call computes them."""
     total: IntArray
     """The sum of all weighted scores by node."""
 

@@ -15,7 +15,7 @@ from moorage.model.pods.pod import PodShape
 
 
 class Plan(Struct, frozen=True, eq=False):
-    """The plugins to run for a pod, in the profile's order; all others would return Skip."""
+    """The plugins to run for a pod, in the order of the profile. All other plugins of the profile would return Skip."""
 
     pre_filter: tuple[PreFilterPlugin[Any], ...] = ()
     filter: tuple[FilterPlugin[Any], ...] = ()
@@ -27,9 +27,10 @@ class Plan(Struct, frozen=True, eq=False):
     scorers: tuple[ScorePlugin[Any], ...] = ()
     """The plugins of `score` and `local_score`."""
     unprepared: tuple[FilterPlugin[Any], ...] = ()
-    """The plugins of `filter` that fail because the profile has disabled their PreFilter."""
+    """The plugins of `filter` that need their PreFilter, which the profile has disabled. They fail on every node."""
     score_fault: str = ""
-    """The error of Score if the profile has disabled a PreScore that its Score needs; empty for none."""
+    """The error of the first Score plugin that needs its PreScore or PreFilter, which the profile has disabled. Empty
+    if there is no such plugin."""
 
 
 NOTHING = Plan()

@@ -29,10 +29,10 @@ class PreFiltered(Struct):
 
     pod: Pod
     status: Status = SUCCESS
-    """Success, or why the cycle ends."""
+    """Success, or the rejection or error that ends the cycle."""
     states: States = field(default_factory=dict)
     extensions: tuple[PreFilterPlugin[Any], ...] = ()
-    """The plugins with a state; they update it for pods that preemption adds to a node or removes from it."""
+    """The plugins with a state. Each updates its state when preemption adds a pod to a node or removes one."""
     filters: tuple[FilterPlugin[Any], ...] = ()
     """The Filter plugins to run: those whose PreFilter did not return Skip."""
     node_names: frozenset[str] | None = None
@@ -59,9 +59,9 @@ class PreFiltered(Struct):
 
 
 def run_pre_filter(profile: Profile, pod: Pod, snapshot: Snapshot, recorder: Recorder = NO_RECORDER) -> PreFiltered:
-    """Run the PreFilter plugins; UNSCHEDULABLE_AND_UNRESOLVABLE and errors end PreFilter at once.
+    """Run the PreFilter plugins. UNSCHEDULABLE_AND_UNRESOLVABLE and errors end PreFilter at once.
 
-    Run no plugin for a pod that is too large.
+    Reject a pod that is too large without running a plugin.
     """
     if pod.shape.is_too_large:
         return PreFiltered(pod, TOO_LARGE)

@@ -13,7 +13,7 @@ MIN_FEASIBLE_NODES = 100
 MIN_PERCENTAGE = 5
 BASE_PERCENTAGE = 50
 NODES_PER_PERCENT = 125
-"""A profile without a percentage starts at BASE_PERCENTAGE and loses one percent for this many nodes."""
+"""Without a percentage in the profile, the percentage is BASE_PERCENTAGE minus 1 for each of this many nodes."""
 ALL = 100
 
 

@@ -1,6 +1,6 @@
 """One scheduling cycle: from a pod and a snapshot to a node, or to a FitError.
 
-The cycle keeps no state and changes none. Upstream: pkg/scheduler/schedule_one.go (schedulePod).
+The cycle is a pure function: it neither keeps nor changes state. Upstream: pkg/scheduler/schedule_one.go (schedulePod).
 """
 
 import numpy as np
@@ -41,7 +41,7 @@ class CycleInput(Struct, frozen=True, kw_only=True):
     asks_extenders: bool = False
     """Whether extenders filter or score nodes for this pod."""
     answer: ExtendersAnswered | None = None
-    """The extenders' answer; None before they are asked."""
+    """The extenders' answer; None if they have not been asked yet."""
     resting: frozenset[str] = frozenset()
     """Nodes that rest (`moorage.engine.refusing_nodes`); the cycle does not choose them."""
     recorder: Recorder = NO_RECORDER
@@ -67,7 +67,10 @@ CycleResult = ScheduleResult | FitError | AskExtenders
 
 
 def run_cycle(cycle: CycleInput) -> CycleResult:
-    """Find a node for the pod; raise CycleError if a plugin or an extender fails. Without nodes, no plugin runs."""
+    """Find a node for the pod; raise CycleError if a plugin or an extender fails.
+
+    If the cluster has no nodes, run no plugin.
+    """
     if not cycle.snapshot.size:
         return FitError(cycle.snapshot, PreFiltered(cycle.pod))
     started = cycle.recorder.now()
@@ -123,7 +126,7 @@ def _filter(cycle: CycleInput, pre_filtered: PreFiltered, nodes: Snapshot) -> Fi
 
 
 def _sample(cycle: CycleInput, filtered: FilteredNodes) -> Sample:
-    """Return the first nodes that fit. One is enough if no plugin and no extender scores."""
+    """Return the first nodes that fit. Return only one if no plugin and no extender scores nodes."""
     nodes = filtered.nodes
     if cycle.profile.score or cycle.asks_extenders:
         wanted = nodes_to_find(nodes.size, cycle.profile.settings.percentage_of_nodes_to_score)
@@ -159,7 +162,7 @@ def _choose(cycle: CycleInput, pre_filtered: PreFiltered, filtered: FilteredNode
 
 
 def _select_node(cycle: CycleInput, nodes: Snapshot, positions: IntArray) -> str:
-    """Score the nodes and return the name of one of the best; a single node is selected without scores."""
+    """Score the nodes and return the name of one with the highest score; select a single node without scoring."""
     if len(positions) == 1 or (not cycle.profile.score and cycle.answer is None):
         return nodes.names[int(positions[0])]
     fitting = NodesView(nodes, positions) if len(positions) < nodes.size else nodes
@@ -170,7 +173,7 @@ def _select_node(cycle: CycleInput, nodes: Snapshot, positions: IntArray) -> str
 
 
 def _extender_statuses(answer: ExtendersAnswered, filtered: FilteredNodes) -> dict[str, Status]:
-    """Return the extenders' statuses of the feasible nodes; they keep none of these nodes."""
+    """Return the statuses that the extenders give to the feasible nodes, of which they keep none."""
     names = (filtered.nodes.names[position] for position in np.flatnonzero(filtered.feasible).tolist())
     statuses: dict[str, Status] = {}
     for name in names:

@@ -1,4 +1,4 @@
-"""Score: plugins score the nodes that fit, and weighted scores are added. A seed decides between nodes of equal score.
+"""Score: plugins score the nodes that fit. The weighted scores are added; a seed decides between equal sums.
 
 Upstream: pkg/scheduler/framework/runtime/framework.go (RunPreScorePlugins, RunScorePlugins),
 pkg/scheduler/schedule_one.go (prioritizeNodes, selectHost).
@@ -63,12 +63,15 @@ def run_scores(profile: Profile, pod: Pod, nodes: Snapshot, recorder: Recorder =
 
 
 def add_extender_scores(table: ScoreTable, scores: Mapping[str, int]) -> IntArray:
-    """Return the totals plus the extenders' scores by node name."""
+    """Return the totals of `table` plus `scores`, the extenders' scores by node name."""
     return table.total + np.array([scores.get(name, 0) for name in table.node_names], np.int64)
 
 
 def select_host(total: IntArray, seed: int, cycle: int) -> int:
-    """Return the position of one of the best nodes, each with equal probability; equal arguments give equal results."""
+    """Return the position of a node with the highest total. All such nodes are equally likely.
+
+    Equal arguments give equal results.
+    """
     (best,) = (total == np.maximum.reduce(total)).nonzero()
     return int(best[draw(seed, cycle) % len(best)]) if len(best) > 1 else int(best[0])
 
@@ -117,7 +120,7 @@ def _static_scores(
 ) -> Mapping[ScorePlugin[Any], PluginScores | IntArray]:
     """Return the raw scores of the plugins with `has_static_score`, for all nodes of the cluster.
 
-    If all raw scores of a plugin are equal, its normalized scores are equal on every view; both are then plain numbers.
+    If all raw scores of a plugin are equal, so are its normalized scores, on every view. Both are then plain numbers.
     """
 
     def compute() -> dict[ScorePlugin[Any], PluginScores | IntArray]:
@@ -133,7 +136,7 @@ def _static_scores(
 
 
 def _level(entry: WeightedScore, pod: Pod, cluster: Snapshot, raw: IntArray) -> PluginScores:
-    """Return equal raw scores and their normalized scores as numbers, computed from one node."""
+    """Return the scores of a plugin whose raw scores are all equal, as plain numbers; normalize on one node only."""
     one = NodesView(cluster, np.zeros(1, np.int64))
     score = _normalized(entry, None, pod, one, raw[:1])
     return PluginScores(entry.plugin.name, entry.weight, int(raw[0]), int(np.max(score.normalized)))

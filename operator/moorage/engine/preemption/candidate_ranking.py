@@ -11,7 +11,8 @@ from moorage.engine.candidate import Candidate
 from moorage.model.pods.pod import Pod
 
 PRIORITY_OFFSET = 2**31
-"""Added to each priority in a sum. Without it, more victims with negative priorities would have a lower sum."""
+"""Added to each priority in a sum, so that all terms are positive. Otherwise an additional victim with a negative
+priority would lower the sum."""
 
 
 def importance(pod: Pod) -> tuple[float, float]:
@@ -28,10 +29,10 @@ def best_candidates(candidates: Collection[Candidate]) -> list[Candidate]:
 
 
 def _cost(candidate: Candidate) -> tuple[float, ...]:
-    """Return a candidate's cost; the first difference decides.
+    """Return a candidate's cost. Costs compare by their first different part.
 
     The parts are the number of violations, the highest priority, the sum of priorities, the number of victims, and the
-    earliest start of the victims with the highest priority. A later start costs less.
+    earliest start of the victims with the highest priority. The cost of a later start is lower.
     """
     highest = candidate.victims[0].priority
     earliest = min(_start(pod) for pod in candidate.victims if pod.priority == highest)

@@ -1,7 +1,8 @@
 """Checks the victims that an extender chooses: each must be a pod that the engine itself could have chosen.
 
 An extender is outside the cluster's control, so its answer only narrows what preemption may do. kube-scheduler accepts
-every pod of the node, of any priority, and the number NumPDBViolations. Here both are checked against the cluster.
+pods of any priority as victims, and the extender's NumPDBViolations. Here the victims are checked against the cluster,
+and the violations are counted again.
 
 Upstream: pkg/scheduler/extender.go (convertToVictims), which these checks replace.
 """
@@ -47,9 +48,9 @@ def candidate_of(preemptor: Pod, node_name: str, uids: Iterable[str], snapshot: 
 
 
 def check_candidate(candidate: Candidate, search: Search, snapshot: Snapshot) -> Candidate | None:
-    """Return the candidate with its current victims, or None if the evictions are not allowed any more or do not help.
+    """Return the candidate with its current victims; None if their evictions are no longer allowed or do not help.
 
-    Evictions do not help if the preemptor does not fit on the node without the victims.
+    Evictions do not help if the preemptor does not fit even after them.
     """
     pre_filtered = search.pre_filtered
     uids = [victim.uid for victim in candidate.victims]

@@ -18,7 +18,7 @@ def budgets_of(snapshot: Snapshot) -> tuple[PodDisruptionBudget, ...]:
 
 
 def split_by_budgets(pods: Sequence[Pod], budgets: Sequence[PodDisruptionBudget]) -> tuple[list[Pod], list[Pod]]:
-    """Split pods, evicted in this order, into those whose eviction violates a budget and the others."""
+    """Split pods into those whose eviction violates a budget, if all are evicted in this order, and the others."""
     left = [budget.disruptions_allowed for budget in budgets]
     violating: list[Pod] = []
     others: list[Pod] = []
@@ -40,7 +40,8 @@ def is_protected(pods: Sequence[Pod], budgets: Sequence[PodDisruptionBudget]) ->
 def covered_first(pods: Sequence[Pod], budgets: Collection[PodDisruptionBudget]) -> tuple[Pod, ...]:
     """Return the pods in a new order: first the pods that a budget covers, then all others.
 
-    The API server may refuse the eviction of a covered pod. Then no other pod has been evicted in vain.
+    The API server may refuse the eviction of a covered pod. Because covered pods are evicted first, no other pod has
+    then been evicted in vain.
     """
     return tuple(sorted(pods, key=lambda pod: not any(_covers(budget, pod) for budget in budgets)))
 

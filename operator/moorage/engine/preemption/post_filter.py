@@ -26,7 +26,7 @@ from moorage.framework.status import Code
 from moorage.model.pods.pod import Pod
 
 STATE_NOT_FOUND = "not found"
-"""Upstream's error of a plugin whose PreFilter did not run (fwk.ErrNotFound); kube-scheduler's events show it."""
+"""The error of a plugin whose PreFilter did not run, as in kube-scheduler's events (upstream: fwk.ErrNotFound)."""
 NO_CANDIDATE = "no candidate node for preemption"
 """Upstream's message if extenders keep no candidate."""
 
@@ -76,7 +76,7 @@ def _run_all(profile: Profile, fit_error: FitError, chance: int) -> PostFilterRe
 
 
 def _has_run(plugin: PreFilterPlugin[Any], profile: Profile, fit_error: FitError) -> bool:
-    """Return whether the plugin's PreFilter has run: it is enabled, and no earlier PreFilter has ended the cycle."""
+    """Return whether the plugin's PreFilter has run: it is enabled, and no earlier plugin has ended PreFilter."""
     return plugin in profile.pre_filter and plugin not in fit_error.pre_filtered.unreached
 
 
@@ -98,7 +98,7 @@ def _run_one(plugin: PostFilterPlugin, profile: Profile, fit_error: FitError, ch
 
 
 def preempt(plugin: PreemptionPlugin, fit_error: FitError, chance: int, *, strict: bool = False) -> PostFilterResult:
-    """Find the pods to evict; if `strict`, only pods that no budget protects."""
+    """Find the pods to evict; if `strict`, evict only pods that no budget protects."""
     snapshot, potential = fit_error.snapshot, fit_error.potential_nodes()
     reason = _ineligibility(fit_error, potential)
     if reason:
@@ -123,7 +123,7 @@ def preempt(plugin: PreemptionPlugin, fit_error: FitError, chance: int, *, stric
 def choose_candidate(
     candidates: Sequence[Candidate], fit_error: FitError, chance: int, *, strict: bool = False
 ) -> PostFilterResult:
-    """Select one of the candidates that extenders keep; skips those that `check_candidate` rejects."""
+    """Select one of the candidates that extenders keep, but none that `check_candidate` rejects."""
     snapshot, potential = fit_error.snapshot, fit_error.potential_nodes()
     reason = _ineligibility(fit_error, potential)
     if reason:

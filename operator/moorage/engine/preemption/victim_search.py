@@ -1,8 +1,8 @@
 """The dry run of preemption: it finds nodes, and pods to evict from them, so that a pod of higher priority fits.
 
 The dry run evicts nothing. On each node where preemption may help, it removes all pods of lower priority from a copy of
-the node. If the pod fits then, the dry run puts back as many removed pods as possible. It first puts back pods whose
-PodDisruptionBudget does not allow their eviction, then all others, each group in order of importance.
+the node. If the pod then fits, the dry run puts back as many removed pods as possible: first the pods whose
+PodDisruptionBudget does not allow their eviction, then all others. In each group, the most important pod comes first.
 
 Upstream: pkg/scheduler/framework/preemption/preemption.go, pkg/scheduler/framework/plugins/defaultpreemption.
 """
@@ -81,7 +81,7 @@ class Search:
 def ineligibility(pod: Pod, snapshot: Snapshot, *, is_nominated_node_hopeless: bool) -> str:
     """Return why the pod may not preempt others; empty if it may (PodEligibleToPreemptOthers).
 
-    `is_nominated_node_hopeless`: whether preemption cannot help on the pod's nominated node.
+    `is_nominated_node_hopeless` tells whether preemption cannot help on the pod's nominated node.
     """
     if pod.preemption_policy == "Never":
         return NEVER

@@ -14,11 +14,11 @@ from moorage.framework.profile import Profile, ProfileSettings
 DEFAULT_SETTINGS = ProfileSettings()
 """The settings for pods whose profile has just been removed."""
 MAX_DOUBLINGS = 62
-"""The largest exponent: it keeps the backoff a finite float and is beyond every maximum."""
+"""The largest exponent. It keeps the backoff a finite number, which is still longer than every maximum."""
 
 
 class BackoffQueue:
-    """Two heaps: pods after a rejection, which `pop_early` may return, and pods after an error."""
+    """Two heaps: one of pods after a rejection, which `pop_early` may return, and one of pods after an error."""
 
     def __init__(self, profiles: Mapping[str, Profile]) -> None:
         """Read the backoff settings from `profiles`, a live mapping."""

@@ -14,7 +14,7 @@ from moorage.framework.cluster_events import ClusterEvent
 
 
 class InFlight:
-    """The uids of pods in flight, oldest first, and the events since the oldest was popped."""
+    """The uids of the pods in flight, in the order of their attempts, and the events since the first attempt began."""
 
     def __init__(self) -> None:
         """Start with no pod in flight."""

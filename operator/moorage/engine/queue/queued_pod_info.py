@@ -39,7 +39,8 @@ class QueuedPodInfo:
     unschedulable_plugins: frozenset[str] = frozenset()
     """The plugins that rejected the pod in its last attempt, or that gate it now."""
     pending_plugins: frozenset[str] = frozenset()
-    """The unschedulable plugins that answered Pending: after their events, the pod skips its backoff."""
+    """The unschedulable plugins that answered Pending. An event that interests one of these requeues the pod without
+    backoff."""
     was_flushed: bool = False
     """Whether the queue last requeued the pod because it was unschedulable for too long."""
     message: str = ""
@@ -47,7 +48,7 @@ class QueuedPodInfo:
 
     @property
     def backoff_count(self) -> int:
-        """The number of failures that sets the backoff: errors in a row, or, if there are none, rejections."""
+        """The number of failures that determines the backoff: errors in a row, or rejections if there are none."""
         return self.consecutive_errors or self.unschedulable_count
 
     @property

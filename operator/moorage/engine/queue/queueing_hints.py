@@ -15,7 +15,7 @@ from moorage.framework.profile import Profile
 
 
 class QueueingStrategy(IntEnum):
-    """The next step for an unschedulable pod after an event; if there are several, the largest applies."""
+    """The next step for an unschedulable pod after an event; of several steps, the largest value applies."""
 
     SKIP = 0
     AFTER_BACKOFF = 1
@@ -50,7 +50,7 @@ class QueueingHints:
     def _is_interested(self, name: str, plugin: Plugin | None, queued: QueuedPodInfo, event: ClusterEvent) -> bool:
         """Return whether the event may change the plugin's rejection of the pod.
 
-        Always true for extenders, which register no events, and for a plugin that the profile no longer has.
+        Always true for extenders, which have no queueing hints, and for a plugin that the profile no longer has.
         """
         if name == EXTENDER or plugin is None:
             return True

@@ -45,7 +45,7 @@ class SchedulingQueue:
     """The pods without a node whose profile is live, including pods in flight but not pods that are being bound."""
 
     def __init__(self, profiles: Mapping[str, Profile], recorder: Recorder = NO_RECORDER) -> None:
-        """Read from `profiles`, a live mapping; it must have the profile of every pod in the queue."""
+        """Read from `profiles`, a live mapping that must have the profile of every pod in the queue."""
         self._profiles = profiles
         self._recorder = recorder
         self._pods: dict[str, QueuedPodInfo] = {}
@@ -103,7 +103,7 @@ class SchedulingQueue:
         return queued
 
     def done(self, uid: str) -> None:
-        """End the attempt of a pod that does not come back now, and drop the events kept for it."""
+        """End the attempt of a pod that does not return to the queue now, and drop the events kept for the pod."""
         self._in_flight.done(uid)
         queued = self._pods.get(uid)
         if queued is not None and queued.queue is QueueType.IN_FLIGHT:
@@ -112,9 +112,9 @@ class SchedulingQueue:
     def reject(
         self, queued: QueuedPodInfo, plugins: frozenset[str], pending_plugins: frozenset[str], now: float
     ) -> None:
-        """End an attempt in which `plugins` rejected the pod, and wait for an event that one of them is interested in.
+        """End an attempt in which `plugins` rejected the pod. The pod waits for an event that interests one of them.
 
-        `pending_plugins` are those of them that answered Pending.
+        `pending_plugins` are the plugins among them that answered Pending.
         """
         queued.unschedulable_count += 1
         queued.consecutive_errors = 0
@@ -179,7 +179,7 @@ class SchedulingQueue:
         return len(self._unschedulable) > 0
 
     def has_next(self) -> bool:
-        """Return whether `pop` would return a pod now, before another backoff ends."""
+        """Return whether `pop` would return a pod now."""
         return len(self._active) > 0 or self._backoff.may_pop_early
 
     def counts(self) -> dict[str, int]:
@@ -208,7 +208,7 @@ class SchedulingQueue:
         return [queued for queued in of_profile if queued.queue is not QueueType.IN_FLIGHT]
 
     def _put_back(self, queued: QueuedPodInfo, now: float) -> None:
-        """Put a pod back after a failure, if it is not back already (AddUnschedulableIfNotPresent)."""
+        """Return a pod to the queue after a failure, unless it has returned already (AddUnschedulableIfNotPresent)."""
         uid = queued.pod.uid
         events = self._in_flight.events_since_start(uid) if uid in self._in_flight else ()
         self._in_flight.done(uid)
@@ -275,7 +275,7 @@ class SchedulingQueue:
         return None
 
     def _remove(self, queued: QueuedPodInfo) -> None:
-        """Remove a pod from its queue; a pod in flight is in none."""
+        """Remove a pod from the queue that holds it; no queue holds a pod in flight."""
         uid = queued.pod.uid
         match queued.queue:
             case QueueType.ACTIVE:

@@ -13,8 +13,8 @@ from moorage.engine.queue.queueing_hints import QueueingStrategy
 from moorage.framework.cluster_events import ClusterEvent
 
 SHAPE_KINDS = frozenset({"Node", "Pod"})
-"""The kinds whose hints are the same for all pods of a shape. `SchedulingQueue.update` handles the updates of waiting
-pods themselves."""
+"""The kinds whose hints are the same for all pods of a shape. Updates of the waiting pods are not meant here;
+`SchedulingQueue.update` handles them."""
 
 StrategyFor = Callable[[QueuedPodInfo, ClusterEvent], QueueingStrategy]
 _Group = tuple[object, ...]
