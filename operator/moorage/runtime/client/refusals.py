@@ -44,6 +44,6 @@ def refusal(status: int, body: bytes, retry_after: str | None = None) -> ApiErro
     message = read.message[:MESSAGE_CHARACTERS] or "the API server gave no message"
     code = status or read.code
     if code == HTTPStatus.UNPROCESSABLE_ENTITY and "metadata.uid" in message:
-        # A patch has no preconditions. The API server takes another uid in a patch for a change of the object's uid.
+        # A patch has no preconditions. The API server treats another uid in a patch as a change of the object's uid.
         code = HTTPStatus.CONFLICT
     return ApiError.of(code, read.reason, message, seconds)

@@ -142,7 +142,7 @@ class Authentication:
         self._may_write = may_write
 
     async def __call__(self, request: ClientRequest, handler: ClientHandlerType) -> ClientResponse:
-        """Send the request; after a refusal once more with renewed credentials."""
+        """Send the request. If the credentials are refused, renew them and send the request once more."""
         refused: ClientResponse | None = None
         credentials = self._access.credentials
         request.server_hostname = credentials.tls_server_name
