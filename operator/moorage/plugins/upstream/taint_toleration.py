@@ -80,12 +80,12 @@ class TaintToleration(FilterPlugin[None], ScorePlugin[None]):
         return default_normalize(scores, reverse=True)
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
-        """Return whether all taints of a node are now tolerated, or the pod itself changed."""
+        """Return whether all taints of a node are now tolerated, or the pod itself has other tolerations."""
         old, new = event.old, event.new
         if new is None:
             return False
         if event.kind == "Pod":
-            return bool(new.uid == pod.uid)
+            return bool(new.uid == pod.uid) and (old is None or old.shape.tolerations != new.shape.tolerations)
         return (old is None or self._rejects(pod.shape, old.taints)) and not self._rejects(pod.shape, new.taints)
 
     def _matches(self, shape: PodShape, nodes: Snapshot) -> TaintMatches:
