@@ -1,4 +1,4 @@
-"""Authorization headers, and where their tokens come from."""
+"""Authorization headers, and the sources of their tokens."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class FileTokens:
         return self._header
 
     async def renew(self) -> None:
-        """Read the file if the last read is RENEWAL_PAUSE_SECONDS ago. If it cannot be used, keep the last token."""
+        """Read the file if the last read is RENEWAL_PAUSE_SECONDS ago. If that fails, keep the last token."""
         self._read_after(RENEWAL_PAUSE_SECONDS)
 
     def _read_after(self, seconds: float) -> None:
@@ -87,7 +87,7 @@ def basic(user: str, password: str) -> str:
 
 
 def bearer(source: str, token: str) -> str:
-    """Return the header for a token; raise CredentialsError that names its `source`."""
+    """Return the header for a token; raise CredentialsError that names `source` if the token is not valid."""
     token = token.strip()
     if not token:
         raise CredentialsError(f"{source} is empty")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MAX_AGE_SECONDS = 300.0
 """The age at which a connection is replaced, so that a restarted API server gets its share of the load."""
 CHECK_SECONDS = 0.5
-"""The interval at which writes in flight are checked against the fence."""
+"""The interval at which the pool calls `may_write` while a write has no answer yet."""
 FORBIDDEN_IN_PATHS = re.compile(r"[\s\x00-\x1f\x7f]")
 """Characters that would end the request line."""
 

@@ -78,8 +78,8 @@ async def run_plugin(
 ) -> PluginCredential:
     """Run a user's plugin and return its credential.
 
-    Raise CredentialsError with what the plugin wrote to stderr. Kill its process after `seconds`, or when the caller
-    is cancelled.
+    Raise CredentialsError if the plugin fails; the message shows its stderr. Kill the process of the plugin after
+    `seconds`, or when the caller is cancelled.
     """
     command = config.command
     exit_status, out, err = await _output(config, _environment(config, cluster), seconds)

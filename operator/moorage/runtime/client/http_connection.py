@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from moorage.runtime.client.transport import AnswerLimits
 
 RESET_AT_CLOSE = struct.pack("ii", 1, 0)
-"""SO_LINGER with zero seconds. Without it, the system sends for another half minute after the connection is closed."""
+"""SO_LINGER with zero seconds. Without it, the system sends unsent bytes for half a minute after the close."""
 FIRST_FINAL_STATUS = 200
 FRAMING_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
 """An answer without any of these headers ends when the connection ends."""
 
 
 class HttpConnection(asyncio.Protocol):
-    """A connection to a server. `loop.create_connection` makes it; asyncio and httptools call it."""
+    """A connection to a server. `loop.create_connection` creates it. asyncio and httptools call its methods."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, tls: SSLContext | None = None, limits: AnswerLimits = DEFAULT_LIMITS
@@ -102,7 +102,7 @@ class HttpConnection(asyncio.Protocol):
             self._fail(ConnectionError(f"not an HTTP answer: {error}"))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Fail the pending request. An answer without a length is complete now, and does not fail."""
+        """Fail the pending request. If its answer has no length, the answer ends here: complete the request instead."""
         self.is_reusable = False
         self._transport = None
         if self._timer is not None:
@@ -132,7 +132,7 @@ class HttpConnection(asyncio.Protocol):
             self._retry_after = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
-        """Mark the head as complete, but not the head of an interim answer, such as 100 Continue."""
+        """Mark the head as complete. The head of an interim answer, such as 100 Continue, does not count."""
         self._has_head = self._parser.get_status_code() >= FIRST_FINAL_STATUS
 
     def on_body(self, body: bytes) -> None:
@@ -150,7 +150,7 @@ class HttpConnection(asyncio.Protocol):
             self._finish()
 
     def _check_length(self) -> None:
-        """Close the connection if the body is too long. A refusal is then answered with the beginning of its body."""
+        """Close the connection if the body is too long. A refusal is returned with the beginning of its body."""
         status = self._parser.get_status_code()
         limit = self._limits.most(status)
         if self._body_bytes <= limit:

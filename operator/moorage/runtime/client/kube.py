@@ -1,8 +1,8 @@
-"""The REST client: bytes in, bytes out, refusals as the exceptions of `moorage.errors`.
+"""The REST client: sends and returns bytes, and raises the exceptions of `moorage.errors` for refusals.
 
 Callers decode the bytes; the paths come from `moorage.runtime.api_resources`. The client repeats a request only after
-429 with Retry-After, because the API server has not carried it out. Only a caller knows whether a lost write may be
-repeated. Writes raise NotLeader once this replica cannot be sure that it holds the lease.
+429 with Retry-After, because the API server did not carry out that request. Only the caller knows whether it may repeat
+a write without an answer. Writes raise NotLeader once this replica cannot be sure that it holds the lease.
 """
 
 from __future__ import annotations

@@ -44,10 +44,10 @@ class Identity:
     """A user's credentials as they were last read."""
 
     header: str | None
-    """The value of Authorization; None if none is sent."""
+    """The value of Authorization; None if the header is not sent."""
     tls: ClientTls
     stale_at: float
-    """From this time on they are read again even if the kubeconfig is unchanged, in seconds since the epoch."""
+    """When to read them again even if the kubeconfig has not changed, in seconds since the epoch."""
 
 
 async def identity_of(chosen: ChosenContext, clock: Clock) -> Identity:
@@ -100,7 +100,7 @@ async def _plugin_identity(chosen: ChosenContext, clock: Clock) -> Identity:
 
 
 def _renewal_time(started: float, expires_at: float) -> float:
-    """Return when to replace a credential that expires. A credential with a short life is not replaced at once."""
+    """Return when to replace a credential: EXPIRY_SKEW_SECONDS before it expires, or later if its life is short."""
     life_seconds = max(expires_at - started, 0.0)
     return expires_at - min(EXPIRY_SKEW_SECONDS, life_seconds * EXPIRY_SKEW_SHARE)
 

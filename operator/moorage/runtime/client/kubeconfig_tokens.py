@@ -59,9 +59,9 @@ class KubeconfigTokens:
         self._identity: Identity
 
     async def load(self) -> ChosenContext:
-        """Read everything, run the plugin, and return the context; raise CredentialsError.
+        """Read the kubeconfig and its credentials, and return the context; raise CredentialsError if that fails.
 
-        A later call reads the same context. It refuses another server, which must not get these credentials.
+        A later call reads the same context. It refuses a changed server, which must not get these credentials.
         """
         stamps = self._present_stamps()
         chosen = choose_context(read_kubeconfigs(self._files), self._context)
@@ -78,7 +78,7 @@ class KubeconfigTokens:
         return self._identity.tls
 
     async def current(self) -> str | None:
-        """Return the header. Read the credentials again first if that is due.
+        """Return the Authorization header. If the credentials are due, first read them again.
 
         A slow plugin continues in the background, because a leader that waited for the plugin would lose its lease.
         """
@@ -128,7 +128,7 @@ class KubeconfigTokens:
             self._pace.record_run(now, has_helped=has_helped)
 
     def _next_read(self, *, is_refused: bool) -> Callable[[], Awaitable[object]] | None:
-        """Return the function that reads the credentials that may have changed; None if nothing has changed."""
+        """Return `load` if a file has changed. Otherwise read only the credentials if they are refused or stale."""
         if self._chosen is None or self._stamps != self._present_stamps():
             return self.load
         return partial(self._read_identity, self._chosen) if is_refused or self._is_stale() else None

@@ -1,4 +1,4 @@
-"""MissingRights: the RBAC rules that the API server's refusals show to be missing.
+"""MissingRights: records refusals of the API server, and the RBAC rights that this process lacks.
 
     a refusal --CONFIRM_SECONDS, and a SelfSubjectAccessReview says no--> missing: log, readiness, policies' condition
         ^                                                                    |
@@ -34,12 +34,12 @@ REFUSAL = re.compile(
     r'(?:\S+ "(?P<name>[^"]*)" )?is forbidden: User "[^"]*" cannot (?P<verb>\S+) resource "(?P<resource>[^"]+)"'
     r' in API group "(?P<group>[^"]*)"(?: in the namespace "(?P<namespace>[^"]*)")?'
 )
-"""The message of every authorizer (apiserver/pkg/endpoints/handlers/responsewriters/errors.go)."""
+"""The message with which any authorizer refuses (apiserver/pkg/endpoints/handlers/responsewriters/errors.go)."""
 READ_BY_INFORMERS = {resource.plural for resource in INFORMED}
 REVIEWS = "selfsubjectaccessreviews"
 BINDING = "pods/binding"
 REVIEW_GROUPS = {"authentication.k8s.io", "authorization.k8s.io"}
-"""The rights in these groups serve the callers of /metrics; no policy depends on them."""
+"""moorage needs rights in these groups to check the callers of /metrics. No policy depends on them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class RefusedObject:
 
 
 class MissingRights:
-    """The refused rights, and those of them that are confirmed to be missing."""
+    """The rights that were refused. A review confirms some of them as missing."""
 
     def __init__(self) -> None:
         """Start without refusals."""

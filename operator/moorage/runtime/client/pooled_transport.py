@@ -1,4 +1,4 @@
-"""The transport of a scheduler under load: exchanges over a pool of lean connections, streams over a session."""
+"""The transport of a scheduler under load: exchanges use a pool of fast connections, streams use a session."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ async def open_transport(
     may_write: Callable[[], bool] = always,
     limits: AnswerLimits = DEFAULT_LIMITS,
 ) -> AsyncIterator[Transport]:
-    """Open a transport to an API server, with a fence. If there is a proxy, exchanges use the session too."""
+    """Open a transport to an API server. It sends a write only if `may_write` returns True.
+
+    If there is a proxy, exchanges use the session too.
+    """
     credentials = access.credentials
     async with open_session(access, connection_limit, may_write=may_write) as session:
         over_session = SessionTransport(session, credentials.server, limits)
@@ -64,5 +67,5 @@ class PooledTransport:
             raise unreachable(method, path, error) from error
 
     def stream(self, path: str, inactivity_seconds: float) -> AsyncGenerator[Answer, None]:
-        """GET a stream and yield its reads."""
+        """GET a stream. Yield the bytes of each read, with the status of the answer."""
         return self._streams.stream(path, inactivity_seconds)

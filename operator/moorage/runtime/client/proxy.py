@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PROXY_SCHEMES = frozenset({"http", "https"})
 SOCKS_SCHEMES = frozenset({"socks4", "socks5", "socks5h"})
 VARIABLES = {"http": ("HTTP_PROXY", "http_proxy"), "https": ("HTTPS_PROXY", "https_proxy")}
-"""The variables by the server's scheme. The first variable that is not empty is used."""
+"""The variables for each scheme of a server's address. The first variable that is not empty is used."""
 NO_PROXY_VARIABLES = ("NO_PROXY", "no_proxy")
 
 
@@ -32,15 +32,15 @@ class Proxy:
     """An HTTP proxy."""
 
     url: URL
-    """Without user and password, so that it can be logged."""
+    """The address without user and password, so that messages can show it."""
     source: str
-    """Such as `$HTTPS_PROXY`."""
+    """The name of the variable or of the field, such as `$HTTPS_PROXY`."""
     authorization: str | None = None
-    """The value of Proxy-Authorization; None if none is sent."""
+    """The value of Proxy-Authorization; None if the header is not sent."""
 
     @classmethod
     def parse(cls, source: str, text: str) -> Proxy:
-        """Return the proxy with the address `text`; raise CredentialsError that names its source."""
+        """Return the proxy with the address `text`; raise CredentialsError that names `source`."""
         example = "an HTTP proxy such as http://10.0.0.1:3128"
         try:
             url = URL(text)
@@ -63,7 +63,7 @@ class Proxy:
 def proxy_of_environment(server: str, environ: Mapping[str, str]) -> Proxy | None:
     """Return the proxy that the environment names for a server; None for a direct connection.
 
-    Raise CredentialsError that names the variable.
+    Raise CredentialsError that names the variable if its value is not valid.
     """
     url = URL(server)
     name, address = _first_set(VARIABLES.get(url.scheme, ()), environ)
@@ -143,7 +143,7 @@ def _split_port(entry: str) -> tuple[str, str]:
 
 
 def _address(host: str) -> IPv4Address | IPv6Address | None:
-    """Return the IP address, None for a name. An IPv4 address in IPv6 form equals the IPv4 address, as in Go."""
+    """Return the IP address; None for a name. An IPv4 address in IPv6 form equals the IPv4 address, as in Go."""
     try:
         address = ip_address(host)
     except ValueError:

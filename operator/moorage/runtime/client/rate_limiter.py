@@ -7,13 +7,13 @@ from moorage.runtime.clock import Clock
 logger = logging.getLogger(__name__)
 
 LONG_WAIT_SECONDS = 1.0
-"""Waits that are longer are logged; client-go's extraLongThrottleLatency."""
+"""Longer waits are logged; client-go's extraLongThrottleLatency."""
 QUIET_SECONDS = 10.0
 """The time after a log line in which no other line is written. Otherwise every throttled request would write a line."""
 
 
 class RateLimiter:
-    """A token bucket: `burst` requests at once, `qps` a second in the long run, first come first served."""
+    """A token bucket. It allows `burst` requests at once and `qps` a second on average, in the order of arrival."""
 
     def __init__(self, qps: float, burst: int, clock: Clock) -> None:
         """Start with a full bucket; a `qps` of 0 or less switches the limit off."""

@@ -2,9 +2,9 @@
 
     healthy --no answer, or a 401, three times in a row--> at fault (a warning) --any other answer--> healthy
 
-One reset connection while others answer is not an outage; the sender of the request tries again. A watch without events
-is not an outage either: a proxy may hold back the answer until the first event. Callers log ApiUnreachable,
-Unauthorized and missing rights only at DEBUG (`level_of`).
+If one connection is reset while others answer, that is not an outage; the caller tries again. A watch without events is
+not an outage either: a proxy may hold back the answer until the first event. Callers log ApiUnreachable, Unauthorized
+and missing rights only at DEBUG (`level_of`).
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class ObservedTransport:
         return answer
 
     async def stream(self, path: str, inactivity_seconds: float) -> AsyncGenerator[Answer, None]:
-        """GET a stream and yield its reads. A stream that breaks after its first read counts as answered."""
+        """GET a stream and yield each read. The first read counts as the answer, even if the stream breaks later."""
         is_open, answers = False, self._reachability.answers
         async with aclosing(self._transport.stream(path, inactivity_seconds)) as reads:
             try:

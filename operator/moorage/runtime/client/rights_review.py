@@ -36,7 +36,7 @@ class RightsReview:
     """The reviews of refused rights."""
 
     def __init__(self, rights: MissingRights, client: KubeClient, clock: Clock) -> None:
-        """Ask through `client`, which must not need the lease."""
+        """Send reviews through `client`, which must send them even if this replica does not lead."""
         self._rights = rights
         self._client = client
         self._clock = clock
@@ -87,7 +87,7 @@ class RightsReview:
         return msgspec.json.decode(answer, type=_Review).status.allowed
 
     def _is_forgotten(self, right: Right, *, is_repeated: bool) -> bool:
-        """Return whether to forget a right that cannot be reviewed, because nothing was refused for FORGET_SECONDS."""
+        """Return whether the last refusal is FORGET_SECONDS ago, so that a right without a review is forgotten."""
         now = self._clock.monotonic()
         since = now if is_repeated else self._unanswered_since.get(right, now)
         self._unanswered_since[right] = since

@@ -32,7 +32,7 @@ class Presented(NamedTuple):
     """The credentials that a request presents."""
 
     header: str | None
-    """The value of Authorization; None if none is sent."""
+    """The value of Authorization; None if the header is not sent."""
     tls: SSLContext | None
     """The context of the connection, with the client certificate and the trusted authorities; None for plain HTTP."""
 
@@ -66,7 +66,7 @@ A = TypeVar("A", bound=HasStatus)
 
 
 async def send_authenticated(access: Access, send: Callable[[Presented], Awaitable[A]]) -> A:
-    """Call `send` with the present credentials. If the server rejects them, call `send` once more with renewed ones."""
+    """Call `send` with the present credentials. If they are rejected and renewing changes them, call `send` again."""
     presented = await access.current()
     try:
         answer = await send(presented)
@@ -85,7 +85,7 @@ class ServerAccess:
     """The access in the event loop that owns the credentials."""
 
     def __init__(self, credentials: Credentials, clock: Clock, *, strict: bool = False) -> None:
-        """Build the TLS context; raise UnusableTls that names the field. `strict` is as in `ClientTls.context`."""
+        """Build the TLS context; raise UnusableTls that names the field. `ClientTls.context` explains `strict`."""
         self.credentials = credentials
         settings = credentials.tls
         if settings is None and credentials.proxy and credentials.proxy.url.scheme == "https":
@@ -105,7 +105,7 @@ class ServerAccess:
         return Presented(await self.credentials.tokens.current(), self.tls())
 
     async def renewed(self, refused: Presented) -> Presented:
-        """Return the credentials after a refusal."""
+        """Return the credentials to use after `refused` was rejected."""
         present = await self.current()
         if present != refused:
             return present  # another request has renewed them
@@ -129,7 +129,7 @@ class AccessAcrossThreads:
         return await self._read(self._access.current())
 
     async def renewed(self, refused: Presented) -> Presented:
-        """Return the credentials after a refusal."""
+        """Return the credentials to use after `refused` was rejected."""
         return await self._read(self._access.renewed(refused))
 
     async def _read(self, read: Coroutine[object, object, Presented]) -> Presented:

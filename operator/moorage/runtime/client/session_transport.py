@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from moorage.runtime.client.transport import AnswerLimits
 
 STREAM_BUFFER_BYTES = 1 << 20
-"""Number of bytes of a watch that may wait to be read. A larger buffer gives larger batches of events."""
+"""Number of unread bytes of a watch that aiohttp keeps. A larger buffer gives larger batches of events."""
 
 
 def open_session(access: Access, connection_limit: int, may_write: Callable[[], bool] = always) -> ClientSession:
-    """Open a session that authenticates every request and goes through the credentials' proxy. Close it when done.
+    """Open a session that authenticates every request and uses the proxy of the credentials. The caller closes it.
 
-    Each request uses the present TLS context. `trust_env` is off, because `access` knows the environment's proxy.
+    Each request uses the present TLS context. `trust_env` is off, because `credentials` hold the environment's proxy.
     """
     credentials = access.credentials
     proxy = credentials.proxy
@@ -78,7 +78,7 @@ class SessionTransport:
             raise unreachable(method, path, error) from error
 
     async def stream(self, path: str, inactivity_seconds: float) -> AsyncGenerator[Answer, None]:
-        """GET a stream and yield its reads, each with the answer's status."""
+        """GET a stream. Yield the bytes of each read, with the status of the answer."""
         try:
             async with self._session.get(
                 self._url(path),
@@ -137,7 +137,7 @@ class Authentication:
     """Middleware that sets Authorization, the TLS context, and the name that the server's certificate must carry."""
 
     def __init__(self, access: Access, may_write: Callable[[], bool] = always) -> None:
-        """Take these from `access`. After a token is found, a write is sent only if `may_write` returns True."""
+        """Take these from `access`. A write is sent only if `may_write` returns True after the token is read."""
         self._access = access
         self._may_write = may_write
 

@@ -7,7 +7,7 @@ CONNECT_SECONDS = 5.0
 IDLE_CONNECTION_SECONDS = 75.0
 """Shorter than the idle limit of any cloud's load balancer (AWS 350 s, Azure 240 s, GCP 600 s)."""
 KEEPALIVE_IDLE_SECONDS, KEEPALIVE_INTERVAL_SECONDS, KEEPALIVE_PROBES = 30, 10, 3
-"""Detects a dead peer after a minute, even on a silent watch."""
+"""These settings detect a dead peer after a minute, even if a watch is silent."""
 UNACKNOWLEDGED_MILLISECONDS = 30_000
 """TCP_USER_TIMEOUT: data that is not acknowledged for this long breaks the connection."""
 
@@ -29,7 +29,7 @@ def keepalive_socket(address: tuple[int, int, int, str, tuple[object, ...]]) -> 
 
 
 async def connected_socket(host: str, port: int) -> socket.socket:
-    """Connect to the first address of a host that accepts; raise OSError if none does."""
+    """Return a socket to the first address of a host that accepts; raise OSError if no address does."""
     loop = asyncio.get_running_loop()
     fault: OSError = OSError(f"{host} has no address")
     for address in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):

@@ -69,7 +69,7 @@ class Transport(Protocol):
         """Send a request and read the whole answer."""
 
     def stream(self, path: str, inactivity_seconds: float) -> AsyncGenerator[Answer, None]:
-        """GET a stream and yield its reads, each with the answer's status. The first may be empty."""
+        """GET a stream. Yield the bytes of each read, with the status of the answer. The first read may be empty."""
 
 
 def unreachable(method: str, path: str, error: Exception) -> ApiUnreachable:

@@ -1,4 +1,4 @@
-"""The hosts that extenders of policies may have, as the flag `--policy-extenders` lists them.
+"""The hosts that extenders of policies may use. The flag `--policy-extenders` lists them.
 
 An entry is `host`, `host:port`, `*.suffix` or `*.suffix:port`. Without a port, every port of the host is allowed. Names
 are compared as text: an entry for a name does not allow the addresses to which the name resolves.

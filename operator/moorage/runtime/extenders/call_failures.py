@@ -30,14 +30,14 @@ _KINDS: tuple[tuple[type[Exception], str], ...] = (
     (ClientResponseError, "the answer is not valid HTTP"),
     (OSError, "the connection failed"),
 )
-"""The kinds of failures, each before the classes that it derives from."""
+"""The kinds of failures by class. A subclass comes before its base classes."""
 
 
 class InvalidAnswer(Exception):  # noqa: N818 - becomes an ExtenderError at once
     """The answer breaks the protocol."""
 
     def __init__(self, message: str, answer: str = "") -> None:
-        """Keep the beginning of the answer apart from `message`, which must not quote the answer."""
+        """Take the beginning of the `answer` separately, because `message` must not quote the answer."""
         self.message = message
         super().__init__(f"{message}: {answer}" if answer else message)
 

@@ -83,5 +83,5 @@ class CircuitBreaker:
             self._changed(BreakerState.OPEN)
 
     def abandoned(self) -> None:
-        """Record that a call ended without a result, and that the server is not the cause."""
+        """Record that a call ended without a result, and that the server did not cause this."""
         self._on_trial = False

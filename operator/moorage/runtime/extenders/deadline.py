@@ -1,4 +1,4 @@
-"""A time limit on an injected clock, in place of `asyncio.timeout`."""
+"""A time limit on an injected clock. `asyncio.timeout` would use the clock of the event loop."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Encodes the requests of kube-scheduler's extender protocol.
 
-Upstream's structs have no JSON tags, so the keys are Go's field names, with whole Kubernetes objects below them. An
-object that is not available as a whole raises ValueError.
+Upstream's structs have no JSON tags, so the keys are Go's field names. Their values are whole Kubernetes objects. The
+functions raise ValueError if a whole object is not available.
 Upstream: staging/src/k8s.io/kube-scheduler/extender/v1/types.go.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def encode_args(
     pod: Pod, nodes: Mapping[str, Node], *, names_only: bool, show: Callable[[bytes], bytes] = bytes
 ) -> bytes:
-    """Return the body of a filter or a prioritize call, with the pod's object as `show` returns it."""
+    """Return the body of a filter or a prioritize call. `show` returns the part of the pod's object to send."""
     shown = _raw_object(pod, show)
     if names_only:
         arguments = _ExtenderArgs(shown, None, list(nodes))
@@ -45,7 +45,7 @@ def encode_preemption_args(
 ) -> bytes:
     """Return the body of a preempt call. `objects` are the victims' objects by uid; if None, only the uids are sent.
 
-    Pods' objects are sent as `show` returns them.
+    `show` returns the part of a pod's object to send.
     """
     whole = meta = None
     if objects is None:
@@ -102,7 +102,7 @@ class _ExtenderPreemptionArgs(Struct, rename="pascal"):
 
 
 def _raw_object(thing: Pod | Node, show: Callable[[bytes], bytes] = bytes) -> Raw:
-    """Return the object as `show` makes it from what the API server sent; by default unchanged."""
+    """Return the part of the API server's object that `show` returns; by default the whole object."""
     if not thing.raw:
         raise ValueError(f"the whole object of {type(thing).__name__.lower()} {thing.name} is not available")
     return Raw(show(thing.raw))

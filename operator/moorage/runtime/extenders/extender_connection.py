@@ -39,11 +39,11 @@ NO_TIMEOUT = ClientTimeout()
 """`run_within` limits the time, on the injected clock."""
 CHUNK_BYTES = 1 << 16
 SPARE_ANSWER_BYTES = 4 << 20
-"""An answer may be twice as long as the request, and this many bytes more: ten thousand reasons of 400 characters."""
+"""An answer may be longer than twice the request by this many bytes: ten thousand reasons of 400 characters."""
 REFUSAL_BYTES = 1 << 16
 """Number of bytes that are read of an answer whose status is not 200."""
 SHORT_ANSWER_BYTES = 1 << 18
-"""Answers up to this length, about a thousand nodes, are decoded in the event loop, longer ones in a thread."""
+"""Answers up to this length (about a thousand nodes) are decoded in the event loop. Longer ones need a thread."""
 SHOWN_CHARACTERS = 200
 """Number of characters of an invalid answer that an error shows."""
 
@@ -53,12 +53,12 @@ class ExtenderRequest:
     """A call of an extender."""
 
     verb: str
-    """The protocol's name: filter, prioritize, bind or preempt."""
+    """The name of the verb in the protocol: filter, prioritize, bind or preempt."""
     path: str
     """The extender's path for the verb."""
     body: bytes
     until: float = float("inf")
-    """End of the caller's time, on the monotonic clock."""
+    """The time at which the caller stops waiting, on the monotonic clock."""
     repeatable: bool = True
     """Whether the call may be sent again if the extender closed the idle connection at the same moment."""
     decodes_in_loop: bool = False
@@ -91,7 +91,7 @@ class ExtenderConnection:
         return ExtenderError(f"{self.name}/{path}", message)
 
     def refusal(self, path: str, message: str) -> ExtenderError:
-        """Return an ExtenderError for the error that the extender answered."""
+        """Return an ExtenderError for an answer whose `Error` field is `message`."""
         if self._shows_answers:
             return self.error(path, f"answered with an error: {message}")
         logger.debug("Extender %s/%s answered with an error: %s", self.name, path, message[:SHOWN_CHARACTERS])
@@ -100,7 +100,7 @@ class ExtenderConnection:
     async def call(self, request: ExtenderRequest, read: Callable[[bytes], T]) -> T:
         """Send the request and return the answer as `read` decodes it.
 
-        `read` raises ValueError for an invalid answer. Raises ExtenderError.
+        `read` raises ValueError for an invalid answer. This method raises ExtenderError if the call fails.
         """
         started = self._clock.monotonic()
         self._check_admitted(request, started)
@@ -126,7 +126,7 @@ class ExtenderConnection:
             raise self.error(request.path, f"not called for now, because the last calls failed: {self._breaker.error}")
 
     async def _decode(self, request: ExtenderRequest, body: bytes, read: Callable[[bytes], T]) -> T:
-        """Decode an answer. Decode a long one in a thread, so that it does not stop the scheduling of other pods."""
+        """Decode an answer. Decode a long one in a thread, so that scheduling of other pods continues."""
         if request.decodes_in_loop or len(body) <= SHORT_ANSWER_BYTES:
             return read(body)
         async with self._long_answers:

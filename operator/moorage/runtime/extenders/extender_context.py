@@ -27,13 +27,13 @@ class ExtenderContext:
     """The parts that every extender uses."""
 
     session: ClientSession
-    """From `open_extender_session`; never the API server's session."""
+    """A session from `open_extender_session`. It must not be the session for the API server."""
     clock: Clock
     metrics: ExtenderMetrics
     may_write: Callable[[], bool]
     """Whether this replica leads; checked before an extender binds a pod."""
     read_pod: Callable[[Pod], Awaitable[bytes]]
-    """Read a pod's object. Raises NotFound for a deleted pod, another ApiError, or ApiUnreachable."""
+    """Reads a pod's object. Raises NotFound for a deleted pod, another ApiError, or ApiUnreachable."""
     policy_files: Path | None = None
     """The directory of the files that extenders of policies may name. None if they may name no files."""
     tls_strict: bool = False
@@ -55,7 +55,7 @@ class ExtenderLimits:
     failures_to_open: int = 5
     """Number of failures in a row that opens the circuit breaker."""
     open_seconds: float = 10.0
-    """Time that the circuit breaker stays open. The default of a pod's longest backoff is as long."""
+    """Time that the circuit breaker stays open. The longest backoff of a pod has the same default."""
 
 
 def open_extender_session(system_tls: SSLContext | None = None) -> ClientSession:

@@ -1,4 +1,4 @@
-"""Calls a profile's extenders for one pod: filters one after the other, then all prioritize calls at once.
+"""Calls a profile's extenders for one pod: the filter calls in order, then all prioritize calls at once.
 
 Upstream: findNodesThatPassExtenders and prioritizeNodes in pkg/scheduler/schedule_one.go.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ExtenderCycle:
-    """The answers of the extenders about one pod."""
+    """The calls of extenders for one pod, and their combined answers."""
 
     def __init__(self, pod: Pod, nodes: Mapping[str, Node], until: float) -> None:
         """Start with all nodes; `until` is when the time for all calls ends, on the monotonic clock."""
@@ -33,7 +33,7 @@ class ExtenderCycle:
         self._scores: Counter[str] = Counter()
 
     async def filter(self, extenders: Sequence[HttpExtender]) -> None:
-        """Call one extender after the other while there are nodes. Raises ExtenderError."""
+        """Call one extender after the other, until no node is left. Raises ExtenderError."""
         for extender in extenders:
             if not self._nodes:
                 return

@@ -1,4 +1,4 @@
-"""Calls extenders for the engine and the binder, and keeps the extenders of each profile with their health.
+"""Calls extenders for the engine and the binder. Keeps the extenders of each profile, and their health.
 
 Each call runs in a task of its own, so that hanging extenders delay only the pods of their own profile.
 """
@@ -68,7 +68,7 @@ class ExtenderDispatcher:
         return any(one.bind_verb and one.is_interested(pod.shape.limit_names) for one in extenders)
 
     def binding_turns(self, profile: Profile) -> asyncio.Semaphore:
-        """Return the semaphore that limits how many of the profile's pods its extender binds at once."""
+        """Return the semaphore that limits how many pods of the profile are bound by extenders at once."""
         return self._keep(profile).binding_turns
 
     async def bind(self, profile: Profile, pod: Pod, node_name: str) -> bool:

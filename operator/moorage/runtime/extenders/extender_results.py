@@ -25,15 +25,15 @@ ADDABLE = range(-(2**58), 2**58 + 1)
 """The scores that an extender may add to a node. With this limit, the totals over plugins and extenders fit into an
 int64."""
 NUMBER_CHARACTERS = 24
-"""More characters than any int64 has. A number that is cut to this length is still too large for an int64."""
+"""More characters than any int64 has. A number with more digits is cut to this length, and is still too large."""
 MAX_ENTRIES = 50_000
-"""The longest list or map of an answer: ten times the nodes of the largest cluster that upstream supports."""
+"""The largest number of entries in a list or map: ten times the nodes of the largest cluster that upstream supports."""
 
 REASON_CHARACTERS = 256
 """The longest reason to reject a node. A pod's condition and event contain the reasons of all nodes."""
 
 ChooseVictims = Callable[[str, Sequence[str]], Candidate]
-"""Return the candidate of a node with the victims of these uids. Raises ValueError if a victim is not allowed."""
+"""Takes a node's name and victims' uids, and returns the candidate. Raises ValueError if a victim is not allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class ExtenderFilterResult:
 
 
 def decode_filter_result(body: bytes, requested: Mapping[str, Node], *, names_only: bool) -> ExtenderFilterResult:
-    """Decode the answer to a filter call. As upstream, an answer that has neither list keeps no node."""
+    """Decode the answer to a filter call. As upstream, no node is kept if the answer has no list of nodes."""
     fields = _decode_fields(body)
     names = _decode_field(fields, "NodeNames", list[str] | None)
     nodes = _decode_field(fields, "Nodes", _NamedList | None)

@@ -77,7 +77,7 @@ class HttpExtender:
         return result
 
     async def prioritize(self, pod: Pod, nodes: Mapping[str, Node], until: float) -> Mapping[str, int]:
-        """Return the scores to add to the nodes' totals, after weighting; no scores without a prioritizeVerb."""
+        """Return the weighted scores to add to the nodes' totals. Without a prioritizeVerb, return no scores."""
         path = self._configuration.prioritize_verb
         if path is None:
             return {}

@@ -1,4 +1,4 @@
-"""Calls the extenders of one profile, in upstream's order and with a time limit for all of them together.
+"""Calls the extenders of one profile, in upstream's order, with one time limit for all their calls.
 
 Extenders that are not ignorable are called first, then the ignorable ones, each group in the configured order.
 Upstream: extendersBinding in pkg/scheduler/schedule_one.go, callExtenders in
@@ -60,7 +60,7 @@ class ProfileExtenders:
         return {name: ExtenderHealth(breaker.state, breaker.error) for name, breaker in self._breakers.items()}
 
     async def filter_and_prioritize(self, pod: Pod, nodes: Mapping[str, Node]) -> ExtendersAnswered:
-        """Filter the nodes and score the remaining ones. Never raises: an extender's error is in the answer."""
+        """Filter the nodes and score the remaining ones. If an extender fails, return its error in the answer."""
         async with self._turns:
             until = self._context.clock.monotonic() + self._limits.cycle_seconds
             interested = [extender for extender in self._extenders if extender.is_interested(pod)]
@@ -73,7 +73,7 @@ class ProfileExtenders:
             return cycle.answer()
 
     async def bind(self, pod: Pod, node_name: str) -> bool:
-        """Let an extender with a bindVerb bind the pod; return whether an extender bound it.
+        """Let an extender that has a bindVerb bind the pod; return whether an extender bound it.
 
         Raises ExtenderError if an extender that is not ignorable fails, and NotLeader if this replica does not lead.
         """
@@ -121,8 +121,8 @@ class ProfileExtenders:
             return await extender.preempt(pod, candidates, None, choose)
         objects = await self._read_objects(victim for candidate in candidates for victim in candidate.victims)
         extender.check_size("preempt", objects.values())
-        # Skips candidates with deleted victims. Their nodes have changed, and each deletion makes the engine try the
-        # preemptor again.
+        # Skips candidates whose victims were deleted. Each deletion makes the engine try the preemptor again, and the
+        # new attempt finds the changed node.
         current = [one for one in candidates if objects.keys() >= {victim.uid for victim in one.victims}]
         return await extender.preempt(pod, current, objects, choose) if current else ()
 
@@ -131,7 +131,7 @@ class ProfileExtenders:
         return pod if pod.raw else replace(pod, raw=await self._context.read_pod(pod))
 
     async def _read_objects(self, pods: Iterable[Pod]) -> Mapping[str, bytes]:
-        """Read the objects of pods, by uid. Leave out deleted pods, and read no more pods after too many bytes."""
+        """Read the objects of pods, by uid. Leave out deleted pods. Stop after too many bytes."""
         objects: dict[str, bytes] = {}
         reads, size = asyncio.Semaphore(PARALLEL_READS), 0
 

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 NULL = Raw(b"null")
-"""The value of an absent field, which is not encoded. (A field of type `Raw | None` would be decoded as a Python
+"""The value of an absent field. Such a field is not encoded. (A field of type `Raw | None` would be decoded as a Python
 value.)"""
 
 

@@ -1,8 +1,8 @@
-"""Lists and watches one kind of object and posts each change to the inbox. It misses no change when connections fail.
+"""Lists and watches one kind of object and posts each change to the inbox. A failed connection loses no change.
 
     (start) -> LIST, all pages -> WATCH -> the watch ends: WATCH again from the last resourceVersion
                   ^                 |
-                  +-- 410 Gone -----+      compares a list with the known objects: additions, updates and deletions
+                  +-- 410 Gone -----+      the list is compared with the known objects: additions, updates and deletions
 
 An object that cannot be decoded is logged by name, counted and skipped. The informer's store holds the objects that
 were posted. The informer makes no decisions.
@@ -40,9 +40,9 @@ FAILURES_BEFORE_LIST = 3
 """Number of errors in a row after which the informer lists again instead of watching. client-go's reflector lists after
 the first error. But a list of all pods is large, and the next watch usually works."""
 PAUSE_BYTES = 1 << 20
-"""Number of bytes of JSON that are decoded before other tasks may run. Decoding them takes about 10 ms."""
+"""Number of bytes of JSON that are decoded before other tasks may run. Decoding this many takes about 10 ms."""
 HEALTHY_SECONDS = 1.0
-"""A watch that ends sooner and without an event is not healthy, so the informer pauses before the next watch."""
+"""If a watch ends before this time and without an event, the informer pauses before the next watch."""
 
 
 class Informer:
@@ -75,7 +75,7 @@ class Informer:
 
     @property
     def has_synced(self) -> bool:
-        """Whether all objects were posted once, or scheduling continues without the kind."""
+        """Whether all objects were posted once, or scheduling starts without the kind."""
         return self.readability.has_synced
 
     @property
@@ -158,9 +158,9 @@ class Informer:
             events.append(deleted(self.kind, old))
 
     def _store(self, raw: msgspec.Raw, events: list[ClusterEvent]) -> str:
-        """Store an object that exists now and add its event; return its key.
+        """Store an object that exists now, add its event to `events`, and return its key.
 
-        If the object cannot be decoded, return its key only if an older state of the object is known.
+        For an object that cannot be decoded, return the key if an older state is known, otherwise an empty text.
         """
         try:
             new = self._decode(bytes(raw))

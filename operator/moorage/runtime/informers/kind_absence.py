@@ -1,4 +1,4 @@
-"""Asks the API server's discovery whether the server serves a resource. A kind is absent only if discovery says so."""
+"""Asks the API server's discovery whether the server serves a resource. Only discovery shows that a kind is absent."""
 
 from __future__ import annotations
 

@@ -21,9 +21,9 @@ T = TypeVar("T")
 PAGE_SIZE = 500
 """Objects in a page of a list; client-go's default."""
 SMALLER_PAGES = 8
-"""The page size is divided by this number after a page that is too long to read, as with pods of a megabyte each."""
+"""If a page is too long to read, the page size is divided by this number. Pods of a megabyte each make such pages."""
 INACTIVITY_SECONDS = 90.0
-"""A watch that sends nothing for longer counts as dead, because bookmarks arrive about every minute."""
+"""A watch that sends nothing for this time counts as dead, because bookmarks arrive about every minute."""
 WATCH_SECONDS = (300, 600)
 """The range of the random time after which the API server ends a watch. As in client-go, watches end at different
 times."""
@@ -82,7 +82,7 @@ class ListWatch:
         self.resource = resource
         self.resource_version = ""
         self.random = random
-        """For jitter, here and in the informer."""
+        """Used for random times, here and in the informer."""
         self.watch_seconds = WATCH_SECONDS
         """The shortest and the longest time after which the API server ends a watch."""
         self._client = client

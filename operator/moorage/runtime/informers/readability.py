@@ -4,8 +4,8 @@
                            |-- discovery does not name the kind --> absent, the next try after a minute
 
 A refusal (403, or 404 of a kind that discovery names) does not make a kind absent: an API server that has just started
-refuses for some seconds, and a missing role may be added. Scheduling starts without a refused optional kind. It starts
-at once if the engine makes the pods that need the kind wait, and otherwise after WITHOUT_SECONDS.
+refuses for some seconds, and a missing role may be added. Scheduling starts without a refused optional kind. If the
+engine holds back the pods that need the kind, scheduling starts at once, otherwise after WITHOUT_SECONDS.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ WAITED_FOR = {BUDGETS, *STORAGE}
 
 
 class Readability:
-    """The state of one kind."""
+    """Whether one kind can be read now, and why not."""
 
     def __init__(self, resource: Resource, post: Callable[[Iterable[Message]], None], clock: Clock) -> None:
-        """Tell the engine through `post`."""
+        """Post `KindReadable` and `KindUnreadable` to the engine with `post`."""
         self.has_synced = False
-        """Whether all objects were posted once, or scheduling continues without the kind."""
+        """Whether all objects were posted once, or scheduling starts without the kind."""
         self.missing = ""
         """Why the API server refuses the kind; empty if it does not."""
         self.is_absent = False
@@ -69,7 +69,7 @@ class Readability:
         return self._summary() if since is not None and self._clock.monotonic() - since >= LASTING_SECONDS else ""
 
     def _summary(self) -> str:
-        """Return the refusal without the API server's text: readiness cuts long answers."""
+        """Return the refusal without the API server's text, because readiness cuts long answers."""
         return self.missing.partition(";")[0]
 
     def listed(self) -> None:

@@ -1,4 +1,4 @@
-"""Decides by a Lease which replica may write (semantics of client-go's `tools/leaderelection`).
+"""Decides with a Lease which replica may write, as client-go's `tools/leaderelection` does.
 
     standby --(lease free, or no renewal seen for its whole duration)--> leader
     leader  --(another holder, or no writes allowed any more)--> standby
@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 JITTER_FACTOR = 1.2
 """A standby's pause between two reads is the retry period, multiplied by a random number from 1 to 2.2."""
 MAX_STANDBY_SECONDS = 0.5
-"""The longest retry period of a standby, so that a released lease is taken within 2 s."""
+"""The longest retry period of a standby. With this limit, a standby takes a released lease within 2 s."""
 FENCE_MARGIN = 0.01
 """Writes are allowed for the renew deadline minus this share of it, so that no write starts at the deadline."""
 NEVER = float("-inf")
@@ -132,7 +132,7 @@ class LeaderElector:
         self._logged_holder = self.holder
 
     def _log_failure(self, error: ApiError | ApiUnreachable) -> None:
-        """Log a failure; at DEBUG if the failure before it had the same type."""
+        """Log a failure. If the failure before had the same type, log it at DEBUG."""
         level = logging.DEBUG if self._logged is type(error) else level_of(error)
         logger.log(level, "The lease %s cannot be renewed or acquired; retrying: %s", self._path, error)
         self._logged = type(error)
@@ -184,7 +184,7 @@ class LeaderElector:
             await self._write(lease.released(self._clock.time()))
 
     def _observe(self, lease: Lease) -> None:
-        """Keep the lease. If its spec has changed, restart the time after which the lease counts as expired."""
+        """Keep the lease. If its spec has changed, restart the time until the lease counts as expired."""
         if self._lease is None or lease.spec != self._lease.spec:
             self._observed_at = self._clock.monotonic()
         self._lease = lease

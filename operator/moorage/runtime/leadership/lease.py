@@ -12,7 +12,7 @@ RELEASED_SECONDS = 1
 
 
 class LeaseMetadata(msgspec.Struct, rename="camel", omit_defaults=True):
-    """The metadata; the resourceVersion makes each write a compare-and-swap."""
+    """The metadata. With the resourceVersion, a write fails if the lease has changed since it was read."""
 
     name: str
     namespace: str
@@ -41,7 +41,7 @@ class Lease(msgspec.Struct, rename="camel"):
     kind: str = LEASE.kind
 
     def held_by(self, identity: str, duration_seconds: float, now: float) -> Lease:
-        """Return the lease as `identity` takes or renews it at `now`, in seconds since the epoch."""
+        """Return the lease that `identity` writes to take or renew it at `now`, in seconds since the epoch."""
         renews = self.spec.holder_identity == identity
         transitions = self.spec.lease_transitions or 0
         return Lease(
@@ -56,7 +56,7 @@ class Lease(msgspec.Struct, rename="camel"):
         )
 
     def released(self, now: float) -> Lease:
-        """Return the lease as its holder releases it at `now`, in seconds since the epoch."""
+        """Return the lease that its holder writes to release it at `now`, in seconds since the epoch."""
         return Lease(
             self.metadata,
             LeaseSpec(

@@ -1,4 +1,4 @@
-"""The certificate of the HTTP endpoints: from the user's files, or made at the start, as in kube-scheduler."""
+"""The certificate of the HTTP endpoints: read from the user's files, or created at the start, as in kube-scheduler."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ CLOCK_SKEW = timedelta(hours=1)
 
 
 def serving_context(cert_file: str | None, key_file: str | None, names: Sequence[str]) -> ssl.SSLContext:
-    """Return a server's TLS context from the files. Without files, use a self-signed certificate for `names`.
+    """Return a server's TLS context with the certificate in the files. Without files, sign a new one for `names`.
 
-    Raise CredentialsError that names the file that cannot be used.
+    Raise CredentialsError that names a file if the file cannot be used.
     """
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.minimum_version = ssl.TLSVersion.TLSv1_2

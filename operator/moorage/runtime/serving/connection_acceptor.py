@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 BACKLOG = 128
 ACCEPT_PAUSE_SECONDS = 1.0
-"""The pause after a failed accept. It may fail because the process has no file descriptor left."""
+"""The pause after accepting a connection failed, for example because the process has no file descriptor left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class ConnectionLimits:
 
 
 class ConnectionAcceptor:
-    """A server of connections. `factory` returns the protocol of a new connection."""
+    """A server that accepts connections. `factory` returns the protocol for a new connection."""
 
     def __init__(
         self,
@@ -110,13 +110,13 @@ class ConnectionAcceptor:
             accepted.close()
 
     def _make_room(self) -> None:
-        """Close the oldest connection if there are as many as allowed."""
+        """Close the oldest connection if the number of open connections has reached the limit."""
         if len(self._open) < self._limits.connections:
             return
         self._open = [accepted for accepted in self._open if accepted.fileno() >= 0]
         if len(self._open) < self._limits.connections:
             return
-        with suppress(OSError):  # the client has closed it
+        with suppress(OSError):  # the client has closed the connection
             self._open.pop(0).shutdown(socket.SHUT_RDWR)
         self._metrics.observe_refused("connections")
         if not self._has_logged_limit:
@@ -129,7 +129,7 @@ class ConnectionAcceptor:
 
 
 def listening_sockets(address: str, port: int) -> list[socket.socket]:
-    """Return a listening socket for each address of a host. One for `::` accepts IPv4 too, as in Go. Raise OSError."""
+    """Return a listening socket for each address of a host; raise OSError. As in Go, `::` accepts IPv4 too."""
     if address == "::" and socket.has_dualstack_ipv6():
         return [socket.create_server((address, port), family=socket.AF_INET6, backlog=BACKLOG, dualstack_ipv6=True)]
     made: list[socket.socket] = []

@@ -1,8 +1,8 @@
-"""Authentication and authorization of callers: the API server decides, as for kube-scheduler's endpoints.
+"""Authentication and authorization of callers. The API server decides, as for kube-scheduler's endpoints.
 
 token --TokenReview--> user --SubjectAccessReview (nonResourceURL, get)--> served | 403
 no token, or a wrong one: 401. Decisions are kept for a few seconds, so that scrapes cost little. Anyone can send wrong
-tokens, so reviews are limited. Callers that were accepted before do not wait for the reviews of other callers.
+tokens, so the number of reviews is limited. Callers that were accepted before do not wait for reviews of new callers.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class ReviewLimits:
     """Limits on reviews, which any client in the network can cause."""
 
     reviews: int = 4
-    """Number of simultaneous reviews of new callers. Callers that were accepted before get as many again."""
+    """Number of simultaneous reviews of new callers. The same number applies to callers that were accepted before."""
     waiting: int = 64
     """Number of new callers whose review runs or is queued. Further ones are refused."""
     decisions: int = 1000
-    """Number of kept refusals, and of kept acceptances. The least recently used one is dropped first."""
+    """Number of refusals that are kept, and of acceptances. The least recently used decision is dropped first."""
 
 
 DEFAULT_LIMITS = ReviewLimits()
@@ -106,7 +106,7 @@ class DelegatedAuth:
         metrics: ServingMetrics,
         limits: ReviewLimits = DEFAULT_LIMITS,
     ) -> None:
-        """Send reviews through `client`, which must not have a fence, because a standby reviews callers too."""
+        """Send reviews through `client`. It must be able to write on a standby, which has callers too."""
         self._client = client
         self._clock = clock
         self._open_paths = open_paths

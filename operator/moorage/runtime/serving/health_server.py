@@ -31,21 +31,21 @@ if TYPE_CHECKING:
     from moorage.runtime.metrics.serving_metrics import ServingMetrics
 
 SHUTDOWN_SECONDS = 1.0
-"""Time that open connections may delay a stop."""
+"""The longest time that open connections may delay a stop."""
 UNHEALTHY = 500
 PORT_ERRORS = frozenset({errno.EADDRINUSE, errno.EACCES})
-"""Errors that another port avoids. All other errors are about the address."""
+"""Errors that another port can solve. For all other errors, another address is needed."""
 DEFAULT_LIMITS = ConnectionLimits()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointSources:
-    """The sources of the endpoints' answers. A check returns its failure; empty if there is none."""
+    """The sources of the endpoints' answers. A check returns a text that describes its failure; empty if it passes."""
 
     livez: Mapping[str, Callable[[], str]] = field(default_factory=dict)
     readyz: Mapping[str, Callable[[], str]] = field(default_factory=dict)
     details: Mapping[str, Callable[[], str]] = field(default_factory=dict)
-    """Texts for the lines of checks that pass, by the check's name."""
+    """Texts that are shown for checks that pass, by the name of the check."""
     metrics: Callable[[], bytes]
     pods: Callable[[], Iterable[Pod]] = tuple
     """The pods of `/metrics/resources`; none on a replica that does not lead."""
@@ -78,7 +78,7 @@ class HealthServer:
         security: ServingSecurity | None = None,
         limits: ConnectionLimits = DEFAULT_LIMITS,
     ) -> None:
-        """Serve nothing before `start`. Without `security` serve plain HTTP to all callers."""
+        """Serve nothing before `start`. Without `security`, serve plain HTTP to all callers."""
         self._endpoints = endpoints
         self._serving_metrics = metrics
         self._security = security
@@ -147,7 +147,7 @@ class HealthServer:
 
 
 class ServerLog(logging.LoggerAdapter[logging.Logger]):
-    """aiohttp's log. Logs malformed requests at DEBUG; any client can send them."""
+    """The log of aiohttp. Malformed requests are logged at DEBUG, because any client can send them."""
 
     def log(self, level: int, msg: object, *args: object, **kwargs: Any) -> None:
         """Log at `level`, or at DEBUG if the request is malformed."""
@@ -158,7 +158,7 @@ class ServerLog(logging.LoggerAdapter[logging.Logger]):
 def _probe(
     name: str, checks: Mapping[str, Callable[[], str]], details: Mapping[str, Callable[[], str]]
 ) -> Callable[[web.Request], Any]:
-    """Return a handler that answers as in Kubernetes' components: `ok`, or one line for each check."""
+    """Return a handler that answers as Kubernetes' components do: `ok`, or one line for each check."""
 
     def passed(check: str) -> str:
         return f"[+]{check} ok: {details[check]()}" if check in details else f"[+]{check} ok"
@@ -184,7 +184,7 @@ def _json(read: Callable[[], Any]) -> Callable[[web.Request], Any]:
 
 
 def in_url(address: str) -> str:
-    """Return an address as it is written in URLs: IPv6 in brackets."""
+    """Return the address as in URLs, with brackets around an IPv6 address."""
     return f"[{address}]" if ":" in address else address
 
 

@@ -67,7 +67,7 @@ class Pem:
 
 
 def load_identity(context: ssl.SSLContext, certificate: Pem, key: Pem) -> None:
-    """Give a context its own certificate and key; raise UnusableTls if they cannot be used."""
+    """Load a certificate and its key into a context; raise UnusableTls if they cannot be used."""
     with as_file(certificate.read()) as certificate_path, as_file(key.read()) as key_path:
         try:
             context.load_cert_chain(certificate_path, key_path, password=_no_password)

@@ -112,7 +112,7 @@ class TlsContexts:
         return self._context if is_recent else None
 
     def reload(self) -> None:
-        """Read everything again after the server refused the present context, but not if that was done just now."""
+        """Read everything again after a refusal of the server, but not within RELOAD_PAUSE_SECONDS of the last read."""
         now, settings = self._clock.monotonic(), self._settings()
         if settings is not self._checked or now - self._checked_at >= RELOAD_PAUSE_SECONDS:
             self._reload(settings)
