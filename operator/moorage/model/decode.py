@@ -1,6 +1,7 @@
 """Decodes API objects from JSON; every object enters the scheduler through a `Decoder`.
 
-A `Decoder` owns the tables that intern pod shapes. The tables are weak: a shape is dropped with its last pod.
+A `Decoder` owns the tables that intern pod shapes. The tables hold weak references: a shape is dropped together with
+its last pod.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from moorage.model.volumes.decode_storage import STORAGE_DECODERS
 from moorage.model.volumes.decode_volumes import VOLUME_DECODERS
 from moorage.model.workloads.decode_workloads import WORKLOAD_DECODERS
 
-_MAX_RESIZES = 64  # resized amounts kept for each shape; pods of one template rarely have more sizes than that
+_MAX_RESIZES = 64  # cached amounts for each shape; resized pods of one template rarely have more sizes than that
 
 
 class Decoder:
@@ -102,7 +103,7 @@ class Decoder:
         )
 
     def _intern_shape(self, api: ApiPod) -> PodShape:
-        """Return the interned shape of a pod; decode it only if its raw key is new."""
+        """Return the interned shape of a pod; decode the shape only if its raw key is new."""
         key = raw_key(api)
         if len(key) > MAX_SHAPE_BYTES:
             large = decode_large_shape(api, api.metadata.namespace or "default")
@@ -115,7 +116,7 @@ class Decoder:
         return shape
 
     def _placed_requests(self, shape: PodShape, api: ApiPod) -> tuple[Resources, Resources]:
-        """Return the pod's requests and non-zero requests on its node, resizes included."""
+        """Return the pod's requests and non-zero requests on its node, including in-place resizes."""
         key = resize_key(api.spec, api.status)
         if key is None:
             return shape.requests, shape.non_zero_requests

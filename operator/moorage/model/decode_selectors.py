@@ -21,7 +21,10 @@ _LABEL_VALUE_LENGTH = 63
 
 
 def decode_label_selector(api: ApiLabelSelector | None) -> LabelSelector | None:
-    """Return the selector with sorted requirements, so that selectors of equal meaning are equal; None if absent."""
+    """Return the selector with sorted requirements, so that selectors with the same requirements are equal.
+
+    Return None if `api` is None.
+    """
     if api is None:
         return None
     requirements = labels_as_requirements(api.match_labels or {})
@@ -67,7 +70,7 @@ def _requirement(api: ApiRequirement) -> Requirement:
 
 
 def _values_error(api: ApiRequirement) -> str:
-    """Return the error in the number of values, empty if there is none (upstream `labels.NewRequirement`)."""
+    """Return the error if the number of values is wrong, otherwise an empty text (upstream `labels.NewRequirement`)."""
     count = len(api.values or ())
     if api.operator in _SET_OPERATORS and not count:
         return "for 'in', 'notin' operators, values set can't be empty"
@@ -108,7 +111,7 @@ def _field_error(index: int, api: ApiRequirement) -> str:
 
 
 def _label_value_error(value: str) -> str:
-    """Return the error in a label value, empty if there is none, with the text of `validation.IsValidLabelValue`."""
+    """Return the error in a label value, in the words of `validation.IsValidLabelValue`; empty if there is none."""
     if len(value) > _LABEL_VALUE_LENGTH:
         return f"must be no more than {_LABEL_VALUE_LENGTH} bytes"
     if _LABEL_VALUE.fullmatch(value):

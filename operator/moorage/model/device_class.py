@@ -1,4 +1,7 @@
-"""DeviceClass, and how it is decoded. moorage allocates no devices; it reads which extended resources request them."""
+"""DeviceClass, and how it is decoded.
+
+moorage allocates no devices. It reads which extended resources request the devices of a class.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ from msgspec import Struct, json
 from moorage.model.api_metadata import ApiMetadata
 
 IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
-"""Upstream: ResourceDeviceClassPrefix. The prefix and the name of a class together name an extended resource of that
-class."""
+"""The prefix of the extended resource that each class has by default; the name of the class follows (upstream:
+ResourceDeviceClassPrefix)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +22,11 @@ class DeviceClass:
 
     name: str
     extended_resource_name: str = ""
-    """The extended resource by which pods may request devices of the class; empty if there is only the resource with
-    IMPLICIT_PREFIX."""
+    """The extended resource by which pods may request devices of the class; empty if pods can use only the resource
+    with IMPLICIT_PREFIX."""
 
     def provides(self, resource: str) -> bool:
-        """Return whether pods request devices of the class by this resource."""
+        """Return whether pods can request devices of the class by this resource."""
         return resource in {self.extended_resource_name, f"{IMPLICIT_PREFIX}{self.name}"}
 
 

@@ -36,7 +36,7 @@ class Node:
 
 
 def scheduling_properties_differ(old: Node, new: Node) -> bool:
-    """Return whether two versions of a node differ in more than images and heartbeats.
+    """Return whether two versions of a node differ in a property that scheduling reads, other than images.
 
     Upstream: `pkg/scheduler/framework/events.go`, NodeSchedulingPropertiesChange.
     """

@@ -15,8 +15,8 @@ NANO = 10**9
 _INT64_MAX = 2**63 - 1
 _NANO_PER_MILLI = 10**6
 _NANO_DIGITS = 9
-_CACHE_SIZE = 8192  # more than the distinct amounts of a usual cluster; a miss costs two microseconds
-_MAX_EXPONENT = 64  # any number of a larger exponent exceeds int64
+_CACHE_SIZE = 8192  # a usual cluster has fewer distinct amounts; a miss costs two microseconds
+_MAX_EXPONENT = 64  # any number with a larger exponent exceeds int64
 
 _GRAMMAR = re.compile(
     r"(?P<sign>[+-]?)(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?"

@@ -80,7 +80,7 @@ def parse_int64(text: str) -> int | None:
 class LabelSelector:
     """A `metav1.LabelSelector`: labels must meet all requirements.
 
-    A field with None instead of a selector matches nothing.
+    If a field holds None instead of a selector, it matches nothing.
     """
 
     requirements: tuple[Requirement, ...] = ()

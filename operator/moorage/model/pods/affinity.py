@@ -23,7 +23,8 @@ class AffinityTerm:
     selector: LabelSelector | None
     """None matches nothing."""
     namespaces: frozenset[str]
-    """The term's namespaces; the pod's own namespace if the term has neither namespaces nor a namespaceSelector."""
+    """The namespaces that the term lists. If it has no namespaces and no namespaceSelector: the namespace of the
+    pod."""
     namespace_selector: LabelSelector | None = None
 
 

@@ -15,8 +15,8 @@ class ApiClaimVolume(Struct, frozen=True, rename="camel"):
 class ApiEphemeralVolume(Struct, frozen=True):
     """`v1.EphemeralVolumeSource`, without its fields.
 
-    A controller creates a claim from the fields, and scheduling reads that claim. The names of the pod and the volume
-    give the claim's name.
+    A controller creates a claim from the fields, and scheduling reads that claim. The claim's name is made from the
+    names of the pod and the volume.
     """
 
 

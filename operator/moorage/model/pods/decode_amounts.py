@@ -29,7 +29,7 @@ def decode_pod_amounts(spec: ApiPodSpec) -> PodAmounts:
 
 
 def decode_pod_limits(spec: ApiPodSpec) -> PodAmounts:
-    """Decode the limits in the spec, and the overhead; raise ValueError as `decode_pod_amounts`."""
+    """Decode the limits in the spec, and the overhead; raise ValueError for the same reason as `decode_pod_amounts`."""
     return PodAmounts(
         containers=_decode_containers(spec.containers, "spec.containers", _decode_limits),
         init_containers=_decode_containers(spec.init_containers, "spec.initContainers", _decode_limits),
@@ -51,7 +51,7 @@ def placed_amounts(in_spec: PodAmounts, status: ApiPodStatus) -> PodAmounts:
 
 
 def resize_key(spec: ApiPodSpec, status: ApiPodStatus) -> bytes | None:
-    """Return a key of all that `placed_amounts` depends on except the shape; None if the status has no amounts."""
+    """Return a key of the fields outside the shape that `placed_amounts` reads; None if the status has no amounts."""
     containers, init_containers = status.container_statuses, status.init_container_statuses
     if not containers and not init_containers and status.resources == NULL:
         return None
@@ -90,7 +90,7 @@ def _is_infeasible(status: ApiPodStatus) -> bool:
 
 
 def _largest_in_status(status: ApiContainerStatus | ApiPodStatus, path: str) -> NanoAmounts:
-    """Return the larger of the applied and the allocated amount of each resource."""
+    """Return, for each resource, the larger of the applied and the allocated amount."""
     allocated = read(status.allocated_resources, Amounts)
     return largest(
         _decode_requests(status.resources, f"{path}.resources"),

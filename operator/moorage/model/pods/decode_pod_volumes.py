@@ -9,7 +9,7 @@ from moorage.model.pods.pod_volume import PodVolume
 
 
 def decode_pod_volumes(volumes: Sequence[ApiVolume] | None) -> tuple[PodVolume, ...]:
-    """Return the claims and in-tree disks among the volumes; no filter reads other volumes."""
+    """Return the volumes that are claims or in-tree disks; no filter reads other volumes."""
     return tuple(decoded for volume in volumes or () if (decoded := _decode_pod_volume(volume)) is not None)
 
 

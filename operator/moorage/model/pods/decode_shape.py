@@ -119,7 +119,7 @@ def normalized_image_name(image: str) -> str:
 
 
 def owner_of(metadata: ApiMetadata) -> OwnerReference | None:
-    """Return the reference to the controller; None if there is none."""
+    """Return the owner reference of the controller; None if the object has no controller."""
     for each in metadata.owner_references or ():
         if each.controller:
             return OwnerReference(each.api_version, each.kind, each.name, each.uid)
@@ -127,7 +127,7 @@ def owner_of(metadata: ApiMetadata) -> OwnerReference | None:
 
 
 def host_ports_of(spec: ApiPodSpec) -> tuple[HostPort, ...]:
-    """Return the host ports of containers and sidecars; other init containers have ended when the pod runs."""
+    """Return the host ports of containers and sidecars. Other init containers do not run together with them."""
     sidecars = (each for each in spec.init_containers or () if each.restart_policy == "Always")
     return tuple(
         HostPort(port.host_ip or "0.0.0.0", port.protocol or "TCP", port.host_port)  # noqa: S104 - the API's wildcard

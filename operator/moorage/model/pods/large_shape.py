@@ -1,6 +1,6 @@
 """The shape of a pod whose fields are too large to schedule by.
 
-Anyone who may create pods may write a megabyte of affinity terms or resources into one. Each attempt for such a pod
+Anyone who may create pods may write a megabyte of affinity terms or resources into a pod. Each attempt for such a pod
 would take up to 25 MB and 7 s. Therefore the pod is refused. Its shape has only the fields that count while the pod
 runs on a node, within the limits below.
 """

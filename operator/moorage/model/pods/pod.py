@@ -56,9 +56,10 @@ class PodShape:
     namespace: str
     labels: Mapping[str, str]
     owner: OwnerReference | None = None
-    """The reference to the controller; None if the pod has none."""
+    """The owner reference of the pod's controller; None if the pod has no controller."""
     requests: Resources = NO_RESOURCES
-    """Effective requests from the spec (upstream `PodRequests`), which Filter compares with the node."""
+    """Effective requests from the spec (upstream `PodRequests`). Filter compares them with the free amounts of
+    nodes."""
     score_requests: Resources = NO_RESOURCES
     """Requests of the incoming pod for scoring: with defaults for containers, without pod-level resources."""
     non_zero_requests: Resources = NO_RESOURCES
@@ -70,7 +71,8 @@ class PodShape:
     tolerations: tuple[Toleration, ...] = ()
     host_ports: tuple[HostPort, ...] = ()
     images: tuple[str, ...] = ()
-    """Images of init containers, containers and image volumes with tag or digest; may contain duplicates."""
+    """Images of init containers, containers and image volumes. Each name has a tag or digest. May contain
+    duplicates."""
     container_count: int = 0
     """Number of the pod's init containers and containers."""
     volumes: tuple[PodVolume, ...] = ()
@@ -111,13 +113,13 @@ class Pod(Struct, frozen=True, eq=False, weakref=True, kw_only=True):
     """Whether `metadata.deletionTimestamp` is set."""
     scheduling_gates: tuple[str, ...] = ()
     required_node_name: str = ""
-    """`spec.nodeName` of the object; only a parity case schedules a pod that has one."""
+    """`spec.nodeName` of the object; only parity cases schedule pods in which it is set."""
     requests: Resources = NO_RESOURCES
     """Requests that count on the pod's node. They equal the shape's requests except during an in-place resize."""
     non_zero_requests: Resources = NO_RESOURCES
-    """The same for scoring, with defaults for containers."""
+    """The requests that count on the pod's node for scoring, with defaults for containers."""
     disruption_target: str = ""
-    """Reason of the DisruptionTarget condition if that is True, else empty."""
+    """Reason of the DisruptionTarget condition if its status is True; otherwise empty."""
     scheduled_condition: tuple[str, str, str] | None = None
     """Status, reason and message of the PodScheduled condition."""
     raw: bytes = b""

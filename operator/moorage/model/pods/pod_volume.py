@@ -13,7 +13,8 @@ class PodVolume:
     claim_name: str = ""
     """The claim of a `persistentVolumeClaim` source; empty for an ephemeral volume."""
     ephemeral: bool = False
-    """Whether a controller creates the claim, named after the pod and the volume."""
+    """Whether a controller creates the claim. Then the claim's name is made from the names of the pod and the
+    volume."""
     read_only: bool = False
     disk: tuple[str, ...] | None = None
     """Identity of an in-tree disk, its kind first (`gce`, `aws`, `iscsi`, `rbd`); None for claims."""

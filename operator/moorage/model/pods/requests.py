@@ -15,7 +15,7 @@ from moorage.model.resources import CPU, EPHEMERAL_STORAGE, MEMORY, Resources
 NanoAmounts = Mapping[str, int]
 
 DEFAULT_REQUESTS: NanoAmounts = {CPU: NANO // 10, MEMORY: 200 * 1024 * 1024 * NANO}
-"""Requests that scoring assumes for a container without its own (upstream `pkg/scheduler/util/pod_resources.go`)."""
+"""The amounts that scoring assumes if a container has no request (upstream `pkg/scheduler/util/pod_resources.go`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class PodAmounts:
     containers: tuple[ContainerAmounts, ...]
     init_containers: tuple[ContainerAmounts, ...] = ()
     pod_level: NanoAmounts | None = None
-    """Requests in `spec.resources`, of the resources that are valid there; None if there are none."""
+    """Requests in `spec.resources`, only of resources that are valid there; None if the pod has none."""
     overhead: NanoAmounts | None = None
 
 
@@ -62,7 +62,7 @@ def pod_requests(pod: PodAmounts, defaults: NanoAmounts | None = None, *, pod_le
 
 
 def pod_limits(pod: PodAmounts) -> NanoAmounts:
-    """Return the effective limits of a pod from its own limits; overhead counts only beside one (PodLimits)."""
+    """Return the effective limits of a pod; overhead counts only for resources with a limit above 0 (PodLimits)."""
     limits = pod_requests(replace(pod, overhead=None))
     overhead = pod.overhead or {}
     return {name: amount + overhead.get(name, 0) if amount else 0 for name, amount in limits.items()}
@@ -82,8 +82,8 @@ def resized(
     """Return the amounts that count for a pod during an in-place resize.
 
     `actual` maps container names to the larger of the allocated and the applied amounts; `pod_level` holds the same for
-    the pod as a whole. If `spec` is true, the amounts in the spec count too, and the larger amount is used. The caller
-    passes False if the kubelet finds the resize infeasible.
+    the pod as a whole. If `spec` is true, the amounts in the spec count too, and the largest amount is used. If the
+    kubelet reports the resize as infeasible, the caller passes False.
     """
 
     def container(each: ContainerAmounts) -> ContainerAmounts:

@@ -85,7 +85,7 @@ VOLUME_DECODERS: Mapping[str, Callable[[bytes], object]] = {
 
 
 def _translate_source(api: ApiPersistentVolume) -> tuple[str, str]:
-    """Return driver and handle of a CSI volume, the translated ones of an in-tree volume, else empty strings."""
+    """Return the CSI driver and handle, translated for an in-tree volume; empty strings for other volumes."""
     spec = api.spec
     if spec.csi:
         return spec.csi.driver, spec.csi.volume_handle

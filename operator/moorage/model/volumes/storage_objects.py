@@ -26,7 +26,7 @@ class PersistentVolumeClaim:
     selected_node: str | None = None
     """The node that the scheduler chose for provisioning; None if there is none."""
     class_name: str = ""
-    """The storage class, from the old annotation if that is set; empty if the claim has none."""
+    """The storage class, read from the old annotation if that is set; empty if the claim has no class."""
     access_modes: frozenset[str] = frozenset()
     request_bytes: int | None = None
     volume_mode: str = "Filesystem"
@@ -35,7 +35,7 @@ class PersistentVolumeClaim:
     phase: str = ""
     terminating: bool = False
     owner_uid: str = ""
-    """Uid of the owner that controls the claim: for an ephemeral volume, the pod."""
+    """Uid of the owner that controls the claim. For a claim of an ephemeral volume, the owner is the pod."""
 
     @property
     def key(self) -> str:
@@ -77,7 +77,8 @@ class PersistentVolume:
     """The volume's CSI driver; for an in-tree volume, the driver that replaces its plugin."""
     csi_handle: str = ""
     in_tree: bool = False
-    """Whether driver and handle are translated from an in-tree source; they count only on nodes with a CSINode."""
+    """Whether driver and handle are translated from an in-tree source. Such volumes count only on nodes with a
+    CSINode."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +112,7 @@ class CSIDriver:
     storage_capacity: bool = False
     """Whether the driver publishes CSIStorageCapacity objects that scheduling must respect."""
     prevent_pod_scheduling_if_missing: bool = False
-    """Whether pods may not use nodes without the driver (only with the feature gate VolumeLimitScaling)."""
+    """Whether pods must not run on nodes without the driver (only with the feature gate VolumeLimitScaling)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +129,7 @@ class CSIStorageCapacity:
 
     @property
     def limit_bytes(self) -> int | None:
-        """The size of the largest volume that can be provisioned; None if the driver publishes neither amount."""
+        """The size of the largest volume that can be provisioned; None if the driver publishes no amount."""
         return self.capacity_bytes if self.maximum_volume_size_bytes is None else self.maximum_volume_size_bytes
 
 

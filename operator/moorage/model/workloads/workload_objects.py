@@ -1,4 +1,4 @@
-"""Objects that select, own or protect pods, and their namespaces."""
+"""Objects that select, own or protect pods, and Namespaces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from moorage.model.selectors import LabelSelector
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """A `v1.Service`; one without a selector selects no pods."""
+    """A `v1.Service`; a Service without a selector selects no pods."""
 
     namespace: str
     name: str
@@ -46,4 +46,4 @@ class PodDisruptionBudget:
     disruptions_allowed: int = 0
     """Number of selected pods that may still be disrupted now."""
     disrupted_pods: frozenset[str] = frozenset()
-    """Names of pods that are already being disrupted."""
+    """Names of the pods whose eviction is approved and that are not deleted yet."""

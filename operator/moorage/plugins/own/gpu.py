@@ -1,8 +1,8 @@
-"""Gpu: keeps pods that request no GPU off GPU nodes, and packs or spreads the pods that request one.
+"""Gpu: keeps pods that request no GPU off GPU nodes, and packs or spreads the pods that request GPUs.
 
-A node's free GPUs are its allocatable GPUs minus the requested GPUs. A score of 0 does not reject a node:
-NodeResourcesFit rejects nodes without enough free GPUs, and the filter here rejects GPU nodes for pods that request no
-GPU.
+A node's free GPUs are its allocatable GPUs minus the requested GPUs. A score of 0 does not reject a node.
+NodeResourcesFit rejects nodes without enough free GPUs. The filter of this plugin rejects GPU nodes for pods that
+request no GPU.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class _GpuNodes:
 
     has_gpus: BoolArray
     model_scores: IntArray
-    """The score of each node's GPU model in the policy's table, 0..MAX_NODE_SCORE; -1 for models without a row."""
+    """For each node, the score of its GPU model in the policy's table, 0..MAX_NODE_SCORE; -1 for a model without a
+    row."""
 
 
 class Gpu(PolicyPlugin, FilterPlugin[None], ScorePlugin[None], GpuSection):
@@ -70,7 +71,7 @@ class Gpu(PolicyPlugin, FilterPlugin[None], ScorePlugin[None], GpuSection):
         return FilterResult(passed, lambda: (Rejection(~passed, REASON, unresolvable, FILTER_FIELD),))
 
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Score nodes by GPU model and GPU use if the pod requests a GPU, else by whether they have GPUs."""
+        """Score nodes by GPU model and GPU use if the pod requests a GPU, otherwise by whether the nodes have GPUs."""
         del state
         gpu_nodes = self._gpu_nodes(pod, nodes)
         request = self._request(pod)
@@ -90,7 +91,7 @@ class Gpu(PolicyPlugin, FilterPlugin[None], ScorePlugin[None], GpuSection):
         return new is not None and (old is None or old.allocatable != new.allocatable)
 
     def _request(self, pod: Pod) -> tuple[str, int] | None:
-        """Return the first GPU resource that the pod requests, and the amount; None if it requests none."""
+        """Return the first GPU resource that the pod requests, and the amount; None if the pod requests no GPU."""
         requests = ((resource, pod.shape.requests.get(resource)) for resource in self.resources)
         return next((request for request in requests if request[1]), None)
 

@@ -39,11 +39,11 @@ class InstanceType(PolicyPlugin, NodeEvaluationPlugin, InstanceTypesSection):
     allow: PatternList = ()
     """Shell patterns; a node's type must match one of them. Empty: all types are allowed."""
     deny: PatternList = ()
-    """Shell patterns; nodes whose type matches one are rejected, even if `allow` matches too."""
+    """Shell patterns; a node whose type matches one of them is rejected, even if `allow` matches too."""
 
     @classmethod
     def filter_arguments(cls, filters: FiltersSection) -> dict[str, Any]:
-        """Return the entries that node affinity cannot express: patterns, and the whole `allow` if it has a pattern."""
+        """Return what node affinity cannot express: the patterns of `deny`, and all of `allow` if it has a pattern."""
         types = filters.instance_types
         if types is None:
             return {}
@@ -56,7 +56,7 @@ class InstanceType(PolicyPlugin, NodeEvaluationPlugin, InstanceTypesSection):
         return has_new_labels(event) and self._allows(event.new.labels.get(LABEL))
 
     def evaluate(self, shape: PodShape, cluster: Snapshot) -> NodeEvaluation:
-        """Evaluate each instance type once, by `allow` and `deny` and by the first matching row of the table."""
+        """Evaluate each type once: filter by `allow` and `deny`, score by the first matching row of the table."""
         del shape
         column = cluster.label(LABEL)
         # The last entry is for nodes without the label, whose id is ABSENT (-1).

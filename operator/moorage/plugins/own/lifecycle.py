@@ -1,7 +1,7 @@
 """Lifecycle: filters and scores nodes by their lifecycle class: spot, on-demand or reserved.
 
-Each provider has its own label for the class, and the case of the values differs. The first label with a known value
-decides. A node without such a label has the class unknown and gets a middle score.
+Each provider has its own label for the class, and writes the values in its own upper or lower case. The first label
+with a known value decides. A node without such a label has the class unknown and gets a middle score.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SCORE_REQUESTED = 10
 SCORE_NOT_REQUESTED = 1
 SCORE_PREFERRED = 8
 SCORE_NEUTRAL = 5
-"""The score of the class unknown and, if the pod requests no class, of classes that the policy does not prefer."""
+"""The score of the class unknown. If the pod requests no class, classes that the policy does not prefer get it too."""
 
 DEFAULT_SOURCES = (
     LifecycleSource(
@@ -69,7 +69,7 @@ class Lifecycle(PolicyPlugin, NodeEvaluationPlugin, LifecycleSection):
         return {"allow": list(filters.lifecycles)} if filters.lifecycles else {}
 
     def pod_warnings(self, pod: Pod) -> Sequence[str]:
-        """Return a warning if the pod's label names no class; the plugin then ignores the label."""
+        """Return a warning if the value of the pod's label is not a class; the plugin then ignores the label."""
         value = pod.labels.get(self.pod_label, "")
         if not value or _requested_class(value):
             return ()

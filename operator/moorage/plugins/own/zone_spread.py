@@ -2,8 +2,8 @@
 
 The field `scope` says which pods count: those of the pod's workload, or those of its namespace. With Prefer, zones with
 fewer of these pods score higher. Assumed pods count too, so that a burst of pods spreads as evenly as pods that arrive
-one by one. With Require, the plugin also rejects a zone if the difference to the emptiest zone would exceed `maxSkew`
-pods. The policy's table of preferred zones is part of the score.
+one by one. With Require, the plugin also rejects a zone if the zone would have over `maxSkew` pods more than the
+emptiest zone. The policy's table of preferred zones is part of the score.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ if TYPE_CHECKING:
 
 FILTER_FIELD = "zones.spread"
 REVISION_LABELS = ("pod-template-hash", "controller-revision-hash")
-"""The labels for a pod's revision: of Deployments, and of StatefulSets and DaemonSets."""
+"""The labels that hold a pod's revision: the first for Deployments, the second for StatefulSets and DaemonSets."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ZoneScores:
-    """The spreading score and the table score of each node of the view; one of them may be None."""
+    """The spreading scores and the table scores of the nodes of the view; one of the two may be None."""
 
     spreading: IntArray | None
     table: IntArray | None
@@ -71,7 +71,7 @@ class ZoneSpread(
     interests: ClassVar[frozenset[str]] = frozenset({"Pod", "Node"})
 
     allow: Annotated[tuple[str, ...], ListOf] = ()
-    """Zones that the policy's filters allow; empty: all. Zones that pods may not use do not count for maxSkew."""
+    """Zones that the policy's filters allow; empty: all. A zone that is not allowed does not count for maxSkew."""
     deny: Annotated[tuple[str, ...], ListOf] = ()
     """Zones that the policy's filters deny."""
 
@@ -104,7 +104,7 @@ class ZoneSpread(
         return state.shifted(nodes, -1) if _counts(state, other) else state
 
     def filter(self, state: SpreadCounts, pod: Pod, nodes: Snapshot) -> FilterResult:
-        """Pass nodes in zones that stay within maxSkew with one more pod."""
+        """Pass nodes whose zone stays within maxSkew after one more pod."""
         del pod
         passed = state.resolved.domains.spread(state.fits(), nodes)
 
@@ -118,7 +118,7 @@ class ZoneSpread(
         return FilterResult(passed, rejections)
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[ZoneScores]:
-        """Score the zones of the nodes that fit; SKIP if the pod has no scope and the policy no table."""
+        """Score the zones of the nodes that fit; SKIP if the pod has no scope and the policy has no table."""
         resolved = self._domains(pod.shape, nodes.cluster) if self.spread != "Ignore" else None
         if resolved is None and not self.prefer:
             return PreScoreResult(SKIP)
@@ -139,11 +139,11 @@ class ZoneSpread(
         return total // len(parts)
 
     def _domains(self, shape: PodShape, cluster: Snapshot) -> SpreadDomains | None:
-        """Return the zones and the pods that count in them; None if the pod has no scope."""
+        """Return the zones with the term that counts pods in them; None if the pod has no scope."""
         return cluster.memo(self, shape, cluster.generations.nodes, lambda: self._resolve(shape, cluster))
 
     def _scope(self, shape: PodShape) -> CountedTerm | None:
-        """Return the term that counts the pods of the scope; None for a pod without an owner in scope Workload."""
+        """Return the term that counts the pods of the scope; None if the scope is Workload and the pod has no owner."""
         if self.scope == "Namespace":
             clause = Clause(frozenset((shape.namespace,)), LabelSelector())
         elif shape.owner is None:
@@ -208,7 +208,7 @@ def _counts(state: SpreadCounts, other: Pod) -> bool:
 
 
 def _spreading_scores(resolved: SpreadDomains, nodes: Snapshot) -> IntArray:
-    """Score zones by the difference to the emptiest zone of the nodes: 0 pods give 100, 1 gives 50, 2 give 33, ..."""
+    """Score zones by the pods that they have more than the emptiest zone: 0 give 100, 1 gives 50, 2 give 33, ..."""
     counts = resolved.domains.spread(resolved.count(nodes.cluster), nodes)
     outside = nodes.gather(resolved.domains.ids) == ABSENT
     if outside.all():

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from moorage.model.pods.pod import Pod
 
 DomainTables = Mapping[str, "IntArray"]
-"""By topology key: a table of the key's domains (see `moorage.plugins.shared.topology_domains`)."""
+"""By topology key: a table with one count for each domain (see `moorage.plugins.shared.topology_domains`)."""
 
 
 class DomainSums:
-    """Sums of counts by node, as one table for each topology key; a key without counts has no table."""
+    """Counts by node, summed over domains into one table for each topology key. A key without counts has no table."""
 
     def __init__(self, topology: Topology, cluster: Snapshot) -> None:
         self.topology = topology
@@ -50,16 +50,16 @@ class DomainSums:
 
 
 class AffinityCounts(Struct, frozen=True, eq=False):
-    """The pod's required terms, and the counts of placed pods by domain."""
+    """The required terms of the incoming pod, and the counts of placed pods by domain."""
 
     terms: IncomingTerms
     topology: Topology
     affinity: DomainTables
-    """Counts of pods that match all the pod's affinity terms."""
+    """Counts of placed pods that match all affinity terms of the incoming pod."""
     anti_affinity: DomainTables
-    """Counts of pods that match one of the pod's anti-affinity terms."""
+    """Counts of placed pods that match at least one anti-affinity term of the incoming pod."""
     existing_anti_affinity: DomainTables
-    """Counts of pods whose anti-affinity terms match the pod."""
+    """Counts of placed pods that have an anti-affinity term that matches the incoming pod."""
 
     def satisfies_affinity(self, nodes: Snapshot) -> BoolArray:
         """Return the nodes that have all keys of the affinity terms and matching pods in their domains."""
@@ -76,15 +76,15 @@ class AffinityCounts(Struct, frozen=True, eq=False):
         return satisfied
 
     def satisfies_anti_affinity(self, nodes: Snapshot) -> BoolArray:
-        """Return the nodes without a pod in their domains that matches the pod's anti-affinity terms."""
+        """Return the nodes in whose domains no pod matches an anti-affinity term of the incoming pod."""
         return self._without_pods(self.anti_affinity, nodes)
 
     def satisfies_existing_anti_affinity(self, nodes: Snapshot) -> BoolArray:
-        """Return the nodes without a pod in their domains whose anti-affinity terms match the pod."""
+        """Return the nodes in whose domains no pod has an anti-affinity term that matches the incoming pod."""
         return self._without_pods(self.existing_anti_affinity, nodes)
 
     def changed(self, pod: Pod, other: Pod, nodes: Snapshot, change: int) -> AffinityCounts:
-        """Return the counts with `other` added to the one node of `nodes` (change 1) or removed from it (-1)."""
+        """Return the counts after `other` is added to the one node of `nodes` (change 1) or removed from it (-1)."""
         terms = self.terms
         namespaces = nodes.namespaces
         existing = [
@@ -110,7 +110,7 @@ class AffinityCounts(Struct, frozen=True, eq=False):
         return self.terms.matches_itself and not any(table.any() for table in self.affinity.values())
 
     def _without_pods(self, tables: DomainTables, nodes: Snapshot) -> BoolArray:
-        """Return the nodes whose domains count no pods; a node without a key is in no domain of that key."""
+        """Return the nodes in whose domains no pod counts; a node without a key is in no domain of that key."""
         found = np.ones(nodes.size, np.bool_)
         for key, table in tables.items():
             found &= self.topology.domains(key, nodes).spread(table <= 0, nodes)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def pod_may_help(pod: Pod, event: ClusterEvent) -> bool:
-    """Return whether a pod event adds a match of required affinity or removes a match of required anti-affinity."""
+    """Return whether a pod event may make nodes satisfy the required affinity or anti-affinity of `pod`."""
     old, new = event.old, event.new
     if old is not None and new is not None and pod.uid == new.uid:
         return bool(old.labels != new.labels)
@@ -39,7 +39,7 @@ def pod_may_help(pod: Pod, event: ClusterEvent) -> bool:
 
 
 def node_may_help(pod: Pod, old: Node | None, new: Node | None) -> bool:
-    """Return whether a node was added that has a topology key of the pod, or moved to another domain."""
+    """Return whether a node with a topology key of the pod was added, or a node moved to another domain."""
     if new is None:
         return False
     affinity = pod.shape.pod_affinity

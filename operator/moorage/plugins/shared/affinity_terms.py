@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class KeyedTerm:
-    """A term, the topology key to sum its matches by, and the weight of one match."""
+    """A counted term, the topology key by whose domains the counts are summed, and the weight of one matching pod."""
 
     topology_key: str
     counted: CountedTerm
@@ -32,7 +32,7 @@ class IncomingTerms:
     affinity_keys: tuple[str, ...]
     anti_affinity: tuple[KeyedTerm, ...]
     preferred: tuple[KeyedTerm, ...]
-    """The preferred terms; those of anti-affinity have negative weights."""
+    """The preferred terms; terms of anti-affinity have negative weights."""
     matches_itself: bool
     """Whether the pod matches all its required affinity terms, so that it may be the first pod of its group."""
 

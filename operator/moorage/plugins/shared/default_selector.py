@@ -1,4 +1,4 @@
-"""The selector of default spread constraints, from the pod's Services and its controller.
+"""The selector of default spread constraints, made from the selectors of the pod's Services and controller.
 
 Upstream: `pkg/scheduler/framework/plugins/helper/spread.go`.
 """
@@ -21,7 +21,7 @@ SELECTING_KINDS = ("Service", *_API_VERSIONS)
 
 
 def default_selector(shape: PodShape, snapshot: Snapshot) -> LabelSelector:
-    """Return a selector for the pod and its peers; it is empty if the pod has no Service and no controller."""
+    """Return the combined selector of the pod's Services and its controller; empty if the pod has none of them."""
     labels: dict[str, str] = {}
     for service in snapshot.objects("Service").values():
         assert isinstance(service, Service)

@@ -34,7 +34,7 @@ class NodeEvaluationPlugin(FilterPlugin[None], ScorePlugin[None], ABC):
     reason: ClassVar[str]
     """The reason for rejecting a node that is not allowed."""
     filter_field: ClassVar[str]
-    """The field of the policy with the rule."""
+    """The field of the policy that holds the rule."""
 
     @abstractmethod
     def evaluate(self, shape: PodShape, cluster: Snapshot) -> NodeEvaluation:
@@ -48,7 +48,7 @@ class NodeEvaluationPlugin(FilterPlugin[None], ScorePlugin[None], ABC):
         return FilterResult(passed, lambda: (Rejection(~passed, self.reason, unresolvable, field),))
 
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Return the scores of the evaluation, which are not normalized."""
+        """Return the scores of the evaluation; they are used without normalization."""
         del state
         return nodes.gather(self._evaluation(pod, nodes).scores)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class NodeReach:
-    """An index of the nodes of a view: returns the positions of the nodes that meet requirements on labels."""
+    """An index that finds the positions of the nodes of a view that meet requirements on labels."""
 
     def __init__(self, nodes: Snapshot) -> None:
         self.size = nodes.size

@@ -33,7 +33,7 @@ class ShapePoint(UtilizationShapePoint):
     """A point in a plugin's arguments. A missing number is 0, as in kube-scheduler; policies must set both numbers."""
 
     utilization: Annotated[int, Field(ge=0, le=MAX_UTILIZATION)] = 0
-    """The requested percentage of the resource, with the pod on the node."""
+    """The percentage of the resource that is requested if the pod is placed on the node."""
     score: Score = 0
     """The score at that utilization, 0 to 10; the score between two points is interpolated."""
 
@@ -91,7 +91,8 @@ class ScoringStrategy(ApiModel):
     )
 
     type: Literal["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"]
-    """Prefer empty nodes (LeastAllocated), full nodes (MostAllocated), or follow a shape."""
+    """Prefer emptier nodes (LeastAllocated), fuller nodes (MostAllocated), or score by `shape`
+    (RequestedToCapacityRatio)."""
     resources: Annotated[tuple[ResourceSpec, ...], ListOf] = DEFAULT_RESOURCES
     """The resources that count; by default cpu and memory with equal weights."""
     requested_to_capacity_ratio: RequestedToCapacityRatioParam | None = None

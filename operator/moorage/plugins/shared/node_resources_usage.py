@@ -53,7 +53,7 @@ class ScoredResources:
 
     names: tuple[str, ...]
     amounts: IntArray
-    """The pod's requests: one row for each resource, one column for all nodes."""
+    """The pod's requests: one row for each resource, and one column, which is the same for all nodes."""
     weights: IntArray
     present: tuple[BoolArray, ...] | None
     """For each resource, which nodes of the cluster have a capacity above 0; None if all nodes have all resources."""
@@ -77,7 +77,7 @@ class ResourceUse(Struct, frozen=True):
     amounts: IntArray
     weights: IntArray
     present: BoolArray | None
-    """Nodes that have each resource; None if all nodes have all resources."""
+    """For each resource, the nodes that have it; None if all nodes have all resources."""
 
     @property
     def used(self) -> IntArray:

@@ -49,7 +49,7 @@ def read_claims(pod: Pod, snapshot: Snapshot) -> PodVolumeClaims | Status:
 
 
 def named_claims(pod: Pod) -> list[str]:
-    """Return the names of the claims that the pod names, without the claims of ephemeral volumes."""
+    """Return the names of the claims in the pod's spec, except the claims of ephemeral volumes."""
     return [volume.claim_name for volume in pod.shape.volumes if volume.claim_name]
 
 
@@ -60,7 +60,7 @@ def _missing_reason(name: str, *, ephemeral: bool) -> str:
 
 
 def _unusable_reason(claim: PersistentVolumeClaim, volume: PodVolume, pod: Pod) -> str:
-    """Return why the pod cannot use the claim, else an empty string; the pod must own claims of ephemeral volumes."""
+    """Return why the pod cannot use the claim; empty if it can. The pod must own claims of ephemeral volumes."""
     if claim.phase == "Lost":
         return f'persistentvolumeclaim "{claim.name}" bound to non-existent persistentvolume "{claim.volume_name}"'
     if claim.terminating:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PodVolumes:
-    """For each node, why the claims cannot be used there, and the volumes that delayed claims would get."""
+    """For each node, why the pod cannot use its claims there, and the volumes that delayed claims would get."""
 
     affinity_conflict: BoolArray
     """Nodes that do not match the node affinity of a bound volume."""
@@ -59,7 +59,7 @@ def find_pod_volumes(claims: PodVolumeClaims, nodes: Snapshot) -> PodVolumes:
 
 
 def _check_bound_claims(claims: Iterable[PersistentVolumeClaim], nodes: Snapshot) -> tuple[BoolArray, BoolArray]:
-    """Return the nodes with an affinity conflict, and all other nodes if a claim's volume is missing."""
+    """Return two sets of nodes: those with an affinity conflict, and, if a claim's volume is missing, all others."""
     conflict, missing = np.zeros(nodes.size, np.bool_), np.zeros(nodes.size, np.bool_)
     for claim in claims:
         volume = nodes.objects("PersistentVolume").get(claim.volume_name)
@@ -71,7 +71,7 @@ def _check_bound_claims(claims: Iterable[PersistentVolumeClaim], nodes: Snapshot
 
 
 def _not_selected(claims: Iterable[PersistentVolumeClaim], nodes: Snapshot) -> BoolArray:
-    """Return the nodes that are not the selected node of each claim."""
+    """Return the nodes that are not the selected node of every claim."""
     found = np.zeros(nodes.size, np.bool_)
     for claim in claims:
         selected = np.zeros(nodes.size, np.bool_)

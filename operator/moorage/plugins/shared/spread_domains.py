@@ -34,12 +34,12 @@ class SpreadDomains:
 
     constraint: TopologySpreadConstraint
     counted: CountedTerm | None
-    """The term for the pods that count; None if no pods count."""
+    """The term that selects the pods that count; None if no pods count."""
     self_match: int
     """1 if the pod itself will count when it is placed, else 0."""
     domains: TopologyDomains
     counting: TopologyDomains
-    """The same domains, with only the nodes whose pods count."""
+    """The same domains, but nodes whose pods do not count are in no domain."""
     present: IntArray
     """The ids of the domains that the pod may use; the skew is relative to the emptiest of them."""
 
@@ -76,7 +76,7 @@ def resolve_lenient(
 
 
 def _with_missing(key: str, cluster: Snapshot) -> TopologyDomains:
-    """Return the domains of a key, with the nodes that lack it in the domain of the empty value."""
+    """Return the domains of a key. The nodes without the key form the domain of the empty value."""
     column = cluster.label(key)
     missing = column.values.index("") if "" in column.values else len(column.values)
     ids = np.where(column.ids == ABSENT, np.int32(missing), column.ids)
@@ -128,17 +128,17 @@ class SpreadCounts(Struct, frozen=True):
     counts: IntArray
 
     def fits(self) -> BoolArray:
-        """Return for each domain whether one more pod stays within maxSkew; the last entry, for no domain, is False."""
+        """Return for each domain whether one more pod stays within maxSkew. The last entry (no domain) is False."""
         resolved = self.resolved
         fits = self.counts <= resolved.constraint.max_skew + self._minimum() - resolved.self_match
         fits[-1] = False
         return fits
 
     def changed(self, other: Pod, nodes: Snapshot, change: int) -> SpreadCounts:
-        """Return the counts with `other` added to the one node of `nodes` (change 1) or removed from it (-1).
+        """Return the counts after `other` is added to the one node of `nodes` (change 1) or removed from it (-1).
 
-        Subtract even pods that never counted, because they terminate or the selector is empty. kube-scheduler does so,
-        and preemption has to give the same results.
+        A pod that never counted, because it is terminating or the selector is empty, is subtracted too. kube-scheduler
+        does so, and preemption has to give the same results.
         """
         selector = self.resolved.constraint.selector
         if selector is None or not selector.matches(other.labels):

@@ -30,7 +30,7 @@ HALF = 0.5
 
 
 class SpreadScores(Struct, frozen=True, eq=False):
-    """The scores of one cycle before normalization; they are lower for nodes in domains with fewer pods."""
+    """The scores of one cycle before normalization. Before it, a node in a domain with fewer pods has a lower score."""
 
     raw: FloatArray
     """The score of each node of the view, before rounding."""
@@ -38,7 +38,7 @@ class SpreadScores(Struct, frozen=True, eq=False):
     """Nodes that lack a topology key and score 0; None if there are none."""
 
     def rounded(self) -> IntArray:
-        """Return the scores, rounded half up, as Go's math.Round rounds numbers that are not negative."""
+        """Return the rounded scores. Halves are rounded up, as by Go's math.Round for numbers from 0."""
         whole = self.raw.astype(np.int64)
         rounded = whole + (self.raw - whole >= HALF)
         return rounded if self.ignored is None else np.where(self.ignored, 0, rounded)
@@ -67,9 +67,9 @@ def spread_scores(constraints: Sequence[SpreadDomains], nodes: Snapshot, *, all_
 
 
 def _score(resolved: SpreadDomains, nodes: Snapshot, ignored: BoolArray | None) -> FloatArray:
-    """Weight the pod count of each node's domain by the number of domains that the nodes of the view are in."""
+    """Score each node by the pod count of its domain, times a weight for the number of domains in the view."""
     constraint = resolved.constraint
-    tolerance = constraint.max_skew - 1  # upstream adds it, so that differences within maxSkew matter less
+    tolerance = constraint.max_skew - 1  # upstream adds this number, so that differences within maxSkew matter less
     if constraint.topology_key == HOSTNAME:
         counts = np.zeros(nodes.size, np.int64) if resolved.counted is None else nodes.counted(resolved.counted)
         size = nodes.size - (0 if ignored is None else int(np.count_nonzero(ignored)))

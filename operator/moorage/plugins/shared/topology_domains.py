@@ -49,7 +49,7 @@ class TopologyDomains:
         return cls(column.ids.copy(), len(column.values), singles=False, complete=complete)
 
     def restricted(self, nodes: BoolArray) -> Self:
-        """Return the same domains with only these nodes in them."""
+        """Return the same domains; all nodes except `nodes` are then in no domain."""
         if nodes.all():
             return self
         ids = np.where(nodes, self.ids, np.int32(ABSENT))
@@ -61,7 +61,7 @@ class TopologyDomains:
         return np.unique(self.ids[self.ids != ABSENT]).astype(np.int64)
 
     def sums(self, counts: IntArray) -> IntArray:
-        """Sum counts by node of the cluster into a table."""
+        """Return a table of sums: for each domain, the sum of the counts of its nodes."""
         if not self.singles:
             return sum_by_domain(self.ids, counts, self.size + 1)
         table = np.zeros(self.size + 1, np.int64)

@@ -21,7 +21,7 @@ class DefaultPreemption(PreemptionPlugin):
     interests = frozenset({"Pod", "PodDisruptionBudget"})
 
     min_candidate_nodes_percentage: Annotated[int, Field(ge=0, le=100)] = 10
-    """The minimum percentage of nodes to try, of those where evictions could help."""
+    """The minimum number of nodes to try, as a percentage of the nodes where evictions could help."""
     min_candidate_nodes_absolute: Annotated[int, Field(ge=0)] = 100
     """The minimum number of nodes to try. The larger of both minimums applies."""
 

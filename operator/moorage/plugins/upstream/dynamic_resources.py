@@ -1,7 +1,7 @@
 """DynamicResources: rejects pods that use resource claims.
 
-moorage does not allocate devices (DRA) yet. It rejects a pod with resource claims and gives that reason, because the
-kubelet would reject the pod later. It handles pods without claims as kube-scheduler does.
+moorage does not allocate devices (DRA) yet. This plugin rejects a pod with resource claims and gives that reason,
+because the kubelet would reject the pod later. It handles pods without claims as kube-scheduler does.
 
 Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
 """

@@ -24,7 +24,7 @@ MAX_BYTES_PER_CONTAINER = 1000 * MEBIBYTE
 
 
 class ImageLocality(ScorePlugin[None]):
-    """Scores nodes by the sizes of the pod's images that they have, weighted by the share of nodes with the image."""
+    """Scores a node by the sizes of the pod's images on it, each weighted by the share of nodes with the image."""
 
     has_static_score = True
 

@@ -1,7 +1,8 @@
 """InterPodAffinity: places pods near other pods or away from them.
 
-The snapshot counts the matches of a term by node; this plugin sums the counts by domain of the term's topology key. The
-terms of placed pods apply too: their required anti-affinity rejects nodes, and their other terms change the score.
+The snapshot counts, for each node, the pods that match a term. This plugin sums the counts over the domains of the
+term's topology key. The terms of placed pods apply too: their required anti-affinity rejects nodes, and their other
+terms change the score.
 
 Upstream: `pkg/scheduler/framework/plugins/interpodaffinity`.
 """
@@ -59,9 +60,9 @@ class InterPodAffinity(PreFilterPlugin[AffinityCounts], FilterPlugin[AffinityCou
     interests: ClassVar[frozenset[str]] = frozenset({"Pod", "Node"})
 
     hard_pod_affinity_weight: Annotated[int, Field(ge=0, le=100)] = 1
-    """The weight in the score of a placed pod's required affinity term that matches the pod."""
+    """The weight, in the score, of a placed pod's required affinity term that matches the incoming pod."""
     ignore_preferred_terms_of_existing_pods: bool = False
-    """If true, nodes are not scored for pods without preferred terms of their own."""
+    """If true, this plugin scores no nodes for a pod that has no preferred terms of its own."""
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[AffinityCounts]:
         """Sum the matches of the required terms by domain; SKIP if no term applies."""
@@ -156,7 +157,7 @@ class InterPodAffinity(PreFilterPlugin[AffinityCounts], FilterPlugin[AffinityCou
     def _weighted_counts(
         self, pod: Pod, cluster: Snapshot, *, has_preferences: bool
     ) -> Iterable[tuple[str, int, IntArray]]:
-        """Yield topology key, weight and counts by node of each term that counts for the score."""
+        """Yield, for each term that counts in the score, the topology key, the weight and the counts by node."""
         shape = pod.shape
         if has_preferences:
             for term in self._terms(shape, cluster).preferred:

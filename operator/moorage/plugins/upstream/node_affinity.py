@@ -55,9 +55,9 @@ class AffinityMatches:
     enforced: BoolArray
     """Nodes that match the required terms of the added affinity."""
     passed: BoolArray
-    """Nodes that also match the required terms of the pod."""
+    """Nodes that match the required terms of the added affinity and of the pod."""
     preferred: IntArray
-    """The sum of the weights of the preferred terms that match."""
+    """For each node, the sum of the weights of the preferred terms that the node matches."""
 
 
 class NodeAffinity(PreFilterPlugin[None], FilterPlugin[None], ScorePlugin[None]):
@@ -76,7 +76,7 @@ class NodeAffinity(PreFilterPlugin[None], FilterPlugin[None], ScorePlugin[None])
         return _required(shape) is None and self._added.required is None and shape.node_selector is None
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[None]:
-        """Return SKIP without required terms; if all terms of the pod name nodes, limit the cycle to these nodes."""
+        """Return SKIP without required terms; if all terms of the pod name nodes, limit the cycle to them."""
         del snapshot
         if self.skips_filter(pod.shape):
             return PreFilterResult(SKIP)
@@ -87,7 +87,7 @@ class NodeAffinity(PreFilterPlugin[None], FilterPlugin[None], ScorePlugin[None])
         return PreFilterResult(node_names=names)
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
-        """Pass nodes that match the added affinity and the pod's."""
+        """Pass nodes that match the required terms of the added affinity and of the pod."""
         del state
         matches = self._matches(pod.shape, nodes)
         passed = nodes.gather(matches.passed)
@@ -106,7 +106,7 @@ class NodeAffinity(PreFilterPlugin[None], FilterPlugin[None], ScorePlugin[None])
         return not (_preferred(shape) or self._added.preferred)
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[None]:
-        """Return SKIP without preferred terms, and an error if one of them is invalid."""
+        """Return SKIP if there are no preferred terms, and an error if one of the terms is invalid."""
         del nodes
         preferred = _preferred(pod.shape)
         errors = [
@@ -142,7 +142,7 @@ class NodeAffinity(PreFilterPlugin[None], FilterPlugin[None], ScorePlugin[None])
         return self.added_affinity.decode() if self.added_affinity else NodeAffinityTerms()
 
     def _enforced_rejections(self, nodes: Snapshot, rejected: BoolArray) -> Iterator[Rejection]:
-        """Yield the rejected nodes, grouped by the first shared requirement that they do not meet."""
+        """Yield the rejected nodes, grouped by the first requirement of all terms that they do not meet."""
         unresolvable = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
         for requirement in _shared_requirements(self._added.required) if rejected.any() else ():
             failing = rejected & ~matches_requirement(requirement, nodes)
@@ -188,6 +188,6 @@ def _named_nodes(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:
 
 
 def _nodes_named_by(term: NodeSelectorTerm) -> frozenset[str] | None:
-    """Return the nodes that meet all `metadata.name In` requirements of the term; None if it has none."""
+    """Return the nodes that meet all `metadata.name In` requirements of a term; None without such requirements."""
     named = [field.values for field in term.fields if field.key == METADATA_NAME and field.operator == "In"]
     return frozenset.intersection(*named) if named else None

@@ -38,7 +38,7 @@ class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None]):
         return PreFilterResult(SKIP if self.skips_filter(pod.shape) else SUCCESS)
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
-        """Pass nodes whose declared features include the required ones."""
+        """Pass nodes whose declared features include all required features."""
         del state
         cluster = nodes.cluster
 

@@ -1,4 +1,4 @@
-"""NodeName: runs a pod that names a node only on that node.
+"""NodeName: if a pod names a node in its spec, runs the pod only on that node.
 
 Upstream: pkg/scheduler/framework/plugins/nodename/node_name.go.
 """

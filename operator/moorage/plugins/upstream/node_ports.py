@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from moorage.model.pods.pod import HostPort, Pod, PodShape
 
 REASON = "node(s) didn't have free ports for the requested pod ports"
-ANY_IP = "0.0.0.0"  # noqa: S104 - opens no socket; the API's value for "all addresses"
+ANY_IP = "0.0.0.0"  # noqa: S104 - the API's value for "all addresses"; no socket is opened
 
 
 class NodePorts(PreFilterPlugin[None], FilterPlugin[None]):

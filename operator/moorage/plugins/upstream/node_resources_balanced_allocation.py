@@ -33,7 +33,7 @@ FloatArray = npt.NDArray[np.float64]
 
 HALF_SCORE = MAX_NODE_SCORE // 2
 PAIR = 2
-"""The deviation of two fractions is half their difference; the deviation of one is 0."""
+"""The number of fractions whose deviation is half their difference. The deviation of one fraction is 0."""
 
 
 class NodeResourcesBalancedAllocation(ScorePlugin[None]):
@@ -64,7 +64,7 @@ class NodeResourcesBalancedAllocation(ScorePlugin[None]):
         return PreScoreResult(SKIP if self.skips_score(pod.shape) else SUCCESS)
 
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Return 75 plus half the change of balance, which is -50 to 50; return 0 for pods that PreScore would skip."""
+        """Return 75 plus half the change of balance (-50 to 50), or 0 if PreScore would skip the pod."""
         del state
         if self.skips_score(pod.shape):
             return np.zeros(nodes.size, dtype=np.int64)
@@ -101,7 +101,7 @@ def _deviation(fractions: FloatArray) -> FloatArray:
 def _deviation_where_present(fractions: FloatArray, present: BoolArray) -> FloatArray:
     """Return the standard deviation over the resources that each node has.
 
-    Resources that a node lacks add 0 to the sums, which does not change even their last bit.
+    A resource that a node lacks adds 0 to the sums, so the sums are exactly equal to those without the resource.
     """
     count = present.sum(axis=0)
     divisor = np.maximum(count, 1)

@@ -79,7 +79,7 @@ class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands | None], S
     """The scoring strategy; by default emptier nodes score higher."""
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[Demands]:
-        """Compute the amounts that may be in use on each node for the pod to fit."""
+        """Compute, for each node, the highest amounts that may be in use so that the pod still fits."""
         return PreFilterResult(state=self._demands_of(pod.shape, snapshot.cluster))
 
     def filter(self, state: Demands | None, pod: Pod, nodes: Snapshot) -> FilterResult:
@@ -105,7 +105,7 @@ class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands | None], S
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
         """Return whether requested resources became free, or a node that could hold the pod was added or grew.
 
-        A DeviceClass of a requested resource changes the reason only.
+        Also return True for a DeviceClass of a requested resource, because it changes the reason of the rejection.
         """
         if event.kind == "Pod":
             return _frees_resources(event, pod)
@@ -145,7 +145,7 @@ class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands | None], S
 
 
 def _rejections(demands: Demands, nodes: Snapshot) -> Iterator[Rejection]:
-    """Yield a rejection for each lacking resource; preemption cannot help if even the empty node has too little."""
+    """Yield a rejection for each resource that nodes lack; preemption cannot help if an empty node has too little."""
     yield Rejection(nodes.pod_count >= nodes.allowed_pods, REASON_PODS)
     unresolvable = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
     for demand in demands:

@@ -1,4 +1,4 @@
-"""NodeUnschedulable: rejects cordoned nodes for pods that do not tolerate them.
+"""NodeUnschedulable: rejects cordoned nodes for pods that do not tolerate the taint of cordoned nodes.
 
 Upstream: pkg/scheduler/framework/plugins/nodeunschedulable/node_unschedulable.go.
 """
@@ -31,7 +31,7 @@ class NodeUnschedulable(FilterPlugin[None]):
     interests = frozenset({"Node", "Pod"})
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
-        """Pass nodes that are not cordoned, or all nodes if the pod tolerates cordoned ones."""
+        """Pass nodes that are not cordoned, or all nodes if the pod tolerates cordoned nodes."""
         del state
         tolerant = _tolerates_cordon(pod.shape)
         passed = np.ones(nodes.size, dtype=np.bool_) if tolerant else ~nodes.unschedulable

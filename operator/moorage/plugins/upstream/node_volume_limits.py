@@ -1,4 +1,4 @@
-"""NodeVolumeLimits: rejects nodes that would exceed a CSI driver's limit of attached volumes.
+"""NodeVolumeLimits: rejects nodes on which the pod's volumes would exceed a CSI driver's limit of attached volumes.
 
 `moorage.cluster.volumes.attachable_volumes` counts the attached volumes. A volume of the pod does not count again if
 another pod on the node uses it. As in kube-scheduler, a volume that is still attached but not in use counts twice.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 REASON = "node(s) exceed max volume count"
 
 VOLUME_LIMIT_SCALING = "VolumeLimitScaling"
-"""The feature gate that rejects nodes without a driver; alpha and off in 1.36."""
+"""The feature gate that makes this plugin reject nodes without a driver; alpha and off in 1.36."""
 
 
 class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):

@@ -1,7 +1,7 @@
 """PodTopologySpread: spreads similar pods over zones, hosts or other domains.
 
 DoNotSchedule constraints filter by skew, and ScheduleAnyway constraints score. A pod without constraints gets the
-default ones; their selector comes from its Services and its controller.
+default constraints, whose selector comes from the pod's Services and controller.
 
 Upstream: `pkg/scheduler/framework/plugins/podtopologyspread`.
 """
@@ -59,7 +59,7 @@ class ResolvedConstraints:
 
 
 class PodTopologySpread(PreFilterPlugin[HardCounts], FilterPlugin[HardCounts], ScorePlugin[SpreadScores]):
-    """Filters nodes by DoNotSchedule spread constraints, and scores nodes by ScheduleAnyway ones."""
+    """Filters nodes by DoNotSchedule spread constraints, and scores nodes by ScheduleAnyway spread constraints."""
 
     default_weight: ClassVar[int] = 2
     without_pre_filter: ClassVar[str] = 'reading "PreFilterPodTopologySpread" from cycleState: not found'
@@ -67,7 +67,7 @@ class PodTopologySpread(PreFilterPlugin[HardCounts], FilterPlugin[HardCounts], S
     interests: ClassVar[frozenset[str]] = frozenset({"Pod", "Node"})
 
     default_constraints: tuple[DefaultConstraint, ...] = ()
-    """Constraints for pods without constraints of their own; only with `defaultingType: List`."""
+    """Constraints for pods without constraints of their own; allowed only with `defaultingType: List`."""
     defaulting_type: Literal["System", "List"] = "System"
     """System uses kube-scheduler's own default constraints, List uses `defaultConstraints`."""
 
@@ -90,7 +90,7 @@ class PodTopologySpread(PreFilterPlugin[HardCounts], FilterPlugin[HardCounts], S
         return not any(each.when_unsatisfiable == "DoNotSchedule" for each in self._candidates(shape))
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[HardCounts]:
-        """Count pods by domain for each hard constraint; SKIP if there are none."""
+        """Count pods by domain for each hard constraint; SKIP if the pod has no hard constraint."""
         hard = self._constraints(pod.shape, snapshot).hard
         if not hard:
             return PreFilterResult(SKIP)
@@ -105,7 +105,7 @@ class PodTopologySpread(PreFilterPlugin[HardCounts], FilterPlugin[HardCounts], S
         return _changed(state, pod, other, nodes, -1)
 
     def filter(self, state: HardCounts, pod: Pod, nodes: Snapshot) -> FilterResult:
-        """Pass nodes whose domains stay within maxSkew with one more pod; report the first constraint that fails."""
+        """Pass nodes whose domains stay within maxSkew after one more pod; report the first constraint that fails."""
         del pod
         fits = [spread.resolved.domains.spread(spread.fits(), nodes) for spread in state]
 
@@ -130,7 +130,7 @@ class PodTopologySpread(PreFilterPlugin[HardCounts], FilterPlugin[HardCounts], S
         return not any(each.when_unsatisfiable == "ScheduleAnyway" for each in self._candidates(shape))
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[SpreadScores]:
-        """Score the nodes by each soft constraint; SKIP if there are none."""
+        """Score the nodes by each soft constraint; SKIP if the pod has no soft constraint."""
         constraints = self._constraints(pod.shape, nodes.cluster)
         if not constraints.soft:
             return PreScoreResult(SKIP)
@@ -142,7 +142,7 @@ class PodTopologySpread(PreFilterPlugin[HardCounts], FilterPlugin[HardCounts], S
         return state.rounded()
 
     def normalize(self, state: SpreadScores, pod: Pod, nodes: Snapshot, scores: IntArray) -> IntArray:
-        """Reverse the scores, so that fewer pods score higher."""
+        """Reverse the scores, so that nodes in domains with fewer pods score higher."""
         del pod, nodes
         return state.normalized(scores)
 

@@ -21,7 +21,7 @@ class SchedulingGates(PreEnqueuePlugin):
     interests = frozenset({"Pod"})
 
     def pre_enqueue(self, pod: Pod) -> Status:
-        """Return SUCCESS for pods without gates, else a rejection that names the gates."""
+        """Return SUCCESS for a pod without gates, otherwise a rejection that names the gates."""
         if not pod.scheduling_gates:
             return SUCCESS
         return unresolvable(f"waiting for scheduling gates: [{' '.join(pod.scheduling_gates)}]")

@@ -1,4 +1,4 @@
-"""TaintToleration: rejects nodes with untolerated taints, or scores them lower.
+"""TaintToleration: rejects nodes with untolerated taints, or lowers their score (PreferNoSchedule taints).
 
 Nodes share few distinct sets of taints. The plugin checks each set once for a pod shape and gathers the results by the
 nodes' ids.
@@ -39,7 +39,7 @@ class TaintMatches:
     passed: BoolArray
     """Nodes whose NoSchedule and NoExecute taints are all tolerated."""
     intolerable: IntArray
-    """The number of untolerated PreferNoSchedule taints."""
+    """For each node, the number of untolerated PreferNoSchedule taints."""
 
 
 class TaintToleration(FilterPlugin[None], ScorePlugin[None]):
@@ -70,12 +70,12 @@ class TaintToleration(FilterPlugin[None], ScorePlugin[None]):
         return PreScoreResult()
 
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Count the untolerated PreferNoSchedule taints."""
+        """Return, for each node, the number of untolerated PreferNoSchedule taints."""
         del state
         return nodes.gather(self._matches(pod.shape, nodes).intolerable)
 
     def normalize(self, state: None, pod: Pod, nodes: Snapshot, scores: IntArray) -> IntArray:
-        """Reverse and scale the counts, so that fewer taints score higher."""
+        """Reverse and scale the counts, so that nodes with fewer of these taints score higher."""
         del state, pod, nodes
         return default_normalize(scores, reverse=True)
 

@@ -5,7 +5,7 @@ existing volume, or a new one if the node's topology and storage capacity allow 
 other claims, and must do so before their pod is scheduled.
 
 PreBind carries out the decisions of Reserve: it writes the volume's claimRef or the claim's selected node, and waits up
-to `bindTimeoutSeconds` until all claims are bound. Only then is the pod bound.
+to `bindTimeoutSeconds` until all claims are bound. The pod is bound after that.
 
 Upstream: `pkg/scheduler/framework/plugins/volumebinding`.
 """
@@ -122,7 +122,7 @@ class VolumeBinding(PreFilterPlugin[PodVolumeClaims], FilterPlugin[PodVolumeClai
         return np.zeros(nodes.size, np.int64)
 
     def reserve(self, state: PodVolumeClaims | None, pod: Pod, nodes: Snapshot) -> Sequence[Intent]:
-        """Return the volumes to bind to claims, and the claims to provision volumes for on the node."""
+        """Return intents: the volumes to bind to claims, and the claims for which to provision volumes on the node."""
         del pod
         if state is None or not state.delayed:
             return ()
@@ -155,7 +155,7 @@ _HELPFUL_UPDATES: Mapping[str, Callable[[Any, Any], bool]] = {
     "CSIDriver": lambda old, new: old.storage_capacity and not new.storage_capacity,
     "CSIStorageCapacity": lambda old, new: (new.limit_bytes or 0) > (old.limit_bytes or 0),
 }
-"""By kind, a function that returns whether an update may help. Updates of other kinds may always help."""
+"""By kind, a function that returns whether an update may help. Updates of all other kinds may help."""
 
 
 def _bind(volume: PersistentVolume, claim: PersistentVolumeClaim) -> BindVolume:

@@ -1,7 +1,7 @@
-"""VolumeRestrictions: rejects nodes on which the pod's volumes would be mounted twice.
+"""VolumeRestrictions: rejects nodes if another pod's use of a disk or claim excludes the pod's use.
 
 Two pods on one node may mount the same in-tree disk only if both are read-only. Two pods may not use the same claim
-with the access mode ReadWriteOncePod, on any nodes.
+with the access mode ReadWriteOncePod, even on different nodes.
 
 Upstream: `pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go`.
 """
@@ -99,7 +99,7 @@ class VolumeRestrictions(PreFilterPlugin[ExclusiveClaims], FilterPlugin[Exclusiv
 
 
 def _changed(state: ExclusiveClaims, other: Pod, change: int) -> ExclusiveClaims:
-    """Count the claims of another pod by name; as in kube-scheduler, ignore its namespace."""
+    """Count the claims of another pod by name; as in kube-scheduler, ignore the namespace of that pod."""
     uses = sum(name in state.names for name in named_claims(other))
     return replace(state, uses=state.uses + change * uses) if uses else state
 
@@ -117,7 +117,7 @@ def _disk_taken(pod: Pod, nodes: Snapshot) -> BoolArray:
 
 
 def _conflict(volume: PodVolume, user: Pod) -> bool:
-    """Return whether a pod mounts the volume's disk in a way that excludes the volume."""
+    """Return whether the pod `user` mounts the same disk as the volume, so that both cannot be mounted on one node."""
     return any(_exclude(volume, other) for other in user.shape.volumes if other.disk == volume.disk)
 
 

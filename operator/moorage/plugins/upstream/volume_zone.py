@@ -67,7 +67,7 @@ class VolumeZone(PreFilterPlugin[tuple[VolumeTopology, ...]], FilterPlugin[tuple
         return PreFilterResult(state=found) if found else PreFilterResult(SKIP)
 
     def filter(self, state: tuple[VolumeTopology, ...] | None, pod: Pod, nodes: Snapshot) -> FilterResult:
-        """Pass nodes in a zone and region of each volume, and nodes without topology labels.
+        """Pass nodes that are in a zone and region of each volume, and nodes without topology labels.
 
         If the profile disables PreFilter, collect the topology labels here, as upstream does.
         """
@@ -146,7 +146,7 @@ def _topology(volume: PersistentVolume) -> Iterator[VolumeTopology]:
 
 
 def _in_topology(topology: VolumeTopology, nodes: Snapshot) -> BoolArray:
-    """Return the nodes that have one of the values; a node without a beta label may have its successor."""
+    """Return the nodes that have one of the values. If a node lacks a beta label, the label that replaced it counts."""
     column = nodes.label(topology.key)
     matching = np.array([*(value in topology.values for value in column.values), False], np.bool_)[column.ids]
     successor = SUCCESSORS.get(topology.key)
