@@ -1,4 +1,4 @@
-"""compile_policy: the plugins, arguments and settings that each field of a policy becomes."""
+"""compile_policy turns each field of a policy into plugins, arguments and settings."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_the_documentation_has_the_default_weights() -> None:
 
 
 class GpuPrices(PolicyPlugin, ScorePlugin[None]):
-    """A plugin that only declares its section; no other code names it."""
+    """A plugin that declares its section. No code outside the plugin mentions it."""
 
     policy_section = "gpu"
     default_weight = 7
@@ -84,7 +84,7 @@ def test_a_section_enables_and_configures_the_plugin_that_declares_it() -> None:
     assert profile.settings.percentage_of_nodes_to_score == 100
 
 
-def test_a_plugin_of_an_unknown_section_is_refused_when_its_class_is_defined() -> None:
+def test_a_plugin_class_cannot_be_defined_if_its_section_is_unknown() -> None:
     with pytest.raises(TypeError, match="plugin Misspelled: SchedulingPolicySpec has no field gpus"):
 
         class Misspelled(PolicyPlugin):
@@ -110,7 +110,7 @@ def test_requirements_in_sections_enable_filters() -> None:
     assert arguments(profile, "Lifecycle") == {"allow": ["spot"]}
 
 
-def test_filters_that_node_affinity_can_express_become_added_affinity() -> None:
+def test_a_filter_becomes_added_affinity_if_node_affinity_can_express_it() -> None:
     profile = compiled(
         filters={
             "nodeSelector": {"matchLabels": {"team": "ml"}},
@@ -132,7 +132,7 @@ def test_filters_that_node_affinity_can_express_become_added_affinity() -> None:
     assert "InstanceType" not in filters(profile)
 
 
-def test_every_term_of_the_policys_own_added_affinity_gets_the_filters() -> None:
+def test_filters_are_added_to_every_term_of_an_added_affinity_in_the_policy() -> None:
     term = {"matchExpressions": [{"key": "disk", "operator": "Exists"}]}
     affinity = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term, term]}}
     profile = compiled(
@@ -153,7 +153,7 @@ def test_resources_become_the_scoring_strategy() -> None:
     }
 
 
-def test_a_policy_that_packs_or_ranks_by_a_section_scores_all_nodes_by_default() -> None:
+def test_a_policy_scores_all_nodes_by_default_if_it_packs_or_a_section_ranks_nodes() -> None:
     assert compiled(preset="BinPack").settings.percentage_of_nodes_to_score == 100
     assert compiled(lifecycle={}).settings.percentage_of_nodes_to_score == 100
     assert compiled(preset="BinPack", percentageOfNodesToScore=30).settings.percentage_of_nodes_to_score == 30
@@ -230,7 +230,7 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
     [7, "*", True, [], {REQUIRED: -1}, {REQUIRED: {"nodeSelectorTerms": ["x"]}}, {REQUIRED: {"nodeSelectorTerms": 3}}],
 )
 @pytest.mark.parametrize("filters", [{}, {"zones": {"allow": ["a"]}}])
-def test_a_malformed_added_affinity_is_refused_by_its_plugin(written: Any, filters: dict[str, Any]) -> None:
+def test_the_plugin_refuses_a_malformed_added_affinity(written: Any, filters: dict[str, Any]) -> None:
     spec = compiled(filters=filters, pluginConfig=[{"name": "NodeAffinity", "args": {"addedAffinity": written}}])
     with pytest.raises(ConfigurationError, match="addedAffinity"):
         REGISTRY.build_profile(spec)

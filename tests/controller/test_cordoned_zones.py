@@ -1,4 +1,4 @@
-"""A policy with `zones.spread: Require`, while all nodes of a zone are cordoned, and after that."""
+"""A policy with `zones.spread: Require`: placements while all nodes of a zone are cordoned, and after an uncordon."""
 
 from __future__ import annotations
 

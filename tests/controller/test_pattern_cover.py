@@ -1,4 +1,4 @@
-"""Shell patterns that cover other patterns, compared with an oracle that lists all short names."""
+"""Shell patterns that cover other patterns. An oracle compares the sets of short names that the patterns match."""
 
 from fnmatch import fnmatchcase
 from itertools import product
@@ -15,8 +15,13 @@ NAMES = ["".join(letters) for length in range(7) for letters in product(LETTERS,
 
 
 @given(patterns, patterns)
-def test_a_pattern_covers_another_if_it_matches_all_its_names(pattern: str, other: str) -> None:
-    """Names of up to six characters show each difference of two patterns of four. No pattern contains the letter c."""
+def test_a_pattern_covers_another_pattern_if_it_matches_all_names_that_the_other_matches(
+    pattern: str, other: str
+) -> None:
+    """If two patterns of up to four characters differ, a name of up to six characters shows the difference.
+
+    The names also have the letter c, which no pattern contains.
+    """
     assert covers(pattern, other) == all(fnmatchcase(name, pattern) for name in NAMES if fnmatchcase(name, other))
 
 

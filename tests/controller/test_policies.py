@@ -38,7 +38,7 @@ def state(store: PolicyStore, name: str) -> PolicyState:
 
 
 class CountingNames(frozenset[str]):
-    """Reserved schedulerNames. The store looks a name up to choose its owner; `lookups` counts this."""
+    """Reserved schedulerNames. The store looks up a name when it chooses the owner; `lookups` counts the look-ups."""
 
     lookups = 0
 
@@ -104,14 +104,14 @@ def test_a_prepared_result_is_dropped_if_another_generation_is_listed() -> None:
     assert state(store, "gold").refusal is None
 
 
-def test_seeing_the_same_generation_again_changes_nothing() -> None:
+def test_an_event_or_list_with_the_same_generation_changes_nothing() -> None:
     store = PolicyStore(build)
     store.replace(manifest("gold"))
     assert store.replace(manifest("gold")) == PolicyChanges()
     assert store.resync([manifest("gold")]) == PolicyChanges()
 
 
-def test_an_event_is_processed_only_for_its_own_scheduler_name() -> None:
+def test_an_event_causes_work_only_for_the_scheduler_name_of_its_policy() -> None:
     names = CountingNames()
     store = PolicyStore(build, reserved=names)
     store.resync(manifest(f"policy-{number}") for number in range(100))
@@ -150,7 +150,7 @@ def test_a_refused_edit_keeps_the_last_good_profile_live() -> None:
     assert gold.observed_generation == 2
 
 
-def test_a_policy_refused_from_the_start_is_reported_with_its_reason_until_it_is_corrected_or_deleted() -> None:
+def test_a_policy_without_a_good_version_is_reported_with_its_reason_until_it_is_corrected_or_deleted() -> None:
     store = PolicyStore(build)
     refused = store.replace(manifest("gold", weights={"Nonsense": 1}, schedulerName="shiny"))
     message = "SchedulingPolicy gold is refused: there is no plugin 'Nonsense'; `moorage plugins` lists the known ones"
@@ -162,7 +162,7 @@ def test_a_policy_refused_from_the_start_is_reported_with_its_reason_until_it_is
     assert store.remove(manifest("gold")) == PolicyChanges(removed=("shiny",), deleted=("gold",))
 
 
-def test_a_refused_policy_that_takes_over_a_name_ends_the_live_profile() -> None:
+def test_the_live_profile_of_a_name_ends_if_a_refused_policy_takes_the_name_over() -> None:
     store = PolicyStore(build)
     store.replace(manifest("old", age=9, schedulerName="shared"))
     store.replace(manifest("young", age=1, schedulerName="shared", weights={"NodePorts": 1}))
@@ -236,7 +236,7 @@ def test_a_late_deletion_does_not_remove_a_newer_policy_with_the_same_name() -> 
 
 
 def test_the_engine_gets_no_message_about_a_name_that_no_policy_may_have() -> None:
-    # Without an owner the engine gets no message about the name, so it holds and reports none of its pods.
+    # A name without an owner is unknown to the engine. So the engine holds and reports none of the name's pods.
     store = PolicyStore(build, name_refusal=lambda name: "kube-scheduler's" if name == "default-scheduler" else "")
     taking: dict[str, Any] = {"schedulerName": "default-scheduler", "allowDefaultScheduler": True}
     seen = store.resync([manifest("a", age=2, **taking), manifest("b", **taking), manifest("default-scheduler")])
@@ -248,7 +248,7 @@ def test_the_engine_gets_no_message_about_a_name_that_no_policy_may_have() -> No
     assert store.remove(manifest("a")).removed == ()
 
 
-def test_a_policy_that_uses_more_than_the_flags_allow_is_refused_and_its_last_good_version_stays() -> None:
+def test_a_version_that_the_flags_do_not_allow_is_refused_and_the_last_good_version_stays() -> None:
     def build_or_refuse(policy: SchedulingPolicy) -> Profile:
         if policy.spec.extenders:
             raise PolicyNotAllowed([Fault(("spec", "extenders", 0, "urlPrefix"), None, "needs a flag")])

@@ -1,4 +1,4 @@
-"""PolicyController: lists and watch events become messages for the engine, events and log lines."""
+"""PolicyController turns lists and watch events into messages for the engine, Kubernetes events and log lines."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def policy(name: str, generation: int = 1, **spec: Any) -> dict[str, Any]:
 
 
 class Listing:
-    """A controller, and the answer of the API server to its lists: policies, or an error."""
+    """A controller, and the API server's answer when it lists policies: the policies or an error."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
@@ -68,7 +68,7 @@ class Listing:
         self.first_listed += 1
 
     def take_posted(self) -> list[tuple[str, str]]:
-        """Return the messages for the engine since the last call."""
+        """Return the messages that the engine got since the last call."""
         taken = [
             ("changed", message.profile.name) if isinstance(message, ProfileChanged) else ("removed", name_of(message))
             for message in self.posted
@@ -105,7 +105,7 @@ async def test_scheduling_waits_for_the_first_list() -> None:
         assert made.take_posted() == [("changed", "gold")]
 
 
-async def test_other_tasks_work_between_the_policies_of_a_list() -> None:
+async def test_other_tasks_run_between_the_policies_of_a_list() -> None:
     made, turns = Listing(), 0
     made.answer = [policy(f"p{number}") for number in range(20)]
     running = asyncio.create_task(made.controller.run(made.read, made.clock.sleep, made.count, RESYNC_SECONDS))
@@ -127,7 +127,7 @@ async def test_without_the_crd_scheduling_starts_and_the_list_is_retried() -> No
         assert made.take_posted() == [("changed", "gold")]
 
 
-async def test_policies_stay_live_while_the_crd_is_missing_for_a_moment_and_end_with_it() -> None:
+async def test_policies_stay_live_if_the_crd_is_missing_for_a_moment_and_end_if_it_stays_missing() -> None:
     async with listing([policy("gold")]) as made:
         made.take_posted()
         made.answer = NotFound(404, "NotFound", "no such resource")
@@ -209,7 +209,7 @@ async def test_the_engine_gets_the_refusal_of_a_policy_without_a_good_generation
         )
 
 
-async def test_each_result_of_a_policy_is_one_event() -> None:
+async def test_a_policy_gets_one_event_for_each_result() -> None:
     async with listing([policy("gold")]) as made:
         made.controller.receive("MODIFIED", policy("gold", 2, weights={"NodeResourceFit": 1}))
         made.controller.receive("MODIFIED", policy("gold", 2, weights={"NodeResourceFit": 1}))
@@ -251,7 +251,7 @@ async def test_the_log_says_which_policies_are_live_refused_and_deleted(caplog: 
     ]
 
 
-async def test_events_of_another_thread_arrive_in_the_loop_of_the_controller() -> None:
+async def test_the_controller_handles_events_of_another_thread_in_its_own_loop() -> None:
     async with listing([]) as made:
         receive = receiver_in(asyncio.get_running_loop(), made.controller.receive)
         await asyncio.to_thread(receive, "ADDED", policy("gold"))
@@ -259,7 +259,7 @@ async def test_events_of_another_thread_arrive_in_the_loop_of_the_controller() -
         assert made.take_posted() == [("changed", "gold")]
 
 
-async def test_other_tasks_work_between_the_events_of_another_thread() -> None:
+async def test_other_tasks_run_between_the_events_of_another_thread() -> None:
     async with listing([]) as made:
         receive = receiver_in(asyncio.get_running_loop(), made.controller.receive)
         for number in range(20):

@@ -1,4 +1,4 @@
-"""PolicyFacts: the counts and degradations of a policy."""
+"""PolicyFacts counts the pods of a policy and finds its degradations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def reasons(tally: Tally, *extender_degradations: Degradation) -> list[str]:
 
 
 def counts(state: PolicyState, tally: Tally | None = None) -> PolicyCounts:
-    """Count the pods of a cluster where two pods of `gold` wait: one for its first attempt, one for a larger node."""
+    """Count the pods in a cluster with two waiting pods of `gold`. One has had no attempt; the other fits no node."""
     scheduler = scheduler_of(
         node("n1", cpu="1"),
         pod("large", cpu="2", spec={"schedulerName": "gold"}),
@@ -53,7 +53,7 @@ def test_pods_of_a_name_that_another_policy_owns_are_not_counted() -> None:
     assert counts(replace(LIVE, profile=None, refusal=PolicyRefusal("NameConflict", "no"))) == PolicyCounts()
 
 
-def test_binds_come_from_the_tally_with_the_last_time_in_whole_seconds() -> None:
+def test_the_tally_gives_the_number_of_bindings_and_the_time_of_the_last_in_whole_seconds() -> None:
     tally = Tally()
     numbers = tally.of(GOLD)
     numbers.bound, numbers.failed, numbers.last_bound_time, numbers.rejections = 3, 1, 1.9, {"full": 2}
@@ -75,7 +75,7 @@ def test_three_attempts_in_a_row_that_end_in_errors_degrade_the_policy_until_one
     assert reasons(tally) == []
 
 
-def test_a_failing_extender_is_the_first_reason_of_several() -> None:
+def test_a_failing_extender_is_the_first_of_several_reasons() -> None:
     tally = Tally()
     numbers = tally.of(GOLD)
     numbers.errors_in_a_row = numbers.failures_in_a_row = FAILURES_IN_A_ROW
@@ -85,8 +85,8 @@ def test_a_failing_extender_is_the_first_reason_of_several() -> None:
 URL = "http://10.0.0.1:9090"
 
 
-def test_an_error_of_a_failing_extender_is_reported_once() -> None:
-    """Otherwise, the message of the condition would name one fault twice."""
+def test_an_error_that_a_failing_extender_causes_is_reported_once() -> None:
+    """Otherwise, the condition's message would name one fault twice."""
     tally = Tally()
     numbers = tally.of(GOLD)
     numbers.errors_in_a_row = numbers.failures_in_a_row = FAILURES_IN_A_ROW

@@ -1,4 +1,4 @@
-"""PolicyPermissions: what the operator's flags allow policies to use."""
+"""PolicyPermissions: the extenders, files and names that the operator's flags allow policies to use."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_each_extender_needs_an_allowed_host() -> None:
 
 
 @pytest.mark.parametrize("field", ["caFile", "certFile", "keyFile"])
-def test_files_need_the_flag_and_a_path_below_its_directory(field: str) -> None:
+def test_a_file_needs_the_flag_and_a_path_below_the_flags_directory(field: str) -> None:
     hosts = ("extender.example.com",)
     closed = permissions(policy_extenders=hosts)
     opened = permissions(policy_extenders=hosts, policy_extender_tls_dir=TLS_DIR)

@@ -1,4 +1,4 @@
-"""PolicyPoll: short watches pass events on, and detect events that kopf's watch misses."""
+"""PolicyPoll passes on events from short watches, and detects events that kopf's watch misses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def policy(version: int, name: str = "gold") -> dict[str, Any]:
 
 
 class Polling:
-    """A poll, and the API server's answers."""
+    """A PolicyPoll, and the answers of the API server to its requests."""
 
     def __init__(self) -> None:
         self.clock = FakeClock(auto=True)
@@ -59,7 +59,7 @@ async def test_events_of_short_watches_are_passed_on() -> None:
     assert made.received == [("MODIFIED", "gold"), ("DELETED", "gold")]
 
 
-async def test_follow_returns_after_a_failed_watch_so_that_a_list_comes_next() -> None:
+async def test_follow_returns_after_a_failed_watch_so_that_its_caller_lists_next() -> None:
     made = Polling()
     await made.poll.list()
     made.events = ApiError(500, "InternalError", "oops")
@@ -97,7 +97,7 @@ async def test_kopf_is_started_again_when_the_crd_appears() -> None:
     assert made.restarts == 1
 
 
-def test_a_newer_event_of_kopf_counts_for_older_events_too() -> None:
+def test_older_events_are_not_overdue_if_kopf_delivers_a_newer_event() -> None:
     clock = FakeClock()
     lag = WatchLag(clock)
     clock.now += START_SECONDS + 1

@@ -64,7 +64,7 @@ def test_an_unknown_plugin_raises_unknown_plugin(spec: dict[str, Any]) -> None:
         built(**spec)
 
 
-def test_every_place_of_every_unknown_plugin_is_named_at_once() -> None:
+def test_the_error_names_every_place_of_every_unknown_plugin() -> None:
     with pytest.raises(UnknownPlugin) as caught:
         built(
             weights={"NodeResourceFit": 3, "NodeAffinity": 1, "Zzz": 0},
@@ -159,7 +159,7 @@ BAD = "not ok!"
 @pytest.mark.parametrize(
     "own", [None, {"nodeSelectorTerms": [{"matchExpressions": [{"key": "x", "operator": "Exists"}]}]}]
 )
-def test_a_filter_that_becomes_an_argument_is_refused_with_its_own_path(
+def test_a_filter_is_refused_with_its_own_path_although_it_becomes_an_argument(
     filters: dict[str, Any], path: str, own: dict[str, Any] | None
 ) -> None:
     affinity = {"requiredDuringSchedulingIgnoredDuringExecution": own}
@@ -215,7 +215,7 @@ EXCLUSIONS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("case", EXCLUSIONS)
 def test_a_node_that_the_policy_excludes_counts_as_excluded_even_if_it_is_full(case: str) -> None:
-    """Otherwise, users would think that larger nodes of the excluded kind help. Only two nodes are really too small."""
+    """Otherwise, users would think that larger nodes of the excluded kind help. Only `s0` and `s1` are too small."""
     spec, fields, reason = EXCLUSIONS[case]
     excluded = [node(f"x{index}", cpu="1", **fields) for index in range(4)]
     small = [node(f"s{index}", cpu="1", zone="c") for index in range(2)]
@@ -229,14 +229,14 @@ def test_a_node_that_the_policy_excludes_counts_as_excluded_even_if_it_is_full(c
 
 
 def test_a_policy_without_filters_of_its_own_runs_kube_schedulers_filters_in_their_order() -> None:
-    """The filter of an empty policy runs last, so that the messages are kube-scheduler's word for word."""
+    """Only ServerlessNodes is not kube-scheduler's. It runs last, so that messages equal kube-scheduler's."""
     default = [plugin.name for plugin in REGISTRY.build_profile(ProfileSpec(scheduler_name="default-scheduler")).filter]
     profile = built(filters={"serverlessNodes": "Allow"}, preset="BinPack")
     assert [plugin.name for plugin in profile.filter] == default
     assert [plugin.name for plugin in built(preset="BinPack").filter] == [*default, "ServerlessNodes"]
 
 
-def test_filters_of_a_policy_run_after_those_that_look_at_the_node_alone() -> None:
+def test_filters_of_a_policy_run_after_kube_schedulers_filters_that_read_only_the_node() -> None:
     names = [plugin.name for plugin in built(filters={"lifecycles": ["spot"]}).filter]
     start = names.index("NodeAffinity")
     assert names[start : start + 5] == ["NodeAffinity", "ServerlessNodes", "Lifecycle", "NodePorts", "NodeResourcesFit"]

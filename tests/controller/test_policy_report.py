@@ -52,7 +52,7 @@ def status(
     ],
     ids=["live", "paused", "last-good-kept", "refused"],
 )
-def test_the_conditions_have_the_reason_of_each_state(of: PolicyState, conditions: dict[str, str]) -> None:
+def test_conditions_have_the_reason_for_the_state_of_the_policy(of: PolicyState, conditions: dict[str, str]) -> None:
     reasons = {condition.type: condition.reason for condition in status(of).conditions}
     assert {type_: reasons[type_] for type_ in conditions} == conditions
 
@@ -62,7 +62,7 @@ def test_the_active_generation_is_that_of_the_live_profile() -> None:
     assert (found.observed_generation, found.active_generation) == (4, 3)
 
 
-def test_several_degradations_share_the_condition_degraded() -> None:
+def test_the_condition_degraded_reports_several_degradations() -> None:
     found = status(state(profile()), degradations=(Degradation("A", "first"), Degradation("B", "second")))
     (degraded,) = [condition for condition in found.conditions if condition.type == "Degraded"]
     assert (degraded.status, degraded.reason, degraded.message) == ("True", "A", "first; second")
@@ -118,7 +118,7 @@ def test_the_three_most_frequent_rejections_are_listed_while_pods_are_unschedula
     assert status(state(profile()), PolicyCounts(rejections=rejections)).top_rejections == ()
 
 
-def test_texts_beyond_the_limits_of_the_api_are_shortened() -> None:
+def test_texts_are_shortened_if_they_exceed_the_limits_of_the_api() -> None:
     counts = PolicyCounts(unschedulable=1, rejections={"x" * 5000: 1})
     found = status(state(None, PolicyRefusal("InvalidSpec", "y" * 50_000)), counts)
     assert [len(text) for text in found.top_rejections] == [REJECTION_LENGTH]

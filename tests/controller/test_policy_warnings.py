@@ -207,7 +207,7 @@ def test_names_that_no_node_has_cause_warnings(name: str) -> None:
     assert warnings(*NODES, **spec) == expected
 
 
-def test_warnings_about_nodes_need_a_listed_cluster_with_nodes() -> None:
+def test_warnings_about_nodes_appear_only_if_nodes_are_listed() -> None:
     spec, expected = MISSING["patterns"]
     assert warnings(**spec) == []
     listed = [False]
@@ -218,7 +218,7 @@ def test_warnings_about_nodes_need_a_listed_cluster_with_nodes() -> None:
     assert len(made.of(policy)) == len(expected)
 
 
-def test_warnings_are_the_same_object_until_a_fact_that_they_depend_on_changes() -> None:
+def test_warnings_are_computed_again_only_after_a_change_that_affects_them() -> None:
     columns = columns_of(NODES)
     made = PolicyWarnings(PLUGINS, NodeFacts(Snapshot(columns, Nominator())), lambda: True)
     policy = state(filters={"instanceTypes": {"allow": ["r5*", "c5*"]}})

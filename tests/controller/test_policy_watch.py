@@ -1,4 +1,4 @@
-"""PolicyWatch: events of a real HTTP watch, from kopf's thread."""
+"""PolicyWatch delivers events of a real HTTP watch from kopf's thread."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from moorage.sandbox.api_server import SandboxServer
 from moorage.sandbox.injected_faults import Fail
 
 REQUESTS_OF_ONE_OPERATOR = 4
-"""The number of times kopf sends a request before its operator ends: once, and after each of RETRY_SECONDS."""
+"""The number of times that kopf sends a request before its operator ends: once, and once after each pause."""
 
 
 def policy(name: str, **spec: Any) -> dict[str, Any]:
@@ -44,7 +44,7 @@ class Watching:
         self.cluster = cluster
         self.events: list[tuple[str, str]] = []
         self.refused_sessions = 0
-        """The number of sessions that fail for lack of credentials."""
+        """The number of sessions that still fail because there are no credentials."""
         self.watch = PolicyWatch(self.receive, self.open_session)
 
     def receive(self, type_: str, manifest: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Presets set fields of the spec; fields that the policy sets itself take precedence."""
+"""A preset sets fields of the spec. Fields that the policy itself sets take precedence."""
 
 from __future__ import annotations
 
@@ -32,6 +32,6 @@ def test_a_field_of_the_policy_replaces_only_the_same_field_of_the_preset() -> N
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_a_preset_equals_its_fields(preset: str) -> None:
+def test_a_preset_is_equal_to_a_policy_that_sets_its_fields(preset: str) -> None:
     by_name, by_hand = expanded(preset=preset), expanded(**PRESETS[preset])  # type: ignore[index]
     assert by_name.model_copy(update={"preset": "Default"}) == by_hand

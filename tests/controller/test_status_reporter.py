@@ -1,4 +1,4 @@
-"""StatusReporter: one status for each policy, built when its sources change, independently of other policies."""
+"""StatusReporter builds a policy's status when its sources change. Errors in one policy do not affect others."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def build(policy: SchedulingPolicy) -> Profile:
 
 
 class FailingFacts(PolicyFacts):
-    """Facts that fail for one policy, if the test names it."""
+    """Facts that raise an error for the policy that the test names."""
 
     failing = ""
 
@@ -55,7 +55,7 @@ class UnschedulableFacts(PolicyFacts):
 
 
 class Published(PolicyStatusWriter):
-    """A writer that records what is published."""
+    """A writer that records the published statuses."""
 
     def __init__(self, api: FakeApi, clock: FakeClock) -> None:
         super().__init__(api.client(), clock)
@@ -72,7 +72,7 @@ class Published(PolicyStatusWriter):
 
 
 class Reporting:
-    """A reporter over real facts."""
+    """A reporter that uses real PolicyFacts."""
 
     def __init__(self, *names: str) -> None:
         self.clock = FakeClock()
@@ -119,7 +119,7 @@ def test_an_error_in_one_status_is_logged_once_with_its_policy_and_stops_no_othe
     assert list(reporting.report()) == ["broken"]
 
 
-def test_a_rejection_reason_beyond_the_limit_of_the_api_is_published_shortened() -> None:
+def test_a_rejection_reason_is_shortened_if_it_exceeds_the_limit_of_the_api() -> None:
     reporting = Reporting("gold", "silver")
     scheduler = Scheduler(1, [reporting.profile("gold")])
     reporting.tally.of(reporting.profile("gold")).rejections = {"x" * 2000: 3}
@@ -131,7 +131,7 @@ def test_a_rejection_reason_beyond_the_limit_of_the_api_is_published_shortened()
     assert len(rejection) == 1024
 
 
-def test_conditions_of_the_object_keep_their_transition_time() -> None:
+def test_an_unchanged_condition_keeps_the_transition_time_from_the_api_server() -> None:
     reporting = Reporting()
     since = "2020-01-01T00:00:00Z"
     accepted = {"type": "Accepted", "status": "True", "reason": "Accepted", "lastTransitionTime": since}
@@ -181,7 +181,7 @@ def test_a_policy_created_again_gets_a_status_of_its_own() -> None:
     assert list(reporting.report()) == ["gold"]
 
 
-async def test_a_changed_policy_is_reported_at_once_and_counts_once_a_second() -> None:
+async def test_a_changed_policy_is_reported_at_once_and_changed_counts_once_a_second() -> None:
     reporting = Reporting("gold", "silver")
     scheduler = Scheduler(1)
     counted: list[float] = []
@@ -211,7 +211,7 @@ async def test_a_changed_policy_is_reported_at_once_and_counts_once_a_second() -
     running.cancel()
 
 
-async def test_a_burst_of_changes_counts_the_pods_ten_times_a_second() -> None:
+async def test_the_reporter_counts_pods_at_most_ten_times_a_second_during_a_burst_of_changes() -> None:
     reporting = Reporting()
     counted = 0
 

@@ -36,7 +36,7 @@ async def test_a_status_is_applied_to_the_policy_with_its_uid() -> None:
     }
 
 
-async def test_nothing_is_written_while_nothing_changes() -> None:
+async def test_an_unchanged_status_is_not_written() -> None:
     writing = Writing()
     async with running(writing.writer):
         for _ in range(10):
@@ -83,7 +83,7 @@ async def test_a_failed_write_is_repeated_until_the_api_server_is_back(
     assert len([record for record in caplog.records if record.levelno == logging.WARNING]) == 1
 
 
-async def test_a_policy_that_keeps_failing_is_logged_once_while_others_are_written(
+async def test_a_policy_whose_writes_keep_failing_is_logged_once_while_others_are_written(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def answer(sent: Sent) -> Any:
@@ -183,7 +183,7 @@ async def test_a_write_that_hangs_delays_no_other_policy() -> None:
         assert [sent.path.split("/")[-2] for sent in writing.api.sent] == ["hangs", "gold"]
 
 
-async def test_nothing_is_written_while_another_replica_leads_and_everything_afterwards() -> None:
+async def test_statuses_wait_while_another_replica_leads_and_are_written_afterwards() -> None:
     writing = Writing()
     writing.api.may_write = lambda: False
     async with running(writing.writer):

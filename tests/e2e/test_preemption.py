@@ -1,4 +1,4 @@
-"""Preemption on a real API server: the audit log shows the victims, the requests and their order."""
+"""Preemption on a real API server. The audit log shows the operator's requests, their order and the victims."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Scene:
             self.patch_status("pod", name, status)
 
     def budget(self, app: str, allowed: int) -> None:
-        """Allow this number of disruptions of an app's pods, as the disruption controller does."""
+        """Create a budget for an app's pods, and set its allowed disruptions as the disruption controller does."""
         spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": app}}}
         metadata = {"name": self.named(app), "labels": self.case.labels()}
         self.case.cluster.apply(
@@ -73,7 +73,7 @@ class Scene:
         return "deletionTimestamp" in self.case.get_pod(suffix)["metadata"]
 
     def operator_writes(self, resource: str, suffix: str) -> list[Write]:
-        """Return the operator's writes to a pod, including refused ones."""
+        """Return the operator's writes to a pod. This includes refused writes."""
         return [one for one in self.audited.answers(resource, self.named(suffix)) if one.user == REPLICAS[0]]
 
     def _priority_class(self, suffix: str, value: int) -> Manifest:
@@ -111,7 +111,7 @@ def test_a_victim_gets_its_condition_before_its_deletion_and_the_preemptor_gets_
 
 
 def test_preemption_prefers_a_node_without_a_budget_violation(scene: Scene) -> None:
-    """The victim on that node has the higher priority, but budgets count first."""
+    """The victim on that node has the higher priority, but preemption compares budget violations before priorities."""
     case = scene.case
     case.make_live()
     scene.nodes("n1", "n2")
@@ -124,7 +124,7 @@ def test_preemption_prefers_a_node_without_a_budget_violation(scene: Scene) -> N
     assert not scene.is_terminating("guarded")
 
 
-def test_a_pod_preempts_none_if_its_preemption_policy_is_never(scene: Scene) -> None:
+def test_a_pod_preempts_no_pod_if_its_preemption_policy_is_never(scene: Scene) -> None:
     case = scene.case
     case.make_live()
     scene.nodes("n")

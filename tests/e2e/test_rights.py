@@ -1,4 +1,4 @@
-"""An operator that lacks a rule of the chart names the rule, and continues when it gets the rule. Real RBAC."""
+"""Real RBAC: an operator that lacks a rule of the chart reports it, and continues when an admin grants the rule."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Guarded:
     kubeconfig: Path
 
     def grant(self, *, without: tuple[str, ...] = (), without_verb: str = "") -> None:
-        """Give the user all rules except those for the resources `without`, or except one verb on these resources."""
+        """Grant all rules except those for the resources `without`. With `without_verb`, omit only this verb."""
         everything = [*chart_rules(), *LEASES]
         rules = [
             rule
@@ -97,7 +97,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
 
 
 def names(operator: Component, words: str) -> None:
-    """Raise AssertionError if the answer of /readyz does not have these words."""
+    """Assert that the answer of /readyz contains `words`."""
     try:
         answer = operator.endpoint.read("/readyz")
     except ControlPlaneError as error:
@@ -118,7 +118,7 @@ def test_all_rules_of_the_chart_are_enough(guarded: Guarded, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("resource", "verb", "ready"), [("pods/binding", "create", "False"), ("pods/status", "patch", "True")]
 )
-def test_a_refused_write_is_reported_everywhere(
+def test_the_operator_reports_a_refused_write_everywhere(
     guarded: Guarded, tmp_path: Path, resource: str, verb: str, ready: str
 ) -> None:
     guarded.grant(without=(resource,))
@@ -150,7 +150,7 @@ def test_a_refused_write_is_reported_everywhere(
         ("pods/eviction", "create"),
     ],
 )
-def test_each_missing_rule_is_named_until_it_is_given(
+def test_the_operator_names_each_missing_rule_until_it_is_granted(
     guarded: Guarded, tmp_path: Path, resource: str, verb: str
 ) -> None:
     guarded.grant(without=(resource,), without_verb=verb)
@@ -204,7 +204,7 @@ def test_a_new_budget_guards_its_pods_after_a_restart_of_the_api_server(guarded:
         eventually(lambda: names(moorage, "ok"))
 
 
-def test_a_pods_condition_says_that_claims_may_not_be_listed(guarded: Guarded, tmp_path: Path) -> None:
+def test_a_pods_condition_says_that_the_operator_may_not_list_claims(guarded: Guarded, tmp_path: Path) -> None:
     guarded.grant(without=("persistentvolumeclaims",))
     volume = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
     with guarded.operator(tmp_path) as moorage, guarded.case() as case:
@@ -220,7 +220,7 @@ def test_a_pods_condition_says_that_claims_may_not_be_listed(guarded: Guarded, t
         eventually(lambda: names(moorage, "ok"))
 
 
-def test_preemption_waits_until_budgets_may_be_listed(guarded: Guarded, tmp_path: Path) -> None:
+def test_preemption_waits_until_the_operator_may_list_budgets(guarded: Guarded, tmp_path: Path) -> None:
     guarded.grant(without=("poddisruptionbudgets",))
     with guarded.operator(tmp_path) as moorage, guarded.case() as case:
         small_node(case, "small")
@@ -237,7 +237,7 @@ def test_preemption_waits_until_budgets_may_be_listed(guarded: Guarded, tmp_path
         eventually(lambda: names(moorage, "ok"))
 
 
-def test_readiness_names_every_kind_that_may_not_be_listed(guarded: Guarded, tmp_path: Path) -> None:
+def test_readiness_names_every_kind_that_the_operator_may_not_list(guarded: Guarded, tmp_path: Path) -> None:
     kinds = tuple(dict.fromkeys(rule["resources"][0] for rule in chart_rules() if rule["verbs"] == ["list"]))
     guarded.grant(without=kinds)
     with guarded.operator(tmp_path) as moorage:

@@ -50,14 +50,14 @@ REQUIRED = {
     "rest_client_request_duration_seconds",
     "rest_client_rate_limiter_duration_seconds",
 }
-"""Metrics of kube-scheduler that moorage must have, without `_total`.
+"""Metrics of kube-scheduler that moorage must have. The names are without `_total`.
 
-The test compares every metric with one of kube-scheduler's prefixes.
+The test also compares all other metrics whose prefix is one of kube-scheduler's.
 """
 
 
 SAMPLED = ("scheduler_plugin_execution_duration_seconds", "scheduler_queueing_hint_execution_duration_seconds")
-"""Metrics that appear only after some pods: a tenth of the cycles is measured, and hints need a pod that waits."""
+"""Metrics that appear only after some pods: one cycle in ten is measured, and queueing hints need a waiting pod."""
 BATCH = 10
 POINTS = ("scheduler_framework_extension_point_duration_seconds", "extension_point")
 NOT_OURS = {"PreBindPreFlight", "Sign"}
@@ -66,7 +66,7 @@ INCOMING = ("scheduler_queue_incoming_pods", "event")
 
 
 class Family(NamedTuple):
-    """The properties of a metric that dashboards use."""
+    """The properties of a metric on which dashboards depend."""
 
     kind: str
     labels: frozenset[str]
@@ -87,7 +87,7 @@ def case(audited: Audited, case_numbers: Iterator[int]) -> Iterator[Case]:
 
 
 def serving(audited: Audited, directory: Path, address: str, *flags: str, scheme: str = "https") -> Component:
-    """Return an operator, not started yet, with a certificate of the test."""
+    """Return an operator with a certificate from the test. The operator is not started."""
     certificate, config = directory / "serving.pem", directory / "config.yaml"
     certificate.write_bytes(self_signed(["127.0.0.1"], datetime.now(UTC)))
     config.write_text(LIMITS, encoding="utf-8")
@@ -174,7 +174,7 @@ def test_metrics_match_kube_schedulers_names_types_labels_and_buckets(
         numbers = count()
 
         def have_sampled() -> bool:
-            """Bind and delete pods, and return whether both have measured plugins and queueing hints."""
+            """Bind and delete pods. Return whether both schedulers have measured plugins and queueing hints."""
             batch = [f"more-{next(numbers)}" for _ in range(BATCH)]
             case.cluster.apply(*(case.pod(name, schedulerName=(ours, theirs)[n % 2]) for n, name in enumerate(batch)))
             for name in batch:

@@ -1,4 +1,4 @@
-"""The limits of an author of policies: schedulerNames, namespaces and roles, with the chart's settings."""
+"""Limits for authors of policies, with the chart's settings: schedulerNames, namespaces and roles."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def of_chart(template: str, values: dict[str, Any] | None = None) -> list[Manife
 
 
 def set_label(case: Case, value: str) -> None:
-    """Set the label of the namespace default that has the case's name; an empty value removes it."""
+    """Set the label `case.name` of the namespace `default`. An empty value removes the label."""
     label = f"{case.name}={value}" if value else f"{case.name}-"
     case.cluster.kubectl("label", "namespace", "default", label, "--overwrite")
 
@@ -61,7 +61,7 @@ def test_pods_of_a_namespace_wait_until_its_labels_or_the_policy_allow_it(case: 
     set_label(case, "")
 
 
-def test_a_policy_does_not_take_default_scheduler_with_its_field_alone(case: Case) -> None:
+def test_the_field_of_a_policy_alone_does_not_allow_the_name_default_scheduler(case: Case) -> None:
     spec: Manifest = {
         "schedulerName": "default-scheduler",
         "allowDefaultScheduler": True,
@@ -78,7 +78,7 @@ def test_a_policy_does_not_take_default_scheduler_with_its_field_alone(case: Cas
     assert [event for event in case.events() if event["regarding"]["name"] == f"{case.name}-p"] == []
 
 
-def test_deleted_policies_leave_no_series(case: Case, operator: Component) -> None:
+def test_metrics_have_no_series_of_deleted_policies(case: Case, operator: Component) -> None:
     names = [f"-short-lived-{number}" for number in range(8)]
     case.cluster.apply(*(case.policy(name) for name in names))
     pods = [case.pod(name.strip("-"), schedulerName=f"{case.name}{name}") for name in names]
@@ -124,7 +124,7 @@ def guarded(case_with_operator: Case) -> Iterator[Case]:
         },
     ],
 )
-def test_the_charts_admission_policy_refuses_pods_as_the_operator_holds_them(
+def test_the_charts_admission_policy_refuses_the_pods_that_the_operator_would_hold(
     guarded: Case, selector: dict[str, Any]
 ) -> None:
     allowed = yaml.safe_load(yaml.safe_dump(selector).replace("LABEL", guarded.name))
@@ -144,7 +144,7 @@ def test_the_charts_admission_policy_refuses_pods_as_the_operator_holds_them(
 
 @pytest.mark.controlplane
 def test_the_admission_policy_counts_only_policies_that_the_operator_has_accepted(guarded: Case) -> None:
-    # Otherwise an author could refuse the creation of all pods of another scheduler.
+    # Otherwise, an author could make the API server refuse all pods of another scheduler.
     guarded.make_live(allowedNamespaces=NOWHERE)
     guarded.make_live("-open")
     rival = guarded.policy("-rival", schedulerName=f"{guarded.name}-open", allowedNamespaces=NOWHERE)
@@ -157,7 +157,7 @@ def test_the_admission_policy_counts_only_policies_that_the_operator_has_accepte
 
 
 @pytest.mark.controlplane
-def test_view_reads_policies_and_only_the_editor_writes_them(control_plane: ControlPlane) -> None:
+def test_the_role_view_reads_policies_and_only_the_policy_editor_writes_them(control_plane: ControlPlane) -> None:
     control_plane.start_controller_manager(["clusterrole-aggregation-controller"])
     bindings = [
         {

@@ -1,4 +1,4 @@
-"""Pods with claims on a real API server with Kubernetes' own volume controller. The test acts as the provisioner."""
+"""Pods with claims on a real API server. Kubernetes' volume controller runs; the tests act as the provisioner."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 ROOM = {"cpu": "4", "memory": "16Gi", "pods": "110"}
 SOON = 60.0
-"""The limit in seconds for the volume controller's work and a backoff."""
+"""The limit in seconds for steps in which the volume controller works and a pod waits for its backoff."""
 CONTROLLERS = (
     "persistentvolume-binder-controller",
     "persistentvolumeclaim-protection-controller",
@@ -50,7 +50,7 @@ class Scene:
         return f"{self.case.name}-{suffix}"
 
     def pod(self, suffix: str, claim: str, **spec: Any) -> Manifest:
-        """Return a pod with a claim, for the case's own nodes."""
+        """Return a pod with a claim. The pod fits only the case's nodes."""
         volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": self.node(claim)}}]
         return self.case.pod(suffix, volumes=volumes, **{"nodeSelector": self.case.labels(), **spec})
 
@@ -120,7 +120,7 @@ def scene(case_with_operator: Case, volume_controller: None) -> Iterator[Scene]:
     case.cluster.kubectl("delete", kinds, f"--selector={LABEL}={case.name}", "--wait=false")
 
 
-def test_a_claim_is_bound_before_its_pod_which_runs_on_the_volumes_node(scene: Scene) -> None:
+def test_a_claim_is_bound_before_its_pod_and_the_pod_runs_on_the_volumes_node(scene: Scene) -> None:
     case = scene.case
     case.make_live()
     local: dict[str, Any] = {"storageClassName": scene.node("local")}
@@ -144,7 +144,7 @@ def test_a_pod_waits_until_its_claim_is_provisioned_on_the_selected_node(scene: 
     assert case.wait_until_bound("p", SOON) == scene.node("a")
 
 
-def test_a_pod_is_retried_with_an_event_when_its_volume_exceeds_the_bind_timeout(scene: Scene) -> None:
+def test_a_pod_gets_an_event_and_is_retried_if_its_volume_exceeds_the_bind_timeout(scene: Scene) -> None:
     case = scene.case
     quick = [{"name": "VolumeBinding", "args": {"bindTimeoutSeconds": 2}}]
     case.make_live(pluginConfig=quick, backoff={"initialSeconds": 1, "maxSeconds": 1})
@@ -157,7 +157,7 @@ def test_a_pod_is_retried_with_an_event_when_its_volume_exceeds_the_bind_timeout
     assert case.wait_until_bound("p", SOON) == scene.selected_node("data")
 
 
-def test_a_pod_waits_for_its_missing_claim_and_volume(scene: Scene) -> None:
+def test_a_pod_waits_for_its_claim_and_volume_if_they_are_missing(scene: Scene) -> None:
     case = scene.case
     case.make_live()
     case.cluster.apply(scene.pod("p", "data"))
@@ -235,7 +235,7 @@ def test_a_claim_whose_selected_node_is_gone_gets_another_node(scene: Scene) -> 
     assert case.wait_until_bound("p", SOON)
 
 
-def test_a_pod_whose_node_another_scheduler_fills_while_its_volume_is_bound_goes_to_another_node(scene: Scene) -> None:
+def test_a_pod_gets_another_node_if_another_scheduler_fills_its_node_during_volume_binding(scene: Scene) -> None:
     case = scene.case
     case.make_live()
     case.cluster.apply(scene.claim("c"), scene.pod("p", "c", requests={"cpu": "3"}))

@@ -21,7 +21,7 @@ on_a_real_cluster = pytest.mark.parametrize(
 
 
 class Workload:
-    """An example that the test applies file by file, and removes at the end."""
+    """An example. The test applies its files one by one, and removes the objects at the end."""
 
     def __init__(self, cluster: Cluster, name: str) -> None:
         self.cluster, self.folder = cluster, EXAMPLES / name
