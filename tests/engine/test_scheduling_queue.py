@@ -225,6 +225,23 @@ def test_pod_whose_binding_failed_does_not_replace_its_newer_version_in_the_queu
     assert queue.pop(100.0) is None
 
 
+@pytest.mark.parametrize("updated_during_the_attempt", [True, False])
+def test_status_update_after_a_failed_attempt_does_not_requeue_the_pod(*, updated_during_the_attempt: bool) -> None:
+    waiting, reported = pod("a"), pod("a", status={"conditions": [{"type": "PodScheduled", "status": "False"}]})
+    queue = SchedulingQueue({SCHEDULER: profile(filter=(NameFilter(wakes_on=frozenset({"Pod"})),))})
+    queue.add(waiting, 0.0)
+    queued = popped(queue, 0.0)
+    if updated_during_the_attempt:
+        queue.update(updated("Pod", waiting, reported), 0.0)
+    queue.reject(queued, NODES, NO_PLUGINS, 0.0)
+    if not updated_during_the_attempt:
+        queue.update(updated("Pod", waiting, reported), 0.0)
+
+    assert queue_type_of(queue, waiting) is QueueType.UNSCHEDULABLE
+    queue.update(updated("Pod", reported, pod("a", labels={"app": "web"})), 0.0)
+    assert queue_type_of(queue, waiting) is not QueueType.UNSCHEDULABLE
+
+
 def test_deleted_pod_leaves_every_queue() -> None:
     pods = [pod(name) for name in "abc"]
     queue = queue_of(*pods, pod("d", labels={"held": ""}))

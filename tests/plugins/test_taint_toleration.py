@@ -106,6 +106,7 @@ def test_node_queues_the_pod_only_if_its_taints_become_tolerated(before: list[Ob
     assert TaintToleration().queueing_hint(waiting, added("Node", new)) == (DEDICATED not in after)
 
 
-def test_pod_is_queued_if_it_changes_itself_but_not_if_another_pod_changes() -> None:
+def test_pod_is_queued_if_its_own_tolerations_change_but_not_after_other_updates() -> None:
     assert TaintToleration().queueing_hint(pod(), updated("Pod", pod(), pod(tolerations=[{"operator": "Exists"}])))
     assert not TaintToleration().queueing_hint(pod(), updated("Pod", pod("other"), pod("other")))
+    assert not TaintToleration().queueing_hint(pod(), updated("Pod", pod(), pod(labels={"app": "web"})))

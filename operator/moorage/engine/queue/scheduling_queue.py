@@ -35,7 +35,7 @@ from moorage.engine.recorder import (
 from moorage.framework.cluster_events import POD_ADDED, ClusterEvent
 from moorage.framework.profile import Profile
 from moorage.framework.status import Code
-from moorage.model.pods.pod import Pod
+from moorage.model.pods.pod import Pod, differs_beyond_status
 
 MAX_IN_UNSCHEDULABLE_SECONDS = 300.0
 """Time that a pod stays unschedulable without an event (DefaultPodMaxInUnschedulablePodsDuration)."""
@@ -67,13 +67,18 @@ class SchedulingQueue:
         return queued.queue
 
     def update(self, event: ClusterEvent, now: float) -> None:
-        """Replace a pod by its new version, and requeue it if the change may make it schedulable."""
+        """Replace a pod by its new version, and requeue it if the change may make it schedulable.
+
+        A change of the status alone requeues no pod, since each failed attempt writes the status.
+        """
         pod: Pod = event.new
         queued = self._pods[pod.uid]
         queue = queued.queue
+        changed = differs_beyond_status(queued.pod, pod)
         if queue is QueueType.IN_FLIGHT:
             queued.pod = pod
-            self._in_flight.record(event)
+            if changed:
+                self._in_flight.record(event)
             return
         self._remove(queued)
         queued.pod = pod
@@ -83,7 +88,8 @@ class SchedulingQueue:
             self._backoff.push(queued)
         else:
             self._unschedulable.add(queued, queue)
-            self._requeue(queued, self._hints.strategy_for(queued, event), now, event.label)
+            if changed:
+                self._requeue(queued, self._hints.strategy_for(queued, event), now, event.label)
 
     def delete(self, uid: str) -> None:
         """Remove a pod. If it is in flight, the queue keeps events for it until `done`."""

@@ -144,3 +144,11 @@ class Pod(Struct, frozen=True, eq=False, weakref=True, kw_only=True):
     def is_terminal(self) -> bool:
         """Whether the pod has ended (Succeeded or Failed) and so uses no resources."""
         return self.phase in {"Succeeded", "Failed"}
+
+
+def differs_beyond_status(old: Pod, new: Pod) -> bool:
+    """Return whether two versions of a pod without a node differ in more than the status.
+
+    Upstream: `pkg/scheduler/backend/queue/scheduling_queue.go`, isPodUpdated.
+    """
+    return old.shape != new.shape or old.scheduling_gates != new.scheduling_gates or old.terminating != new.terminating
