@@ -1,7 +1,7 @@
 """Lifecycle: filters and scores nodes by their lifecycle class: spot, on-demand or reserved.
 
-Each provider has its own label for the class, and writes the values in its own upper or lower case. The first label
-with a known value decides. A node without such a label has the class unknown and gets a middle score.
+Each provider has its own label for the class, with values in upper or lower case. The first label with a known value
+decides. A node without such a label has the class unknown and gets a middle score.
 """
 
 from __future__ import annotations

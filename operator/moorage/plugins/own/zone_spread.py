@@ -2,8 +2,8 @@
 
 The field `scope` says which pods count: those of the pod's workload, or those of its namespace. With Prefer, zones with
 fewer of these pods score higher. Assumed pods count too, so that a burst of pods spreads as evenly as pods that arrive
-one by one. With Require, the plugin also rejects a zone if the zone would have over `maxSkew` pods more than the
-emptiest zone. The policy's table of preferred zones is part of the score.
+one by one. With Require, the plugin also rejects a zone if its number of pods would exceed that of the emptiest zone by
+more than `maxSkew`. The policy's table of preferred zones is part of the score.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ def _counts(state: SpreadCounts, other: Pod) -> bool:
 
 
 def _spreading_scores(resolved: SpreadDomains, nodes: Snapshot) -> IntArray:
-    """Score zones by the pods that they have more than the emptiest zone: 0 give 100, 1 gives 50, 2 give 33, ..."""
+    """Score a zone by the number of pods above that of the emptiest zone: 0 give 100, 1 gives 50, 2 give 33, ..."""
     counts = resolved.domains.spread(resolved.count(nodes.cluster), nodes)
     outside = nodes.gather(resolved.domains.ids) == ABSENT
     if outside.all():

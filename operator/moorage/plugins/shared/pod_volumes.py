@@ -71,7 +71,7 @@ def _check_bound_claims(claims: Iterable[PersistentVolumeClaim], nodes: Snapshot
 
 
 def _not_selected(claims: Iterable[PersistentVolumeClaim], nodes: Snapshot) -> BoolArray:
-    """Return the nodes that are not the selected node of every claim."""
+    """Return the nodes that differ from the selected node of at least one claim."""
     found = np.zeros(nodes.size, np.bool_)
     for claim in claims:
         selected = np.zeros(nodes.size, np.bool_)

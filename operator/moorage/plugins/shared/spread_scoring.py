@@ -30,7 +30,7 @@ HALF = 0.5
 
 
 class SpreadScores(Struct, frozen=True, eq=False):
-    """The scores of one cycle before normalization. Before it, a node in a domain with fewer pods has a lower score."""
+    """The scores of one cycle before normalization: a node in a domain with fewer pods has a lower score."""
 
     raw: FloatArray
     """The score of each node of the view, before rounding."""
@@ -38,7 +38,7 @@ class SpreadScores(Struct, frozen=True, eq=False):
     """Nodes that lack a topology key and score 0; None if there are none."""
 
     def rounded(self) -> IntArray:
-        """Return the rounded scores. Halves are rounded up, as by Go's math.Round for numbers from 0."""
+        """Return the rounded scores. Halves are rounded up, as Go's math.Round does for positive numbers."""
         whole = self.raw.astype(np.int64)
         rounded = whole + (self.raw - whole >= HALF)
         return rounded if self.ignored is None else np.where(self.ignored, 0, rounded)

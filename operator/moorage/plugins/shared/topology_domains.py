@@ -49,7 +49,7 @@ class TopologyDomains:
         return cls(column.ids.copy(), len(column.values), singles=False, complete=complete)
 
     def restricted(self, nodes: BoolArray) -> Self:
-        """Return the same domains; all nodes except `nodes` are then in no domain."""
+        """Return the same domains, but leave out all nodes except `nodes`."""
         if nodes.all():
             return self
         ids = np.where(nodes, self.ids, np.int32(ABSENT))

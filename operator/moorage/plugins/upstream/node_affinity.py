@@ -142,7 +142,7 @@ class NodeAffinity(PreFilterPlugin[None], FilterPlugin[None], ScorePlugin[None])
         return self.added_affinity.decode() if self.added_affinity else NodeAffinityTerms()
 
     def _enforced_rejections(self, nodes: Snapshot, rejected: BoolArray) -> Iterator[Rejection]:
-        """Yield the rejected nodes, grouped by the first requirement of all terms that they do not meet."""
+        """Yield the rejected nodes, grouped by the first of `_shared_requirements` that they do not meet."""
         unresolvable = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
         for requirement in _shared_requirements(self._added.required) if rejected.any() else ():
             failing = rejected & ~matches_requirement(requirement, nodes)

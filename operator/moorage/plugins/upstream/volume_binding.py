@@ -5,7 +5,7 @@ existing volume, or a new one if the node's topology and storage capacity allow 
 other claims, and must do so before their pod is scheduled.
 
 PreBind carries out the decisions of Reserve: it writes the volume's claimRef or the claim's selected node, and waits up
-to `bindTimeoutSeconds` until all claims are bound. The pod is bound after that.
+to `bindTimeoutSeconds` until all claims are bound. Then the pod is bound.
 
 Upstream: `pkg/scheduler/framework/plugins/volumebinding`.
 """

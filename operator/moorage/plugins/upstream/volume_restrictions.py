@@ -1,4 +1,4 @@
-"""VolumeRestrictions: rejects nodes if another pod's use of a disk or claim excludes the pod's use.
+"""VolumeRestrictions: rejects nodes because another pod uses the same disk or claim in a conflicting way.
 
 Two pods on one node may mount the same in-tree disk only if both are read-only. Two pods may not use the same claim
 with the access mode ReadWriteOncePod, even on different nodes.
