@@ -87,7 +87,7 @@ class Cache:
                 self._columns.add_pod(pod, node.name)
 
     def remove_node(self, name: str) -> None:
-        """Remove a node if it is here; its pods stay until they are removed."""
+        """Remove a node if it is here; the cache keeps its pods until `remove_pod`."""
         if self._snapshot.position(name) is None:
             return
         pods = self._columns.remove_node(name)

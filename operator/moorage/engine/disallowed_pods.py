@@ -18,7 +18,7 @@ class DisallowedPods:
         """Start empty."""
         self._by_namespace: dict[str, dict[str, Pod]] = {}
         self._messages: dict[str, str] = {}
-        """The message of each pod by uid; empty for a pod whose namespace is not known."""
+        """By uid of the pod, the message to report; empty for a pod whose namespace is not known."""
         self._unreported: dict[str, Pod] = {}
 
     @property

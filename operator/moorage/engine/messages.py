@@ -27,7 +27,7 @@ class ProfileRefused(Struct, frozen=True):
 
     scheduler_name: str
     message: str
-    """Name of the refused policy, and the reason."""
+    """The name of the refused policy, and the reason for the refusal."""
 
 
 class BindingFinished(Struct, frozen=True):

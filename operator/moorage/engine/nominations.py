@@ -17,7 +17,7 @@ class Nominations:
         self._queue = queue
 
     def set(self, queued: QueuedPodInfo, node_name: str | None) -> str | None:
-        """Nominate a pod to a node; an empty name clears its nomination, None keeps it.
+        """Nominate a pod to a node; an empty name clears the pod's nomination, None keeps it.
 
         Return the new value of `status.nominatedNodeName`; None if it does not change.
         """

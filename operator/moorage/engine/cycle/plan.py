@@ -21,7 +21,7 @@ class Plan(Struct, frozen=True, eq=False):
     filter: tuple[FilterPlugin[Any], ...] = ()
     pre_score: tuple[ScorePlugin[Any], ...] = ()
     score: tuple[WeightedScore, ...] = ()
-    """Score plugins without those of `local_score`."""
+    """Score plugins, except those in `local_score`."""
     local_score: tuple[WeightedScore, ...] = ()
     """Score plugins whose scores are kept between cycles; their PreScore does not run."""
     scorers: tuple[ScorePlugin[Any], ...] = ()

@@ -15,9 +15,9 @@ class PluginScores(Struct, frozen=True):
     plugin: str
     weight: int
     raw: IntArray | int
-    """A plain number if all nodes have the same score."""
+    """An array, or a plain number if all nodes have the same score."""
     normalized: IntArray | int
-    """A plain number if all nodes have the same score."""
+    """An array, or a plain number if all nodes have the same score."""
 
     @property
     def weighted(self) -> IntArray | int:

@@ -169,7 +169,7 @@ class SchedulingQueue:
             self._move_to_active(queued, now, BACKOFF_COMPLETE)
 
     def flush_unschedulable_leftover(self, now: float) -> None:
-        """Requeue the pods that are unschedulable for too long (flushUnschedulablePodsLeftover); gated pods stay."""
+        """Requeue the pods that are unschedulable for too long, but no gated pods (flushUnschedulablePodsLeftover)."""
         for queued in list(self._unschedulable):
             is_leftover = now - queued.queued_at > MAX_IN_UNSCHEDULABLE_SECONDS
             if is_leftover and queued.queue is QueueType.UNSCHEDULABLE:
