@@ -23,7 +23,7 @@ class Resource:
 
     @property
     def discovery(self) -> str:
-        """The path of the list of resources in the API group and version."""
+        """The path at which the API server lists the resources of this API group and version."""
         return self._root
 
     def path(self, name: str, namespace: str = "") -> str:

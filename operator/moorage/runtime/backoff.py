@@ -6,11 +6,11 @@ from random import Random
 class ExponentialBackoff:
     """The delays of one operation that is retried.
 
-    Each delay is between half of the nominal delay and all of it, so that many replicas do not retry at the same time.
+    Each delay is a random part, from 50 % to 100 %, of the nominal delay, so that replicas retry at different times.
     """
 
     def __init__(self, initial_seconds: float, max_seconds: float, random: Random) -> None:
-        """Start with `initial_seconds` and double up to `max_seconds`."""
+        """Start with a nominal delay of `initial_seconds`, and double it up to `max_seconds`."""
         self._initial_seconds = initial_seconds
         self._max_seconds = max_seconds
         self._random = random

@@ -1,9 +1,9 @@
 """Binds pods to the nodes that the engine chose for them.
 
-Decisions wait in a queue. A fixed number of tasks take them from the queue and bind one pod each at a time. A pod that
-an extender binds gets a task of its own. A profile's extenders bind only a limited number of pods at once, so further
-tasks wait. For every decision the binder posts `BindingFinished`, so that the engine confirms or forgets the assumed
-pod.
+Decisions wait in a queue. A fixed number of tasks take decisions from the queue. Each task binds one pod at a time. A
+pod that an extender binds gets a task of its own. A profile's extenders bind only a limited number of pods at once, so
+further tasks wait. For every decision the binder posts `BindingFinished`, so that the engine confirms or forgets the
+assumed pod.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BACKLOG_PER_TASK = 16
-"""Number of decisions that may wait for each task. This keeps the task busy; more decisions would become stale."""
+"""Number of decisions that may wait for each task. This number keeps the task busy; further decisions would become stale."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class Binder:
     refusals: KubeletRefusals
     metrics: BindingMetrics
     recorder: Recorder
-    """Records the durations of Bind and PostBind. No plugin runs at PostBind."""
+    """Records the durations of Bind and PostBind, although no plugin runs at PostBind."""
     reporter: Reporter
     post: Callable[[BindingFinished], None]
     parallelism: int
@@ -65,7 +65,7 @@ class Binder:
 
     @property
     def is_full(self) -> bool:
-        """Whether the queue is so long that the engine must make no more decisions."""
+        """Whether the queue is too long for the engine to make more decisions."""
         return len(self._queue) >= BACKLOG_PER_TASK * self.parallelism
 
     def submit(self, bind: Bind, started_at: float) -> None:
@@ -80,7 +80,7 @@ class Binder:
             task.cancel()
 
     def fail(self, bind: Bind, error: str, started_at: float) -> None:
-        """Report that a pod was not bound, to the engine and to its users."""
+        """Report to the engine and to users that a pod was not bound."""
         logger.info("Pod %s was not bound to node %s and is tried again: %s", bind.pod.key, bind.node_name, error)
         self.post(BindingFinished(bind.pod, bind.node_name, error))
         self.reporter.report_bind_failed(bind, error, started_at)
@@ -98,7 +98,7 @@ class Binder:
                 continue  # drop_queued has emptied it
             bind, started_at = self._queue.popleft()
             if self.extenders.binds(bind.profile, bind.pod):
-                # A task of its own: a slow extender must not hold up the pods of other profiles.
+                # In a task of its own, because a slow extender must not delay the pods of other profiles.
                 task = tasks.create_task(self._carry_out_in_turn(bind, started_at))
                 self._waiting.add(task)
                 task.add_done_callback(self._waiting.discard)
@@ -113,7 +113,7 @@ class Binder:
             await self._carry_out(bind, started_at)
 
     async def _carry_out(self, bind: Bind, started_at: float) -> None:
-        """Bind a pod, and report the result to the engine and to its users."""
+        """Bind a pod, and report the result to the engine and to users."""
         self._in_flight += 1
         started = self.recorder.now()
         code = Code.ERROR
@@ -155,7 +155,7 @@ class Binder:
             await self.writer.bind(pod, node_name)
 
     def _check_again(self, bind: Bind) -> None:
-        """Raise StaleDecision if the cluster has changed since the decision, or another scheduler took the room."""
+        """Raise StaleDecision if the pod or the node has changed, or if the node has no room for the pod any more."""
         self.latest.check_bind(bind.pod, bind.node_name)
         reason = self.lost_room(bind)
         if reason:

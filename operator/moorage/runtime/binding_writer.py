@@ -1,4 +1,4 @@
-"""Writes the binding of a pod to a node, and finds out whether a binding without a clear answer took effect.
+"""Writes the binding of a pod to a node. If the answer is not clear, reads the pod to find out whether it is bound.
 
 POST binding (uid as precondition) -> 2xx with a Status: bound
    |-> 409, 5xx, no answer, or a 2xx without a Status, such as a proxy's page
@@ -77,8 +77,9 @@ class BindingWriter:
     async def confirm(self, pod: Pod, node_name: str) -> None:
         """Wait until the pod is on the node, after an extender has said that it bound the pod there.
 
-        Without this check, a pod that the extender did not bind would keep its room on the node and never be tried
-        again. Raises StaleDecision if the pod is on another node, or on none after CONFIRM_SECONDS.
+        Without this check, a pod that the extender did not bind would never be tried again, and the engine would keep
+        the node's room for it. Raises StaleDecision if the pod is on another node, or if it has no node after
+        CONFIRM_SECONDS.
         """
         deadline = self._clock.monotonic() + CONFIRM_SECONDS
         backoff = ExponentialBackoff(READ_BACK_SECONDS, MAX_READ_BACK_SECONDS, self._random)
@@ -138,7 +139,7 @@ class _BoundSpec(msgspec.Struct, rename="camel"):
 
 
 class _BoundPod(msgspec.Struct):
-    """The fields of a pod that tell where it is bound."""
+    """The uid and the node of a pod."""
 
     metadata: _BoundMetadata
     spec: _BoundSpec

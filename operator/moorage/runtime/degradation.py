@@ -1,4 +1,4 @@
-"""Degradations: failures of parts that a policy depends on, for its condition Degraded."""
+"""Degradations: failures of parts that a policy depends on. The policy's condition Degraded shows them."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ class Degradation:
     subject: str = ""
     """The name of the part in error messages, such as an extender's address; empty if it has none."""
     ready: ReadyStatus = "True"
-    """The status of the policy's condition Ready. True if pods are scheduled in spite of the failure, False if they are
-    not, Unknown if only the next pod will show whether the part works again."""
+    """The status of the policy's condition Ready. True: pods are scheduled in spite of the failure. False: no pods are
+    scheduled. Unknown: only the next pod can show whether the part works again."""

@@ -12,7 +12,7 @@ class FaultLog:
     """The log of one source that is read repeatedly. While the source has a fault, its last good state stays in use."""
 
     def __init__(self, logger: Logger, subject: str) -> None:
-        """Log to `logger`; `subject` begins each sentence."""
+        """Log to `logger`. Each log line begins with `subject`."""
         self._logger = logger
         self._subject = subject
         self._reported = ""

@@ -27,7 +27,7 @@ class Inbox(Generic[E]):
         self.post_all(messages)
 
     def post_all(self, messages: Iterable[E]) -> None:
-        """Add messages that belong together; one `drain` returns them all."""
+        """Add all messages at once. The next `drain` returns all of them."""
         self._messages.extend(messages)
         self._arrived.set()
 

@@ -1,4 +1,4 @@
-"""Finds pods that a kubelet refused for a lack of room right after they were bound (OutOfcpu, OutOfmemory, OutOfpods).
+"""Finds pods that a kubelet refused right after the binding, for a lack of room (OutOfcpu, OutOfmemory, OutOfpods).
 
 A refused pod has the phase Failed. The informer of pods leaves out finished pods, so it only receives a deletion. This
 module reads such a pod once and informs the engine, which avoids the node for a while.
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_WATCHED = 10_000
-"""The number of bound pods that are remembered. The last ones are enough, because a kubelet refuses a pod within
+"""The number of bound pods that are remembered. No older ones are needed, because a kubelet refuses a pod within
 seconds."""
 MAX_QUEUED = 1000
 """The number of pods that may wait to be read. Further pods are not read."""

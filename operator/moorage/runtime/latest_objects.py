@@ -1,7 +1,7 @@
 """Checks a decision against the informers' newest objects.
 
-The informers may have received changes that the engine did not know when it decided. This module only tells the writers
-whether a decision is still valid for its pod and node; it makes no decisions.
+The informers may have received changes that the engine did not know when it decided. This module only checks whether a
+decision is still valid for its pod and node. It makes no decisions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from moorage.model.pods.pod import Pod
 
 UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "NoSchedule")
-"""A cordoned node is checked as if it had this taint."""
+"""The check treats a cordoned node as if it had this taint."""
 
 
 class LatestObjects:

@@ -62,7 +62,7 @@ class PodScheduled:
         return self.nominated_node_name is not None and self.nominated_node_name != pod.nominated_node_name
 
     def patch(self, pod: Pod, now: float) -> bytes:
-        """Return a strategic merge patch. Because of its uid, the patch cannot change another pod of the same name."""
+        """Return a strategic merge patch. Its uid prevents a change to another pod of the same name."""
         condition: dict[str, Any] = {
             "type": "PodScheduled",
             "status": FALSE,
@@ -80,10 +80,10 @@ class PodScheduled:
 
 
 class PodStatusWriter:
-    """The writer of pods' statuses; it writes the changes of one pod in order."""
+    """The writer of pods' statuses. It writes the statuses of one pod one after the other."""
 
     def __init__(self, client: KubeClient, latest: LatestObjects, clock: Clock, random: Random) -> None:
-        """Write through `client`, and only to pods that are pending according to `latest`."""
+        """Write through `client`, but only while `latest` shows that the pod is pending."""
         self._client = client
         self._latest = latest
         self._clock = clock

@@ -1,4 +1,4 @@
-"""Reports the result of each attempt: a condition and an event for the pod, metrics, and the profile's numbers."""
+"""Reports the result of each attempt in a condition and an event of the pod, in metrics, and in the profile's tally."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MISNAMED = "UnknownSchedulerName"
-"""The reason of the event about a pod whose schedulerName is similar to that of a policy."""
+"""The reason of the event about a pod whose schedulerName is similar to the schedulerName of a policy."""
 LIST_POLICIES = "(`kubectl get schedulingpolicies` lists the policies)"
 
 
@@ -93,14 +93,14 @@ class Reporter:
     def report_held(self, outcome: Held) -> None:
         """Report that a pod is held.
 
-        The condition replaces an earlier one with the reason Unschedulable, for which autoscalers would add nodes.
+        Without this condition, an earlier one could keep the reason Unschedulable, and autoscalers would add nodes.
         """
         pod, reason, note = outcome.pod, outcome.reason, cut_note(_hold_note(outcome))
         self._statuses.submit(pod, PodScheduled(reason.value, note))
         self._record_waiting(pod, reason.value, note, pod.scheduler_name)
 
     def report_misnamed(self, outcome: Misnamed) -> None:
-        """Report that a pod's schedulerName is similar to a policy's.
+        """Report that a pod's schedulerName is similar to the schedulerName of a policy.
 
         The pod gets no condition, because it may belong to another scheduler.
         """
@@ -125,7 +125,7 @@ class Reporter:
             tally.errors_in_a_row = 0
 
     def _record_pod_warnings(self, pod: Pod, profile: Profile) -> None:
-        """Record an event for each of the plugins' warnings about the pod."""
+        """Record an event for each warning of a plugin about the pod."""
         for note in (note for plugin in profile.warning_plugins for note in plugin.pod_warnings(pod)):
             self._recorder.record(
                 Event(

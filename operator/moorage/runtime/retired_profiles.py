@@ -1,8 +1,8 @@
-"""RetiredProfiles: forgets what is kept for profiles that are not live any more.
+"""RetiredProfiles: removes the numbers and the health of profiles that are not live any more.
 
-A binding may end after its policy is deleted, and is then counted for a profile that is not live any more. So
-everything that is kept by profile is compared with the live profiles: before each scrape, and every FORGET_SECONDS for
-processes without scrapes.
+A binding may end after its policy is deleted, and is then counted for a profile that is not live any more. So the
+profiles with numbers are compared with the live profiles before each scrape. Because a process may have no scrapes,
+they are also compared every FORGET_SECONDS.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The scheduling loop: the only code that changes scheduling state.
 
-The loop drains the inbox, lets the engine try pods while it has any, and passes outcomes to the router. After each
-slice of time it yields to the event loop, so that watches, bindings and probes continue while pods are scheduled.
+The loop drains the inbox, lets the engine try pods while there are any, and passes outcomes to the router. After each
+slice of time the loop yields to the event loop, so that watches, bindings and probes continue while pods are scheduled.
 """
 
 from __future__ import annotations

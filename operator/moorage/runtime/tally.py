@@ -23,9 +23,9 @@ class ProfileTally:
     failures_in_a_row: int = 0
     """Bindings that failed since the last success."""
     last_failure: str = ""
-    """Why the last of these bindings failed."""
+    """Why the last failed binding failed."""
     errors_in_a_row: int = 0
-    """Attempts that ended in an error since the last attempt without one."""
+    """Attempts that ended in an error since the last attempt without an error."""
     last_error: str = ""
     last_bound_time: float | None = None
     """In seconds since the epoch."""
@@ -34,14 +34,14 @@ class ProfileTally:
 
 
 class Tally:
-    """The numbers of all profiles. A policy that was deleted and created again has another uid, so it starts at 0."""
+    """The numbers of all profiles. A policy that is created again has a new uid, so its numbers start at 0."""
 
     def __init__(self) -> None:
         """Start with no counts."""
         self._by_profile: dict[tuple[str, str], ProfileTally] = {}
 
     def of(self, profile: Profile) -> ProfileTally:
-        """Return the numbers of the profile's newest generation."""
+        """Return the numbers of the profile, for the newest generation of its policy."""
         key, generation = _key(profile), profile.policy.generation if profile.policy else 0
         tally = self._by_profile.get(key)
         if tally is None or tally.generation < generation:

@@ -1,6 +1,6 @@
-"""Finds pods that are ready and are not tried, and logs their names.
+"""Finds pods that are ready but are not tried, and logs their names.
 
-Such a pod shows a bug in the queue. Without this check, the bug would stay hidden.
+Such a pod is the result of a bug in the queue. Without this check, the bug would stay hidden.
 """
 
 from __future__ import annotations

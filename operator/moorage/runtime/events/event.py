@@ -19,9 +19,9 @@ NOTE_BYTES = 1024
 """Upstream's NoteLengthLimit: the API server refuses longer notes."""
 INSTANCE_CHARACTERS = 128
 NAME_CHARACTERS = 253 - 17
-"""Number of characters of the regarding object's name that fit before a dot and 16 hexadecimal digits."""
+"""Number of characters of the object's name in an event's name. A dot and 16 hexadecimal digits follow them."""
 CLUSTER_NAMESPACE = "default"
-"""The namespace of events about cluster-scoped objects; kubectl searches it for them."""
+"""The namespace of events about cluster-scoped objects. kubectl looks for such events in this namespace."""
 
 
 class ObjectReference(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
@@ -50,7 +50,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> Hashable:
-        """Equal for events of one series: all fields but note and time (client-go `getKey`)."""
+        """A key that is equal for events of one series: all fields except note and time (client-go `getKey`)."""
         related = self.related and self.related.uid
         about = self.regarding
         return (about.kind, about.uid, about.name, related, self.reason, self.action, self.reporter, self.warning)
@@ -103,7 +103,7 @@ class _EventBody(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel
 
 
 def event_name(event: Event, serial: int) -> str:
-    """Return a name for the Event object; each `serial` gives another name."""
+    """Return a name for the Event object. Names with different `serial` numbers differ."""
     return f"{event.regarding.name[:NAME_CHARACTERS]}.{serial:016x}"
 
 

@@ -37,7 +37,7 @@ QUEUE_LENGTH = 10_000
 SENDERS = 8
 TRIES = 3
 PAUSE_SECONDS = 1.0
-"""The first pause between tries; it doubles. An event is not worth more tries."""
+"""The first pause between tries. The second pause is twice as long. After the last try, the event is dropped."""
 NANOSECONDS = 1_000_000_000
 
 

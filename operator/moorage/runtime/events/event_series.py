@@ -19,7 +19,7 @@ REFRESH_SECONDS = 60.0
 FINISH_SECONDS = 360.0
 """A series ends after this time without an event; client-go's finishTime."""
 MAX_SERIES = 4096
-"""Number of events in the cache. The least recently seen event is dropped first."""
+"""Largest number of series in the cache. The series with the oldest last event is dropped first."""
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class EventSeries:
 
 
 class SeriesCache:
-    """The series of recent events. Times are arguments, in seconds since the epoch."""
+    """The series of recent events. Callers pass the present time `now`, in seconds since the epoch."""
 
     def __init__(self) -> None:
         """Start empty."""

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
 MAX_CHILDREN = 5000
-"""The largest number of children of one metric. Further label values share one child, so that users cannot create any
-number of series."""
+"""The largest number of children of one metric. Further label values share one child, so that users cannot create an
+unlimited number of series."""
 LABEL_CHARACTERS = 128
 OTHER = "other"
 """The label values of the shared child."""
@@ -83,7 +83,7 @@ class _Children(Collector, Generic[Child]):
             self.labels()
 
     def labels(self, *values: str) -> Child:
-        """Return the child for these label values. Callers that use it often store it, until `keep` removes it."""
+        """Return the child for these label values. Callers may store the child until `keep` removes it."""
         child = self._children.get(values)
         return child if child is not None else self._add(tuple(map(bounded, values)))
 

@@ -107,7 +107,7 @@ class FrameworkMetrics(Recorder):
     def count_all(self) -> None:
         """Add what was recorded since the last call to the metrics; call it before each scrape.
 
-        Counting many values at once is several times faster than counting each by itself.
+        To count many values at once is several times faster than to count each value separately.
         """
         for (profile, point, plugins), count in Counter(self._evaluated).items():
             for plugin in plugins:

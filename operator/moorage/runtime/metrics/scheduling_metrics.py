@@ -120,7 +120,7 @@ class SchedulingMetrics:
         child.observe(seconds)
 
     def observe_flushed(self) -> None:
-        """Count a bound pod that was tried again only because it had been unschedulable for too long."""
+        """Count a bound pod that the queue tried again only because the pod had waited too long as unschedulable."""
         self._flushed.inc()
 
     def observe_preemption(self, victims: int) -> None:

@@ -43,7 +43,7 @@ preemptor's next attempt tries again."""
 
 @dataclass(slots=True, kw_only=True)
 class Evictor:
-    """The evictor of victims; its tasks never delay the scheduling loop."""
+    """A queue of preemptors, and the tasks that evict their victims. The scheduling loop does not wait for them."""
 
     writer: VictimWriter
     evicted: EvictedPods
@@ -52,7 +52,7 @@ class Evictor:
     clock: Clock
     post: Callable[[TryAgain], None]
     knows_budgets: Callable[[], bool] = lambda: True
-    """Whether the known disruption budgets are up to date. A failed eviction is repeated only if they are."""
+    """Whether the known disruption budgets are up to date. A failed eviction is repeated only if this is true."""
     _queue: asyncio.Queue[Unschedulable] = field(default_factory=asyncio.Queue, init=False)
     _preemptors: set[str] = field(default_factory=set, init=False)
     _writes: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(PARALLEL_WRITES), init=False)
@@ -149,12 +149,12 @@ class Evictor:
 
 
 class _EvictionResult(Enum):
-    """The result of one eviction. The result for several victims is the highest value."""
+    """The result of one eviction. For several victims, the result with the highest value counts."""
 
     EVICTED = 1
     FAILED = 2
     NOT_LEADER = 3
-    """The next leader decides."""
+    """This replica stopped leading. The next leader decides again."""
 
 
 def _is_strict(outcome: Unschedulable) -> bool:

@@ -96,5 +96,5 @@ def _path(pod: Pod) -> str:
 
 
 def _options(victim: Pod) -> dict[str, object]:
-    """Return DeleteOptions without a grace period, so that the victim's own applies."""
+    """Return DeleteOptions without a grace period, so that the grace period in the victim's spec applies."""
     return {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": victim.uid}}

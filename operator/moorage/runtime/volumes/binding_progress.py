@@ -1,7 +1,7 @@
-"""Finds out from the informers' objects whether the volumes and claims that were written are bound.
+"""Checks with the informers' objects whether the written volumes and claims are bound.
 
-A binding is done, pending, or no longer possible. In the last case the attempt ends in an error, not in a rejection,
-and the pod is scheduled again from the start.
+A binding is done, pending, or no longer possible. If it is no longer possible, the attempt ends in an error, not in a
+rejection, and the pod is scheduled again from the start.
 Upstream: checkBindings in pkg/scheduler/framework/plugins/volumebinding/binder.go.
 """
 
@@ -40,7 +40,7 @@ class WrittenIntent:
 def find_pending_bindings(
     pod: Pod, node_name: str, written: Iterable[WrittenIntent], stores: VolumeStores
 ) -> list[str]:
-    """Describe the bindings that are still pending; empty when all are done.
+    """Return a description of each binding that is still pending; empty if all are done.
 
     Raises VolumesNotBound when a binding is no longer possible.
     """

@@ -1,8 +1,8 @@
 """Clears the selected node of a claim when the node no longer exists.
 
-If a claim without a volume has a selected node, its pods can be scheduled only to that node. Usually a provisioner that
-cannot create the volume clears the selected node. But if the node disappears before the provisioner reads the claim,
-nothing clears it. kube-scheduler then leaves the claim and its pods pending for ever.
+If a claim without a volume has a selected node, pods that use the claim can be scheduled only to that node. Usually a
+provisioner that cannot create the volume clears the selected node. But if the node disappears before the provisioner
+reads the claim, nothing clears it. kube-scheduler then leaves the claim and its pods pending for ever.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SelectedNodeRepair:
         self._queued: set[str] = set()
 
     def submit(self, pod: Pod) -> None:
-        """Queue the claims of an unschedulable pod whose selected node no longer exists."""
+        """Queue those claims of an unschedulable pod that have a selected node which no longer exists."""
         for claim in self._stale_claims(pod):
             if claim.key not in self._queued:
                 self._queued.add(claim.key)

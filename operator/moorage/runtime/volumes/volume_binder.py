@@ -6,8 +6,8 @@
                       |                      '-> timeout (bindTimeoutSeconds) -> failed: the pod is tried again
                       '-> refused -> failed
 
-Binding volumes may take minutes. Each pod has its own task for this, which mostly sleeps, so that none of the binder's
-tasks waits for volumes. If binding fails, the written objects stay as they are, and the pod's next attempt uses them.
+Binding volumes may take minutes. Each pod has its own task for this, which mostly sleeps. So the tasks of the binder do
+not wait for volumes. If binding fails, the written objects stay as they are, and the pod's next attempt uses them.
 Upstream: BindPodVolumes in pkg/scheduler/framework/plugins/volumebinding/binder.go.
 """
 
@@ -41,7 +41,7 @@ PARALLEL_WRITES = 16
 
 
 class VolumeBinder:
-    """The stage before the binder, which binds a pod's volumes."""
+    """The stage before the binder. It binds the volumes of a pod."""
 
     def __init__(self, writer: VolumeWriter, stores: VolumeStores, clock: Clock, binder: Binder) -> None:
         """Write through `writer`, read the result in `stores`, and pass pods on to `binder`."""
@@ -59,7 +59,7 @@ class VolumeBinder:
 
     @property
     def is_full(self) -> bool:
-        """Whether the binder is full, so that the engine must make no more decisions."""
+        """Whether the binder's queue is too long for the engine to make more decisions."""
         return self._binder.is_full
 
     def submit(self, bind: Bind, started_at: float) -> None:

@@ -1,7 +1,8 @@
 """Writes decisions about volumes: the claimRef of a volume, and the selected node of a claim.
 
 Each write requires the resourceVersion on which the decision is based. After a conflict the writer reads the object
-again. The write succeeds if the object already has the wanted value, as for two pods that share a claim.
+again. The write counts as done if the object already has the wanted value, for example because another pod
+uses the same claim.
 Upstream: GetBindVolumeToClaim in component-helpers/storage/volume/pv_helpers.go, bindAPIUpdate in
 pkg/scheduler/framework/plugins/volumebinding/binder.go.
 """
@@ -33,7 +34,7 @@ class VolumeWriter:
     """The writer of volumes and claims. All methods raise ApiError, ApiUnreachable or NotLeader."""
 
     def __init__(self, client: KubeClient, stores: VolumeStores) -> None:
-        """Write through `client`. Values that the `stores` already have are not written again."""
+        """Write through `client`. Values that objects in `stores` already have are not written again."""
         self._client = client
         self._stores = stores
 
