@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BACKLOG_PER_TASK = 16
-"""Number of decisions that may wait for each task. This number keeps the task busy; further decisions would become stale."""
+"""Number of decisions that may wait for each task. This keeps the task busy; further decisions would become stale."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -32,7 +32,7 @@ Stamp = tuple[int, int, int] | None
 def files_of(paths: str) -> tuple[Path, ...]:
     """Return the files in `paths`: one file, or a list as in $KUBECONFIG."""
     parts = (paths,) if Path(paths).is_file() else paths.split(os.pathsep)
-    return tuple(Path(os.path.expanduser(part)) for part in parts if part)  # noqa: PTH111 - Path's raises
+    return tuple(Path(os.path.expanduser(part)) for part in parts if part)  # noqa: PTH111 - Path.expanduser raises
 
 
 def stamp_of(file: Path) -> Stamp:

@@ -47,7 +47,7 @@ class Identity:
     """The value of Authorization; None if the header is not sent."""
     tls: ClientTls
     stale_at: float
-    """When to read them again even if the kubeconfig has not changed, in seconds since the epoch."""
+    """The time to read the credentials again even if no file has changed, in seconds since the epoch."""
 
 
 async def identity_of(chosen: ChosenContext, clock: Clock) -> Identity:

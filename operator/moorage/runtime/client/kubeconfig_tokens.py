@@ -128,7 +128,7 @@ class KubeconfigTokens:
             self._pace.record_run(now, has_helped=has_helped)
 
     def _next_read(self, *, is_refused: bool) -> Callable[[], Awaitable[object]] | None:
-        """Return `load` if a file has changed. Otherwise read only the credentials if they are refused or stale."""
+        """Return `load` if a file has changed, a read of the credentials if they are refused or stale, else None."""
         if self._chosen is None or self._stamps != self._present_stamps():
             return self.load
         return partial(self._read_identity, self._chosen) if is_refused or self._is_stale() else None

@@ -137,7 +137,7 @@ class Authentication:
     """Middleware that sets Authorization, the TLS context, and the name that the server's certificate must carry."""
 
     def __init__(self, access: Access, may_write: Callable[[], bool] = always) -> None:
-        """Take these from `access`. A write is sent only if `may_write` returns True after the token is read."""
+        """Take the credentials from `access`. Send a write only if `may_write` returns True after the token is read."""
         self._access = access
         self._may_write = may_write
 

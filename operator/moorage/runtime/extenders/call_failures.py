@@ -37,7 +37,7 @@ class InvalidAnswer(Exception):  # noqa: N818 - becomes an ExtenderError at once
     """The answer breaks the protocol."""
 
     def __init__(self, message: str, answer: str = "") -> None:
-        """Take the beginning of the `answer` separately, because `message` must not quote the answer."""
+        """`answer` is the beginning of the answer. `message` must not quote it."""
         self.message = message
         super().__init__(f"{message}: {answer}" if answer else message)
 

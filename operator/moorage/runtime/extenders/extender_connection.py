@@ -43,7 +43,7 @@ SPARE_ANSWER_BYTES = 4 << 20
 REFUSAL_BYTES = 1 << 16
 """Number of bytes that are read of an answer whose status is not 200."""
 SHORT_ANSWER_BYTES = 1 << 18
-"""Answers up to this length (about a thousand nodes) are decoded in the event loop. Longer ones need a thread."""
+"""Answers up to this length (about a thousand nodes) are decoded in the event loop, longer answers in a thread."""
 SHOWN_CHARACTERS = 200
 """Number of characters of an invalid answer that an error shows."""
 

@@ -25,7 +25,7 @@ ADDABLE = range(-(2**58), 2**58 + 1)
 """The scores that an extender may add to a node. With this limit, the totals over plugins and extenders fit into an
 int64."""
 NUMBER_CHARACTERS = 24
-"""More characters than any int64 has. A number with more digits is cut to this length, and is still too large."""
+"""More characters than any int64 has. A longer number is cut to this length, and is still too large for an int64."""
 MAX_ENTRIES = 50_000
 """The largest number of entries in a list or map: ten times the nodes of the largest cluster that upstream supports."""
 

@@ -24,7 +24,7 @@ CLOCK_SKEW = timedelta(hours=1)
 
 
 def serving_context(cert_file: str | None, key_file: str | None, names: Sequence[str]) -> ssl.SSLContext:
-    """Return a server's TLS context with the certificate in the files. Without files, sign a new one for `names`.
+    """Return a TLS context with the certificate in the files, or with a new self-signed one for `names`.
 
     Raise CredentialsError that names a file if the file cannot be used.
     """

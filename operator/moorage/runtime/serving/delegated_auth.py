@@ -48,7 +48,7 @@ class ReviewLimits:
     waiting: int = 64
     """Number of new callers whose review runs or is queued. Further ones are refused."""
     decisions: int = 1000
-    """Number of refusals that are kept, and of acceptances. The least recently used decision is dropped first."""
+    """Number of refusals that are kept. As many acceptances are kept. The least recently used is dropped first."""
 
 
 DEFAULT_LIMITS = ReviewLimits()
