@@ -1,7 +1,7 @@
-"""A simple admission oracle: what an API server does with an object of the CRD, computed without the models.
+"""A simple admission oracle: does what an API server does with an object of the CRD, without the models.
 
-It drops nulls, sets defaults, validates with jsonschema, refuses unknown fields as kubectl's strict validation does,
-refuses duplicates in sets and maps, and evaluates the CEL rules.
+The oracle drops nulls, sets defaults and validates with jsonschema. It refuses unknown fields as kubectl's strict
+validation does, and duplicates in sets and maps. It evaluates the CEL rules.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ Schema = dict[str, Any]
 
 
 def admit(schema: Schema, manifest: dict[str, Any], old: dict[str, Any] | None = None) -> list[str]:
-    """Return the errors that an API server would find."""
+    """Return the errors that an API server would find in an object; `old` is the stored object of an update."""
     content = filled(schema, manifest)
     validator = jsonschema.Draft202012Validator(closed(schema))
     faults = [f"{error.json_path}: {error.message}" for error in validator.iter_errors(content)]
@@ -26,7 +26,7 @@ def admit(schema: Schema, manifest: dict[str, Any], old: dict[str, Any] | None =
 
 
 def filled(schema: Schema, value: Any) -> Any:
-    """Drop nulls, then set defaults, outer objects first."""
+    """Return a copy without nulls and with all defaults. Sets the defaults of outer objects first."""
     if isinstance(value, dict):
         value = {name: child for name, child in value.items() if child is not None}
         for name, child in schema.get("properties", {}).items():
@@ -44,7 +44,7 @@ def below(schema: Schema, name: str) -> Schema:
 
 
 def closed(schema: Schema) -> Schema:
-    """Return a copy of the schema that refuses unknown fields, as strict field validation does."""
+    """Return a copy of the schema. The copy refuses unknown fields, as strict field validation does."""
     copy = {name: value for name, value in schema.items() if name not in {"default", "format"}}
     if "properties" in schema:
         copy["properties"] = {name: closed(child) for name, child in schema["properties"].items()}

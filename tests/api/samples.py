@@ -1,4 +1,4 @@
-"""Valid and invalid specs, for the models and for the schema."""
+"""Valid and invalid specs of policies. Tests check them with the models and with the schema of the CRD."""
 
 from typing import Any
 
@@ -225,7 +225,7 @@ PATHS_OF_CEL = {
     "resource-managed-twice": "spec.extenders",
     "certificate-without-key": "spec.extenders[0].tlsConfig",
 }
-"""The paths in the API server's messages that differ from the models' paths. A CEL rule can only name a fixed field."""
+"""Paths in the API server's messages, where they differ from the models' paths. A CEL rule names one fixed field."""
 
 
 def policy(spec: Spec, name: str = "sample") -> dict[str, Any]:

@@ -29,26 +29,26 @@ def test_a_new_condition_gets_the_current_time_in_whole_seconds() -> None:
     assert dated.last_transition_time == NOW.replace(microsecond=0)
 
 
-def test_the_time_stays_if_only_reason_message_and_generation_change() -> None:
+def test_the_transition_time_stays_if_only_reason_message_and_generation_change() -> None:
     before = merge((), [condition(READY, "False", "InvalidSpec", "a", observed_generation=1)], NOW)
     (after,) = merge(before, [condition(READY, "False", "NameConflict", "b", observed_generation=2)], LATER)
     assert after.last_transition_time == NOW.replace(microsecond=0)
     assert (after.reason, after.message, after.observed_generation) == ("NameConflict", "b", 2)
 
 
-def test_the_time_changes_with_the_status() -> None:
+def test_the_transition_time_changes_with_the_status() -> None:
     before = merge((), [condition(READY, "False", "InvalidSpec")], NOW)
     (after,) = merge(before, [condition(READY, "True", "Ready")], LATER)
     assert after.last_transition_time == LATER.replace(microsecond=0)
 
 
-def test_same_conditions_again_change_nothing() -> None:
+def test_a_merge_of_the_same_conditions_changes_nothing() -> None:
     wanted = summarize([condition(ACCEPTED, "True", "Accepted"), condition(PROGRAMMED, "True", "Live")])
     before = merge((), wanted, NOW)
     assert merge(before, wanted, LATER) == before
 
 
-def test_a_condition_that_is_not_wanted_is_dropped() -> None:
+def test_a_merge_drops_conditions_that_are_not_in_the_new_list() -> None:
     before = merge((), [condition(DEGRADED, "True", "ExtenderFailing")], NOW)
     assert merge(before, [condition(ACCEPTED, "True", "Accepted")], LATER)[0].type == ACCEPTED
 
@@ -97,7 +97,7 @@ def test_a_policy_that_is_not_compiled_yet_is_not_stalled() -> None:
     assert by_type(summarize(parts))[STALLED].status == "False"
 
 
-def test_degraded_does_not_affect_ready() -> None:
+def test_the_condition_degraded_does_not_affect_the_condition_ready() -> None:
     parts = [
         condition(ACCEPTED, "True", "Accepted"),
         condition(PROGRAMMED, "True", "Live"),
@@ -108,6 +108,6 @@ def test_degraded_does_not_affect_ready() -> None:
     assert summary[READY].last_transition_time == UNDATED
 
 
-def test_summary_of_a_summary_is_the_same() -> None:
+def test_summarize_does_not_change_conditions_that_it_has_summarized() -> None:
     once = summarize([condition(ACCEPTED, "True", "Accepted"), condition(PROGRAMMED, "True", "Live")])
     assert summarize(once) == once

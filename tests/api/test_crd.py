@@ -31,12 +31,14 @@ NODES = dict(nodes(SCHEMA))
 
 
 def test_the_file_is_generated_from_the_models() -> None:
-    assert CRD_FILE.read_text(encoding="utf-8") == render(), "the models changed: write `moorage crd` into the file"
+    assert CRD_FILE.read_text(encoding="utf-8") == render(), (
+        "the models changed: write the output of `moorage crd` to the file"
+    )
 
 
 def test_the_rendered_text_is_the_crd() -> None:
     assert yaml.safe_load(render()) == crd()
-    assert "&id" not in render(), "anchors do not survive kubectl"
+    assert "&id" not in render(), "the text must not use YAML anchors"
 
 
 def test_the_crd_is_valid() -> None:
@@ -93,7 +95,7 @@ def test_an_object_has_a_default_if_its_fields_have_defaults() -> None:
 
 
 def test_fields_of_list_elements_have_no_defaults() -> None:
-    """Argo CD compares whole lists, so a default in an element would always show the object as changed."""
+    """Argo CD compares whole lists. With a default in an element, Argo CD would always show the object as changed."""
     assert [path for path, node in NODES.items() if "[]" in path and "default" in node] == []
     assert NODES[".spec.extenders[].httpTimeout"]["description"].endswith("Default: 5s.")
 
@@ -101,7 +103,7 @@ def test_fields_of_list_elements_have_no_defaults() -> None:
 @pytest.mark.parametrize(
     "field", ["resources.strategy", "percentageOfNodesToScore", "backoff.maxSeconds", "schedulerName"]
 )
-def test_a_field_that_depends_on_preset_configuration_or_name_has_no_default(field: str) -> None:
+def test_a_field_has_no_default_if_its_default_depends_on_preset_configuration_or_name(field: str) -> None:
     assert "default" not in NODES[f".spec.{field}"]
 
 
@@ -125,12 +127,12 @@ def test_kubectl_get_has_these_columns() -> None:
         assert path in NODES or path.startswith(".metadata"), column
 
 
-def test_the_initial_status_is_not_ready_yet() -> None:
+def test_ready_is_unknown_in_the_initial_status() -> None:
     (ready,) = SCHEMA["properties"]["status"]["default"]["conditions"]
     assert (ready["type"], ready["status"]) == ("Ready", "Unknown")
 
 
-def test_docstrings_are_the_text_of_kubectl_explain() -> None:
+def test_descriptions_in_the_schema_are_the_docstrings() -> None:
     lifecycle = NODES[".spec.lifecycle"]
     assert lifecycle["description"].startswith("Ranks nodes by lifecycle class: spot, on-demand or reserved.")
     assert "lifecycle" in SchedulingPolicySpec.model_fields

@@ -1,4 +1,4 @@
-"""The CRD on a real API server: its CEL costs, defaults, validation and descriptions."""
+"""The CRD on a real API server: CEL costs, defaults, validation and descriptions."""
 
 import json
 import ssl
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.controlplane
 
 @pytest.fixture(scope="module")
 def served(control_plane: ControlPlane) -> ControlPlane:
-    """The control plane with the CRD, which stays for the other tests of the session."""
+    """The control plane with the CRD. No test of the session deletes the CRD."""
     control_plane.kubectl("apply", "-f", "-", input=render())
     control_plane.kubectl("wait", f"crd/{NAME}", "--for=condition=Established", "--timeout=30s")
     return control_plane
@@ -72,7 +72,7 @@ def lists_in(value: Any, path: str = "") -> Iterator[tuple[str, list[Any]]]:
 
 
 def test_lists_are_stored_as_applied(empty: ControlPlane) -> None:
-    # Server-side apply keeps nulls, which the API server then refuses.
+    # Server-side apply keeps nulls, and the API server refuses them.
     manifests = [policy(spec, name) for name, spec in ACCEPTED.items() if name != "nulls-are-absent"]
     answer = empty.kubectl("apply", "--server-side", "-o", "json", "-f", "-", input=listed(manifests)).stdout
     for stored in json.loads(answer)["items"]:
@@ -132,7 +132,7 @@ def test_the_scheduler_name_is_immutable(empty: ControlPlane) -> None:
     assert "schedulerName is immutable" in refusal(empty, {"schedulerName": "other"})
 
 
-def test_long_names_and_the_name_of_kube_scheduler_are_refused(served: ControlPlane) -> None:
+def test_long_names_and_the_name_default_scheduler_are_refused(served: ControlPlane) -> None:
     assert "metadata.name" in refusal(served, {}, name="a" * 64)
     assert "allowDefaultScheduler" in refusal(served, {}, name="default-scheduler")
 

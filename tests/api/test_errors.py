@@ -4,7 +4,7 @@ from moorage import errors
 from moorage.errors import ApiError, ConfigurationError, Fault, MoorageError, TooManyRequests, UnknownPlugin
 
 
-def test_every_error_derives_from_moorage_error_and_is_in_the_tree_of_the_docstring() -> None:
+def test_every_error_derives_from_moorage_error_and_the_module_docstring_lists_it() -> None:
     classes = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, Exception)]
     for one in classes:
         assert issubclass(one, MoorageError)
@@ -31,7 +31,7 @@ def test_the_http_status_selects_the_class_of_the_error(status: int, kind: type[
     assert str(error) == f"the pod is gone ({status} Reason)"
 
 
-def test_retry_after_is_kept() -> None:
+def test_an_api_error_keeps_retry_after() -> None:
     error = ApiError.of(429, "TooManyRequests", "slow down", retry_after_seconds=2.5)
     assert isinstance(error, TooManyRequests)
     assert error.retry_after_seconds == 2.5

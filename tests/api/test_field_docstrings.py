@@ -22,7 +22,7 @@ def test_a_model_has_its_own_and_its_inherited_field_docstrings() -> None:
     assert field_docstrings(Derived) == {"first": "Replaced.", "second_field": "The second."}
 
 
-def test_schema_describes_fields_with_their_docstrings() -> None:
+def test_the_schema_describes_fields_with_their_docstrings() -> None:
     fields = structural_schema(Derived)["properties"]
 
     assert fields["secondField"]["description"] == "The second. Default: 0."

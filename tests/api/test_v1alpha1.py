@@ -86,12 +86,12 @@ def test_models_and_schema_agree_on_every_field_with_an_unusual_value(place: tup
     assert (refusal(manifest) is None) == (admit(SCHEMA, manifest) == [])
 
 
-def test_empty_spec_has_every_default() -> None:
+def test_an_empty_spec_has_every_default() -> None:
     spec = parse_policy(policy({})).spec
     assert (spec.preset, spec.paused, spec.filters.serverless_nodes) == ("Default", False, "Exclude")
     assert (spec.instance_types, spec.lifecycle, spec.zones, spec.gpu) == (None, None, None, None)
     assert (spec.preemption.enabled, spec.preemption.pdb_policy) == (True, "BestEffort")
-    assert spec.resources.strategy is None, "a default here would win over a preset"
+    assert spec.resources.strategy is None, "a default here would override a preset"
 
 
 def test_sections_have_the_default_scores_of_the_documentation() -> None:
@@ -112,13 +112,13 @@ def test_the_scheduler_name_is_the_name_of_the_object_by_default() -> None:
     assert parse_policy(policy({"schedulerName": "other"}, name="batch")).scheduler_name == "other"
 
 
-def test_a_policy_named_default_scheduler_needs_permission() -> None:
+def test_a_policy_named_default_scheduler_needs_the_field_allow_default_scheduler() -> None:
     assert refusal(policy({}, name="default-scheduler")) is not None
     assert admit(SCHEMA, policy({}, name="default-scheduler"))
     assert refusal(policy({"allowDefaultScheduler": True}, name="default-scheduler")) is None
 
 
-def test_the_name_must_fit_a_label() -> None:
+def test_a_name_that_is_too_long_for_a_label_value_is_refused() -> None:
     assert refusal(policy({}, name="a" * 63)) is None
     assert refusal(policy({}, name="a" * 64)) is not None
     assert admit(SCHEMA, policy({}, name="a" * 64))
@@ -174,7 +174,7 @@ def test_the_status_of_another_version_is_ignored() -> None:
     }
 
 
-def test_metadata_of_an_api_server_is_parsed() -> None:
+def test_metadata_from_an_api_server_is_parsed() -> None:
     manifest = policy({})
     manifest["metadata"] |= {
         "uid": "u",

@@ -1,4 +1,4 @@
-"""Texts in every form of YAML and JSON that a configuration file may have.
+"""Texts of configuration files, in all forms of YAML and JSON that may occur.
 
 `test_forms` checks how moorage reads them. `test_forms_on_kube_scheduler` checks that kube-scheduler agrees.
 """
@@ -14,7 +14,7 @@ FIRST_PROFILE = "profiles:\n- &base {schedulerName: first, percentageOfNodesToSc
 
 
 class Form(NamedTuple):
-    """A text that is read."""
+    """A text that the loader accepts."""
 
     text: str | bytes
     parallelism: int = 16
@@ -27,7 +27,7 @@ class Form(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """A text that is refused, and a part of the message."""
+    """A text that the loader refuses, and a part of the error message."""
 
     text: str | bytes
     message: str
@@ -108,7 +108,7 @@ READ = {
     "json-after-comment": Form(f"# as YAML\n{JSON}}}"),
     "json-after-separator": Form(f"---\n{JSON}}}\n---\n"),
 }
-"""Texts that moorage and kube-scheduler read."""
+"""Texts that moorage and kube-scheduler both accept."""
 
 OVERRIDING = {
     "merge-overridden": Form(
@@ -121,7 +121,7 @@ OVERRIDING = {
         HEADER + "profiles:\n- <<: [{schedulerName: a}, {schedulerName: b}]\n", profiles=("a",)
     ),
 }
-"""Texts that moorage reads, as YAML defines merge keys, and that kube-scheduler refuses."""
+"""Texts with merge keys that moorage reads as YAML defines them. kube-scheduler refuses these texts."""
 
 REFUSED = {
     "nothing": Refusal("", "line 1: the file has no content; it must hold one KubeSchedulerConfiguration"),
@@ -203,7 +203,7 @@ REFUSED = {
     ),
     "unrendered-json": Refusal(f'{JSON},\n"parallelism": {{{{ n }}}}}}', "line 3: {{ n }} is a template that was not"),
 }
-"""Texts that moorage and kube-scheduler refuse."""
+"""Texts that moorage and kube-scheduler both refuse."""
 
 STRICTER = {
     "two-documents": Refusal(f"---\n{THREE}---\n{THREE}", "line 6: a second document begins here"),
@@ -218,4 +218,4 @@ STRICTER = {
     ),
     "empty-element": Refusal(HEADER + "profiles:\n-\n", "line 4: profiles[0]: must be a mapping, not null"),
 }
-"""Texts that moorage refuses. kube-scheduler reads them, and drops the parts that it does not use."""
+"""Texts that moorage refuses and kube-scheduler accepts. kube-scheduler drops the parts that it does not use."""

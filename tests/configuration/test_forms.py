@@ -1,4 +1,4 @@
-"""Tests that a configuration file is read in all the forms of YAML and JSON that kube-scheduler reads."""
+"""Tests that moorage reads a configuration file in all forms of YAML and JSON that kube-scheduler reads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def loaded(content: bytes) -> KubeSchedulerConfiguration:
 
 
 @pytest.mark.parametrize("form", ACCEPTED.values(), ids=ACCEPTED)
-def test_form_is_read(form: Form) -> None:
+def test_the_loader_reads_the_form(form: Form) -> None:
     configuration = loaded(form.content)
 
     assert configuration.parallelism == form.parallelism
@@ -35,7 +35,7 @@ def test_form_is_read(form: Form) -> None:
 
 
 @pytest.mark.parametrize("refusal", FAULTY.values(), ids=FAULTY)
-def test_refusal_has_one_reason(refusal: Refusal) -> None:
+def test_the_loader_refuses_the_text_with_a_readable_message(refusal: Refusal) -> None:
     with pytest.raises(ConfigurationError) as caught:
         loaded(refusal.content)
 
@@ -44,7 +44,7 @@ def test_refusal_has_one_reason(refusal: Refusal) -> None:
     assert all("\n" not in message and "Node(" not in message for message in messages)
 
 
-def test_fault_of_a_merged_field_has_the_line_of_its_text() -> None:
+def test_a_fault_in_a_merged_field_has_the_line_where_the_field_is_written() -> None:
     text = HEADER + "profiles:\n- &a\n  percentageOfNodesToScore: 101\n- <<: *a\n  schedulerName: b\n"
     with pytest.raises(ConfigurationError) as caught:
         loaded(text.encode())
@@ -56,7 +56,7 @@ def test_fault_of_a_merged_field_has_the_line_of_its_text() -> None:
     ]
 
 
-def test_faults_of_json_have_lines() -> None:
+def test_faults_in_json_have_lines() -> None:
     profiles = '[\n{"schedulerName": "a"},\n{"schedulerName": 3}]'
     with pytest.raises(ConfigurationError) as caught:
         loaded(f'{JSON},\n"parallelism": 0,\n"profiles": {profiles}}}'.encode())
@@ -67,7 +67,7 @@ def test_faults_of_json_have_lines() -> None:
     ]
 
 
-def test_a_null_of_the_mapping_itself_overrides_a_merged_field() -> None:
+def test_a_null_in_the_mapping_itself_overrides_a_merged_field() -> None:
     text = HEADER + "profiles: [{<<: {percentageOfNodesToScore: 7}, percentageOfNodesToScore: ~}]\n"
 
     assert loaded(text.encode()).profiles[0].percentage_of_nodes_to_score is None
@@ -89,12 +89,12 @@ WRITTEN = st.builds(
 
 
 @given(text=WRITTEN)
-def test_json_reads_as_the_standard_library_does(text: str) -> None:
+def test_the_json_reader_returns_the_same_values_as_the_standard_library(text: str) -> None:
     assert read_content(text).content == json.loads(text)
 
 
 @given(content=st.dictionaries(st.text(), VALUES))
-def test_yaml_reads_what_pyyaml_writes(content: dict[str, Any]) -> None:
+def test_the_yaml_reader_reads_texts_that_pyyaml_writes(content: dict[str, Any]) -> None:
     # All scalars are quoted or tagged, because go-yaml reads some plain scalars of PyYAML, such as y, as another type.
     text = yaml.safe_dump(content, default_style='"')
 

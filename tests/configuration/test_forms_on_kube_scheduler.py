@@ -1,4 +1,4 @@
-"""Tests that kube-scheduler reads and refuses the same forms, and that its own dump of the defaults is accepted."""
+"""Tests that kube-scheduler reads and refuses the same forms, and that moorage accepts a file that it writes."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ TIMEOUT_SECONDS = 60
 
 
 def written_by_kube_scheduler(folder: Path, content: bytes | None) -> Path | None:
-    """Return the configuration that kube-scheduler writes for a file, or for no file; None if it refuses the file.
+    """Return the configuration that kube-scheduler writes for a file or for no file; None if it refuses the file.
 
-    It writes its configuration and exits before it connects to an API server.
+    kube-scheduler writes its configuration and exits before it connects to an API server.
     """
     file, written = folder / "config", folder / "written.yaml"
     program = str(Binaries().path("kube-scheduler"))
-    # Port 0 keeps kube-scheduler from listening, which it would do before it reads the file.
+    # With another port, kube-scheduler would listen before it reads the file.
     command = [program, f"--master={UNUSED_API_SERVER}", "--secure-port=0", f"--write-config-to={written}"]
     if content is not None:
         file.write_bytes(content)
@@ -95,7 +95,7 @@ def test_kube_scheduler_refuses_the_form(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [None, DETAILED.encode()], ids=["defaults", "detailed"])
-def test_dump_of_kube_scheduler_is_accepted_and_imported(content: bytes | None, tmp_path: Path) -> None:
+def test_moorage_loads_and_imports_the_file_that_kube_scheduler_writes(content: bytes | None, tmp_path: Path) -> None:
     registry = discover_plugins()
     dump = written_by_kube_scheduler(tmp_path, content)
     assert dump

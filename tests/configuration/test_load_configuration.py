@@ -1,4 +1,4 @@
-"""Tests of loading a configuration file into settings and profiles, and of reporting all faults at once."""
+"""Tests that load_configuration makes settings and profiles from a file, and reports all faults at once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_flags_override_the_file_and_the_file_overrides_the_defaults(tmp_path: P
         ("", None, "clientConnection: {kubeconfig: /from/file}\n", False),
     ],
 )
-def test_the_kubeconfig_of_the_file_takes_precedence_over_the_environment_with_a_warning(
+def test_the_files_kubeconfig_overrides_the_environment_and_causes_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exported: str, flag: Path | None, text: str, *, warned: bool
 ) -> None:
     monkeypatch.setenv("KUBECONFIG", exported)
@@ -46,7 +46,7 @@ def test_the_kubeconfig_of_the_file_takes_precedence_over_the_environment_with_a
     assert [fault.path for fault in read.warnings] == ["clientConnection.kubeconfig"] * warned
 
 
-def test_a_file_without_end_is_not_read() -> None:
+def test_a_file_beyond_the_size_limit_is_not_read() -> None:
     with pytest.raises(OSError, match="it is larger than 1048576 bytes"):
         load_process_configuration(Settings(), Path("/dev/zero"))
 
@@ -82,7 +82,7 @@ extenders:
     }
 
 
-def test_paths_lead_to_the_wrong_value(tmp_path: Path) -> None:
+def test_the_paths_of_faults_lead_to_the_wrong_values(tmp_path: Path) -> None:
     text = """\
 profiles:
 - schedulerName: packer

@@ -17,7 +17,7 @@ KNOWN = frozenset(
     {"InterPodAffinity", "NodeResourcesBalancedAllocation", "NodeResourcesFit", "PrioritySort", "VolumeBinding"}
 )
 HEADER = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
-"""Two lines, so that a body's first line is line 3."""
+"""The header has two lines, so the text after it starts at line 3."""
 
 
 def loaded(body: str, *, allow_default_scheduler: bool = False) -> LoadedConfiguration:
@@ -80,7 +80,7 @@ GUIDE = """\
 """
 
 
-def test_file_from_the_tuning_guide_loads_with_warnings() -> None:
+def test_the_file_from_the_tuning_guide_loads_with_warnings() -> None:
     result = loaded(GUIDE, allow_default_scheduler=True)
     assert [(warning.line, warning.path) for warning in result.warnings] == [
         (14, "leaderElection.resourceName"),
@@ -91,7 +91,7 @@ def test_file_from_the_tuning_guide_loads_with_warnings() -> None:
     configuration = result.configuration
     assert (configuration.client_connection.qps, configuration.client_connection.burst) == (100, 200)
     assert configuration.percentage_of_nodes_to_score == 20
-    assert configuration.leader_election.resource_name == "moorage", "never kube-scheduler's own Lease"
+    assert configuration.leader_election.resource_name == "moorage", "moorage must not use kube-scheduler's Lease"
     (extender,) = configuration.extenders
     assert (extender.http_timeout_seconds, extender.node_cache_capable) == (5, True)
     default, cost_saver = configuration.profiles
@@ -100,13 +100,13 @@ def test_file_from_the_tuning_guide_loads_with_warnings() -> None:
     assert cost_saver.plugins.score.disabled[0].name == "InterPodAffinity"
 
 
-def test_profile_named_default_scheduler_needs_the_flag() -> None:
+def test_a_profile_named_default_scheduler_needs_the_flag() -> None:
     (fault,) = faults(GUIDE)
     assert fault.startswith("line 33: profiles[0].schedulerName: default-scheduler is kube-scheduler's name")
     assert "--allow-default-scheduler" in fault
 
 
-def test_defaults_are_upstreams() -> None:
+def test_the_defaults_are_those_of_kube_scheduler() -> None:
     configuration = configured("")
     assert (configuration.parallelism, configuration.percentage_of_nodes_to_score) == (16, 0)
     assert (configuration.pod_initial_backoff_seconds, configuration.pod_max_backoff_seconds) == (1, 10)
@@ -127,17 +127,17 @@ def test_zero_rates_mean_the_defaults() -> None:
     assert (connection.qps, connection.burst) == (50, 100)
 
 
-def test_null_equals_an_absent_field() -> None:
+def test_a_null_is_equal_to_an_absent_field() -> None:
     assert configured("extenders: null\nprofiles:\nleaderElection:\n") == configured("")
 
 
-def test_single_profile_without_a_name_is_default_scheduler() -> None:
+def test_a_single_profile_without_a_name_is_default_scheduler() -> None:
     body = "profiles: [{percentageOfNodesToScore: 50}]"
     assert loaded(body, allow_default_scheduler=True).configuration.profiles[0].scheduler_name == "default-scheduler"
     assert faults(body)[0].startswith("line 3: profiles[0].schedulerName: default-scheduler is kube-scheduler's name")
 
 
-def test_zero_extender_timeout_means_the_default() -> None:
+def test_an_extender_timeout_of_zero_means_the_default() -> None:
     body = "extenders: [{urlPrefix: 'http://a', filterVerb: f, httpTimeout: 0s}]"
     assert configured(body).extenders[0].http_timeout_seconds == 5
 
@@ -248,21 +248,21 @@ def test_zero_extender_timeout_means_the_default() -> None:
         ("profiles: [3]", "line 3: profiles[0]: must be a mapping, not 3"),
     ],
 )
-def test_fault_is_named_with_path_and_line(body: str, fault: str) -> None:
+def test_a_fault_is_reported_with_path_and_line(body: str, fault: str) -> None:
     found = faults(body)
     assert len(found) == 1, found
     assert found[0].startswith(fault)
 
 
 @pytest.mark.parametrize("version", ["v1alpha1", "v1alpha2", "v1beta1", "v1beta2", "v1beta3"])
-def test_older_version_is_refused_with_the_next_step(version: str) -> None:
+def test_an_older_version_is_refused_with_the_next_step(version: str) -> None:
     header = f"# mine\napiVersion: kubescheduler.config.k8s.io/{version}\nkind: KubeSchedulerConfiguration\n"
     (fault,) = faults("", header=header)
     assert fault.startswith("line 2: apiVersion:")
     assert "write kubescheduler.config.k8s.io/v1" in fault
 
 
-def test_header_is_required() -> None:
+def test_the_header_is_required() -> None:
     assert faults("", header="parallelism: 3\n") == [
         "line 1: apiVersion: must be kubescheduler.config.k8s.io/v1",
         "line 1: kind: must be KubeSchedulerConfiguration",
@@ -291,7 +291,7 @@ def test_header_is_required() -> None:
         "a: \x00",
     ],
 )
-def test_text_that_is_not_a_yaml_mapping_is_refused_in_one_sentence(text: str) -> None:
+def test_a_text_that_is_not_a_yaml_mapping_is_refused_in_one_sentence(text: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         load(text, known_plugins=KNOWN)
     (fault,) = caught.value.faults
@@ -304,13 +304,13 @@ def test_nested_aliases_are_refused() -> None:
         load(text, known_plugins=KNOWN)
 
 
-def test_over_indented_field_is_shown_by_line() -> None:
+def test_a_field_with_too_much_indentation_is_reported_with_its_line() -> None:
     (fault,) = faults("leaderElection:\n  leaderElect: true\n    leaseDuration: 15s\n")
     assert fault.startswith("line 5: this is not valid YAML")
     assert "indentation" in fault
 
 
-def test_all_faults_of_a_file_are_reported_in_the_order_of_lines() -> None:
+def test_all_faults_of_a_file_are_reported_in_line_order() -> None:
     body = """\
         leaderElection:
         leaderElect: true
@@ -365,7 +365,7 @@ def test_all_faults_of_a_file_are_reported_in_the_order_of_lines() -> None:
 
 
 def check_weights(profile: KubeSchedulerProfile) -> list[Fault]:
-    """Check a profile as a registry does: all plugin names must be known, and paths are relative to the profile."""
+    """Check a profile as a registry does: assert that its plugins are known, and return faults with paths in it."""
     named = {plugin.name for plugin in profile.plugins.score.enabled}
     assert named | {config.name for config in profile.plugin_config} <= KNOWN
     return [
@@ -404,17 +404,17 @@ def test_faults_of_plugin_arguments_are_reported_with_path_and_line() -> None:
     ]
 
 
-def test_rule_is_not_checked_on_an_invalid_value() -> None:
+def test_a_rule_is_not_checked_if_one_of_its_values_is_invalid() -> None:
     assert faults("leaderElection: {leaseDuration: abc, renewDeadline: 30s}") == [
         "line 3: leaderElection.leaseDuration: 'abc' is not a duration; write it as in 500ms, 15s or 1m30s"
     ]
 
 
-def test_timings_are_not_checked_without_election() -> None:
+def test_lease_timings_are_not_checked_without_leader_election() -> None:
     assert not configured("leaderElection: {leaderElect: false, leaseDuration: 1s}").leader_election.leader_elect
 
 
-def test_disabling_a_removed_plugin_is_a_warning() -> None:
+def test_a_disabled_plugin_that_kubernetes_has_removed_causes_a_warning() -> None:
     body = "profiles: [{schedulerName: a, plugins: {filter: {disabled: [{name: EBSLimits}, {name: '*'}]}}}]"
     (warning,) = loaded(body).warnings
     assert warning.path == "profiles[0].plugins.filter.disabled[0].name"
@@ -430,7 +430,7 @@ def test_disabling_a_removed_plugin_is_a_warning() -> None:
         "clientConnection: {contentType: application/vnd.kubernetes.protobuf}",
     ],
 )
-def test_field_without_effect_gives_a_warning(body: str) -> None:
+def test_a_field_without_effect_causes_a_warning(body: str) -> None:
     (warning,) = loaded(body).warnings
     assert (warning.line, "has no effect" in warning.message) == (3, True)
 
@@ -445,7 +445,7 @@ ODD = st.recursive(
 
 @settings(max_examples=40, deadline=None)
 @given(content=st.dictionaries(st.sampled_from(WORDS), ODD, max_size=5))
-def test_any_content_without_a_header_is_refused_with_lines(content: dict[str, object]) -> None:
+def test_content_without_a_header_is_refused_with_lines(content: dict[str, object]) -> None:
     with pytest.raises(ConfigurationError) as caught:
         load(yaml.safe_dump(content), known_plugins=KNOWN)
     assert all(fault.line for fault in caught.value.faults)

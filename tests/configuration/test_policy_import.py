@@ -38,7 +38,7 @@ def described(profile: Profile) -> dict[str, object]:
     }
 
 
-def test_imported_policy_compiles_to_the_profile_of_the_file(configuration: KubeSchedulerConfiguration) -> None:
+def test_an_imported_policy_compiles_to_the_profile_in_the_file(configuration: KubeSchedulerConfiguration) -> None:
     loaded = load(FILE.read_text(encoding="utf-8"), known_plugins=REGISTRY.classes, allow_default_scheduler=True)
     from_file = configure(Settings(), loaded, REGISTRY).profiles
     from_policies = [
@@ -48,7 +48,7 @@ def test_imported_policy_compiles_to_the_profile_of_the_file(configuration: Kube
     assert [described(profile) for profile in from_policies] == [described(profile) for profile in from_file]
 
 
-def test_import_does_not_take_over_default_scheduler_unless_allowed(
+def test_an_imported_policy_may_not_be_named_default_scheduler_by_default(
     configuration: KubeSchedulerConfiguration,
 ) -> None:
     of_default, *others = policies_of(configuration)
