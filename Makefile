@@ -14,13 +14,13 @@ install: $(INSTALLED)  ## Create .venv with moorage and its dependencies
 $(INSTALLED): requirements-dev.lock pyproject.toml
 	@$(PYTHON) -c 'import sys, ensurepip; assert (3, 11) <= sys.version_info < (3, 14)' 2>/dev/null || \
 	  { echo "moorage needs Python 3.11 to 3.13 with venv and pip; set PYTHON=..., or install python3-venv" >&2; exit 1; }
-	@echo "1/3 creating $(VENV) (the three steps take 2 to 3 minutes, once)"
+	@echo "1/3 creating $(VENV) (the three steps take 1 to 3 minutes, once)"
 	@$(PYTHON) -m venv $(VENV)
 	@echo "2/3 installing up to $$(grep -c == requirements-dev.lock) packages from PyPI"
 	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	@echo "3/3 installing moorage"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	@echo "done; put the commands on your PATH: . $(BIN)/activate"
+	@echo "done$(if $(filter .venv,$(VENV)),; put the commands on your PATH: . $(BIN)/activate)"
 	@touch $@
 
 demo: install  ## Schedule the examples on an embedded API server (needs no cluster)

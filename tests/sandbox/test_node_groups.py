@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from docs.shell_blocks import blocks
 from moorage.sandbox.simulation.node_groups import DEFAULT_NODES, EXAMPLE, NodeGroupsError, load_node_groups
 
 GPU_GROUP = """
@@ -84,6 +85,14 @@ def test_error_names_the_file_and_shows_an_example(tmp_path: Path) -> None:
     assert str(refused.value).startswith(f"{file}:\n  nodeGroups.0.count: Field required\n")
     assert str(refused.value).endswith(EXAMPLE)
     assert [group.count for group in load_node_groups(EXAMPLE)] == [6]
+
+
+def test_first_group_of_the_documentation_has_spot_nodes_without_taints() -> None:
+    (text,) = [block.text for block in blocks("docs/sandbox.md") if block.language == "yaml"]
+    spot, gpu = load_node_groups(text)
+    assert (spot.name, spot.lifecycle, spot.taints) == ("spot", "spot", ())
+    assert gpu.gpus
+    assert gpu.taints
 
 
 def test_load_accepts_a_path_or_a_text(tmp_path: Path) -> None:
