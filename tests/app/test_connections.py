@@ -18,7 +18,7 @@ async def logged(caplog: pytest.LogCaptureFixture, path: str, environ: dict[str,
     return caplog.messages
 
 
-async def test_the_log_names_the_server_the_context_and_its_file(
+async def test_the_log_names_the_server_the_context_and_the_kubeconfig(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = kubeconfig(tmp_path, {"token": "a", "as": "jane"})

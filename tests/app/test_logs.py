@@ -1,4 +1,4 @@
-"""The process's log: no forged lines, no control characters, and no line of a library if moorage logs the event."""
+"""The log of the process: no forged lines, no control characters, and no kopf lines that repeat moorage's lines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _logging_as_before() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("level", ["debug", "info"])
-def test_kopfs_own_lines_about_failed_requests_are_left_out(level: str) -> None:
+def test_the_log_omits_kopfs_lines_about_failed_requests(level: str) -> None:
     configure_logging(level, "text")
     for name in ("kopf._cogs.clients.api", "kopf._cogs.clients.watching", "kopf._core.reactor.observation"):
         assert not logging.getLogger(name).isEnabledFor(logging.ERROR)

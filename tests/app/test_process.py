@@ -1,4 +1,4 @@
-"""The whole process around the embedded API server: pods are bound, or get the reason why not."""
+"""The whole process with the embedded API server: it binds pods, or reports why a pod is not bound."""
 
 import asyncio
 import logging
@@ -33,7 +33,7 @@ REGISTRY = Registry.discover()
 
 
 class Stack:
-    """A running process."""
+    """A running process with its cluster."""
 
     def __init__(self, cluster: Cluster, context: ExtenderContext, metrics: ProcessMetrics) -> None:
         self.cluster = cluster
@@ -180,7 +180,7 @@ async def test_a_refused_binding_is_reported_and_tried_again() -> None:
         await stack.bound("p")
 
 
-async def test_preemption_makes_room_and_marks_the_victim() -> None:
+async def test_preemption_evicts_a_victim_with_a_condition_and_binds_the_preemptor() -> None:
     async with scheduling(node_object("n1", cpu="1")) as stack:
         await stack.cluster.create(POD, waiting_pod("low", cpu="800m"))
         await stack.bound("low")
@@ -198,7 +198,7 @@ async def test_preemption_makes_room_and_marks_the_victim() -> None:
         await stack.bound("high")
 
 
-async def test_a_new_profile_is_used_for_pods_that_already_wait(caplog: pytest.LogCaptureFixture) -> None:
+async def test_waiting_pods_are_scheduled_with_a_new_profile(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR):
         async with scheduling(node_object("n1")) as stack:
             await stack.cluster.create(POD, pod_object("p", spec={"schedulerName": "later"}))
@@ -208,7 +208,7 @@ async def test_a_new_profile_is_used_for_pods_that_already_wait(caplog: pytest.L
     assert not caplog.records
 
 
-async def test_deleted_policies_leave_no_series() -> None:
+async def test_metrics_have_no_series_of_deleted_policies() -> None:
     async with FakeExtender() as extender, scheduling(node_object("n1", cpu="64")) as stack:
         entry = PolicyExtender.model_validate({"urlPrefix": extender.url, "filterVerb": "filter"})
         before = {tuple(labels.items()) for labels in series(stack.metrics)}

@@ -9,7 +9,7 @@ from moorage.framework.profile import ProfileSpec
 from moorage.framework.registry import Registry
 
 
-def test_the_live_names_are_logged_each_time_the_gate_opens_and_not_before(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_gate_logs_the_live_scheduler_names_each_time_it_opens(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     profile = Registry.discover().build_profile(ProfileSpec(scheduler_name="gold"))
     leads, synced, profiles = False, True, {"gold": profile}

@@ -1,4 +1,4 @@
-"""The start of a leader: its first binding must not wait for libraries that it only needs later."""
+"""The start of a leader: the first binding must not wait for imports of libraries that are needed only later."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ def imported() -> frozenset[str]:
 
 
 @pytest.mark.parametrize("library", IMPORTED_LATER)
-def test_library_is_not_imported_before_the_first_binding(imported: frozenset[str], library: str) -> None:
+def test_the_operator_does_not_import_the_library_before_its_first_binding(
+    imported: frozenset[str], library: str
+) -> None:
     assert library not in imported
 
 
-def test_sandbox_is_not_imported_by_an_operator(imported: frozenset[str]) -> None:
+def test_the_operator_does_not_import_the_sandbox(imported: frozenset[str]) -> None:
     assert not [name for name in imported if name.startswith("moorage.sandbox")]

@@ -53,7 +53,7 @@ class Installation:
     def field_manager(self) -> str:
         """Return the field manager that Helm's library uses in this process.
 
-        Helm uses the name of the running program; for the command `helm` it is `helm`.
+        Helm uses the name of the running program. For the command `helm`, this is `helm`.
         """
         self.install()
         (manager,) = {
@@ -94,7 +94,7 @@ def test_helm_adopts_a_crd_with_its_ownership_metadata(cluster: Installation) ->
     cluster.uninstall()
 
 
-def test_helm_adopts_and_upgrades_a_crd_of_a_plain_apply_after_the_documented_commands(cluster: Installation) -> None:
+def test_the_documented_commands_let_helm_adopt_and_upgrade_a_crd_of_a_plain_apply(cluster: Installation) -> None:
     manager = cluster.field_manager()
     cluster.kubectl("apply", "--filename=-", text=render().replace(TEXT, OLDER_TEXT))
     cluster.kubectl(

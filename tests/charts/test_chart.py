@@ -1,4 +1,4 @@
-"""The rendered chart: valid objects, minimal permissions, and a pod that passes the "restricted" standard."""
+"""The rendered chart: objects are valid, permissions are minimal, and the pod meets the "restricted" standard."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_the_pod_meets_the_restricted_standard_and_uses_the_default_scheduler() 
     }
 
 
-def test_permissions_have_no_wildcards_and_allow_deleting_pods_only() -> None:
+def test_the_operators_role_has_no_wildcards_and_allows_deletion_of_pods_only() -> None:
     rules = one("ClusterRole", render(), "moorage")["rules"]
     assert all("*" not in rule["verbs"] + rule["resources"] + rule["apiGroups"] for rule in rules)
     deletes = [rule["resources"] for rule in rules if "delete" in rule["verbs"]]
@@ -84,12 +84,12 @@ def test_permissions_have_no_wildcards_and_allow_deleting_pods_only() -> None:
     assert not writes_to_nodes
 
 
-def test_the_metrics_reader_role_allows_reading_metrics_only() -> None:
+def test_the_metrics_reader_role_allows_only_reading_metrics() -> None:
     reader = one("ClusterRole", render(), "moorage-metrics-reader")
     assert reader["rules"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
 
 
-def test_the_metrics_service_is_optional_and_selects_the_pods() -> None:
+def test_the_optional_metrics_service_selects_the_operators_pods() -> None:
     objects = render({"metrics": {"service": {"enabled": True}}})
     service, template = one("Service", objects)["spec"], one("Deployment", objects)["spec"]["template"]
     (container,) = template["spec"]["containers"]
@@ -98,7 +98,7 @@ def test_the_metrics_service_is_optional_and_selects_the_pods() -> None:
     assert not [object_ for object_ in render() if object_["kind"] == "Service"]
 
 
-def test_reading_policies_is_part_of_view_and_writing_them_part_of_no_role() -> None:
+def test_the_role_view_includes_reading_policies_and_no_default_role_includes_writing_them() -> None:
     viewer, editor = (one("ClusterRole", render(), f"moorage-policy-{role}") for role in ("viewer", "editor"))
     aggregated = {key for key in viewer["metadata"]["labels"] if "aggregate-to" in key}
     assert aggregated == {"rbac.authorization.k8s.io/aggregate-to-view"}
@@ -114,7 +114,7 @@ def test_the_operator_has_no_flags_for_policies_by_default() -> None:
     assert not [argument for argument in container["args"] if argument.startswith(flags)]
 
 
-def test_settings_of_policies_become_flags_and_mounts() -> None:
+def test_the_values_for_policies_become_flags_and_mounts() -> None:
     values = {
         "reservedSchedulerNames": ["batch-*"],
         "policyExtenders": ["a:1", "*.b"],
@@ -159,7 +159,7 @@ def test_the_role_allows_the_lease_that_the_operator_uses(values: dict[str, Any]
     assert (election.resource_namespace, election.resource_name) == lease
 
 
-def test_strict_verification_is_optional() -> None:
+def test_strict_certificate_verification_is_optional() -> None:
     for values, expected in (({}, False), ({"tlsStrict": True}, True)):
         (container,) = one("Deployment", render(values))["spec"]["template"]["spec"]["containers"]
         assert ("--tls-strict" in container["args"]) is expected
@@ -188,7 +188,7 @@ def test_an_invalid_value_is_refused_with_its_name(values: dict[str, Any], named
     assert named in str(refused.value)
 
 
-def test_the_schema_has_every_value_of_the_defaults() -> None:
+def test_the_values_schema_has_every_default_value() -> None:
     schema = json.loads((CHART / "values.schema.json").read_text(encoding="utf-8"))
     values = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
     assert schema["properties"].keys() - {"global"} == values.keys() == set(schema["required"])
@@ -197,7 +197,7 @@ def test_the_schema_has_every_value_of_the_defaults() -> None:
 @pytest.mark.parametrize(
     "values", [{"leaderElection": {"enabled": False}}, {"config": {"leaderElection": {"leaderElect": False}}}]
 )
-def test_several_replicas_without_leader_election_are_refused(values: dict[str, Any]) -> None:
+def test_the_chart_refuses_several_replicas_without_leader_election(values: dict[str, Any]) -> None:
     with pytest.raises(helm.HelmError, match=r"set leaderElection\.enabled to true, or replicaCount to 1"):
         render(values)
     alone = one("Deployment", render({**values, "replicaCount": 1}))["spec"]

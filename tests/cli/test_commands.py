@@ -49,7 +49,7 @@ def moorage(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("flag", ["-h", "--help"])
-def test_help_fits_80_columns_without_truncation(command: str, flag: str) -> None:
+def test_the_help_fits_80_columns_without_truncation(command: str, flag: str) -> None:
     shown = CliRunner().invoke(build_app(), [*command.split(), flag], terminal_width=80, prog_name="moorage").output
     assert shown.startswith(f"Usage: moorage {command}")
     assert max(map(len, shown.splitlines())) <= 80
@@ -61,13 +61,13 @@ def test_version_is_a_flag_and_a_command(moorage: Run) -> None:
     assert moorage("--version") == moorage("version") == Ended(0, f"moorage {__version__}\n", "")
 
 
-def test_plugins_are_listed_with_their_full_names(moorage: Run) -> None:
+def test_the_command_plugins_prints_full_names(moorage: Run) -> None:
     lines = moorage("plugins").out.splitlines()
     assert {line.split()[0] for line in lines[1:]} == set(REGISTRY.classes)
     assert lines[0].split()[:3] == ["plugin", "weight", "default"]
 
 
-def test_plugins_command_prints_arguments_as_json(moorage: Run) -> None:
+def test_the_command_plugins_prints_arguments_as_json(moorage: Run) -> None:
     listed = {row["name"]: row for row in json.loads(moorage("plugins", "-o", "json").out)}
     assert listed["TaintToleration"]["arguments"] == []
     spread = {argument["name"]: argument for argument in listed["ZoneSpread"]["arguments"]}
@@ -77,7 +77,7 @@ def test_plugins_command_prints_arguments_as_json(moorage: Run) -> None:
 
 
 @pytest.mark.parametrize("named", [(FILE,), ("--config", FILE)])
-def test_view_prints_an_equivalent_configuration_file(moorage: Run, named: tuple[str | Path, ...]) -> None:
+def test_config_view_prints_an_equivalent_configuration_file(moorage: Run, named: tuple[str | Path, ...]) -> None:
     viewed = moorage("config", "view", *named, "--allow-default-scheduler")
     assert viewed.status == 0
 
@@ -98,7 +98,7 @@ def test_view_prints_an_equivalent_configuration_file(moorage: Run, named: tuple
 
 
 @pytest.mark.parametrize("command", [("config", "view", "--config"), ("run", "--config"), ("import",)])
-def test_a_file_that_is_not_utf_8_is_one_error(moorage: Run, tmp_path: Path, command: tuple[str, ...]) -> None:
+def test_a_file_that_is_not_utf_8_causes_one_error(moorage: Run, tmp_path: Path, command: tuple[str, ...]) -> None:
     file = tmp_path / "config.yaml"
     file.write_bytes(b"kind: KubeSchedulerConfiguration\nx: \xff\xfe\n")
     ended = moorage(*command, file)
@@ -106,7 +106,7 @@ def test_a_file_that_is_not_utf_8_is_one_error(moorage: Run, tmp_path: Path, com
     assert ended.err == f"error: line 2: {file} is not UTF-8: invalid start byte\n"
 
 
-def test_view_omits_unused_fields(moorage: Run) -> None:
+def test_config_view_omits_unused_fields(moorage: Run) -> None:
     viewed = moorage("config", "view", FILE, "--allow-default-scheduler")
     view = yaml.safe_load(viewed.out)
     assert {"healthzBindAddress", "metricsBindAddress", "enableProfiling"}.isdisjoint(view)
@@ -120,12 +120,12 @@ def test_view_omits_unused_fields(moorage: Run) -> None:
     assert "InterPodAffinity" not in {entry["name"] for entry in last["plugins"]["score"]["enabled"]}
 
 
-def test_view_requires_exactly_one_file(moorage: Run) -> None:
+def test_config_view_requires_exactly_one_file(moorage: Run) -> None:
     assert moorage("config", "view").status == 2
     assert moorage("config", "view", FILE, "--config", FILE).status == 2
 
 
-def test_import_takes_kube_schedulers_name_only_with_the_flag(moorage: Run) -> None:
+def test_import_allows_the_name_default_scheduler_only_with_the_flag(moorage: Run) -> None:
     without_flag, with_flag = moorage("import", FILE), moorage("import", FILE, "--allow-default-scheduler")
     warning = "warning: the API server will refuse the policy default-scheduler"
     assert (warning in without_flag.err, warning in with_flag.err) == (True, False)
@@ -137,11 +137,11 @@ def test_import_takes_kube_schedulers_name_only_with_the_flag(moorage: Run) -> N
 @pytest.mark.parametrize(
     "arguments", [("config", "view", "nofile"), ("import", "nofile"), ("sandbox", "--nodes", "nofile")]
 )
-def test_a_missing_file_is_an_error_with_its_name(moorage: Run, arguments: tuple[str, ...]) -> None:
+def test_the_error_for_a_missing_file_names_the_file(moorage: Run, arguments: tuple[str, ...]) -> None:
     assert moorage(*arguments) == Ended(1, "", "error: nofile: No such file or directory\n")
 
 
-def test_crd_adopt_by_prints_the_metadata_of_a_helm_release(moorage: Run) -> None:
+def test_the_command_crd_prints_metadata_of_a_helm_release_if_adopt_by_names_it(moorage: Run) -> None:
     printed = yaml.safe_load(moorage("crd", "--adopt-by", "moorage/moorage-system").out)
     assert printed["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "Helm"}
     assert printed["metadata"]["annotations"] == {
@@ -153,7 +153,7 @@ def test_crd_adopt_by_prints_the_metadata_of_a_helm_release(moorage: Run) -> Non
 
 
 @pytest.mark.parametrize("value", ["moorage", "moorage/", "/moorage-system", "a/b/c", ""])
-def test_crd_adopt_by_needs_a_release_and_a_namespace(moorage: Run, value: str) -> None:
+def test_the_flag_adopt_by_requires_a_release_and_a_namespace(moorage: Run, value: str) -> None:
     refused = moorage("crd", "--adopt-by", value)
     assert refused.status == 2
     assert "RELEASE/NAMESPACE, such as moorage/moorage-system" in " ".join(refused.err.split())
@@ -167,7 +167,7 @@ def test_crd_adopt_by_needs_a_release_and_a_namespace(moorage: Run, value: str) 
         ("--policy-extender-tls-dir=/no/such/directory", "does not exist"),
     ],
 )
-def test_run_refuses_a_wrong_flag_for_policies_at_once(moorage: Run, flag: str, message: str) -> None:
+def test_run_refuses_a_wrong_value_of_a_policy_flag_at_once(moorage: Run, flag: str, message: str) -> None:
     ended = moorage("run", flag)
     assert ended.status == 2
     assert message in " ".join(ended.err.replace("│", " ").split())

@@ -1,4 +1,4 @@
-"""The contents of the wheel: `moorage demo` needs the same files as in a checkout."""
+"""The wheel contains the files that `moorage demo` reads, as a checkout does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from zipfile import ZipFile
 ROOT = Path(__file__).parents[2]
 
 
-def test_wheel_has_the_files_of_the_demo(tmp_path: Path) -> None:
+def test_the_wheel_has_the_files_of_the_demo(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
     built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert built.returncode == 0, built.stderr

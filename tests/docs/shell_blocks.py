@@ -1,4 +1,4 @@
-"""Reads the commands that the documentation prints: code blocks, and code between backticks."""
+"""Reads the commands in the documentation: those in code blocks and those between backticks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def blocks(page: str) -> list[Block]:
 
 
 def scripts(page: str) -> list[str]:
-    """Return the shell blocks of a page; of a console block only the commands."""
+    """Return the text of the shell blocks of a page. Of a console block, return only the commands."""
     return [
         block.text if block.language == "sh" else _typed(block.text)
         for block in blocks(page)

@@ -1,4 +1,4 @@
-"""Every command that the documentation prints exists, with its flags. No command runs."""
+"""Every command in the documentation exists, and has the flags that the documentation shows. The tests run none."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def test_files_of_examples_exist(page: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_programs_of_the_virtual_environment_are_called_by_name(page: str) -> None:
+def test_pages_call_programs_of_the_virtual_environment_by_name(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     assert set(re.findall(r"\.venv/bin/[\w-]+", text)) <= {".venv/bin/activate"}
 
 
 def _command_of(words: list[str]) -> tuple[Any, list[str]]:
-    """Return the command that the words name, and the other words. A word that is no command fails the test."""
+    """Return the command that the first words name, and the other words. Fail the test if there is no such command."""
     command: Any = MOORAGE
     while hasattr(command, "commands") and words and not words[0].startswith("-"):
         name, *words = words

@@ -1,7 +1,7 @@
-"""The shell blocks of README and of the examples run as printed, on the sandbox that README starts.
+"""The shell blocks in README and in the examples run as printed, on the sandbox that README starts.
 
-Not run: blocks that need a container registry or Helm (`NOT_RUN`), and example 08, whose extender has a fixed port;
-tests/e2e/test_workload_examples.py runs it.
+This module does not run blocks that need a container registry or Helm (`NOT_RUN`). It does not run example 08, whose
+extender has a fixed port; tests/e2e/test_workload_examples.py runs that example.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ NOT_RUN = {"make demo", "make image"}
 """The first words of README's blocks that this module does not run."""
 RUN = "moorage run"
 RUN_ON_A_FREE_PORT = "moorage run --port=0"
-"""Several tests may run on one machine."""
+"""The tests replace RUN by this command, because several test runs may share a machine."""
 STRICT = "set -euo pipefail\n"
 EXAMPLES = ("01-spot-first", "02-zone-spread", "03-gpu-pool", "04-bin-packing", "05-low-latency", "06-instance-types",
             "09-preemption")  # fmt: skip
 PENDING = {"03-gpu-pool": {"colossus-1"}, "09-preemption": {"urgent-1", "urgent-2"}}
-"""Pods that may stay pending, by example."""
+"""The pods of each example that may stay pending."""
 
 
 class Folder:
-    """A copy of the repository, in which the blocks run; it links to the repository's files."""
+    """A folder with links to the repository's files. The blocks run in this folder."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -47,13 +47,13 @@ class Folder:
 
     @property
     def environment(self) -> dict[str, str]:
-        """A user's environment: neither a kubeconfig nor moorage on the PATH."""
+        """The environment of a new user, without a kubeconfig and without moorage on the PATH."""
         hidden = {"KUBECONFIG", "VIRTUAL_ENV"}
         path = [part for part in os.environ["PATH"].split(os.pathsep) if not part.startswith(sys.prefix)]
         return {**{name: text for name, text in os.environ.items() if name not in hidden}, "PATH": ":".join(path)}
 
     def run(self, script: str) -> str:
-        """Run a script in the third terminal and return its output; a failing command fails the test."""
+        """Run a script in README's third terminal, and return its output. If a command fails, the test fails."""
         done = subprocess.run(
             ["bash", "-c", f"{STRICT}{terminal(3)}\n{script}"],
             cwd=self.path,
@@ -67,7 +67,7 @@ class Folder:
 
     @contextmanager
     def running(self, script: str, sign: str) -> Iterator[None]:
-        """Run a script in a terminal of its own until the context ends; wait until it prints `sign`."""
+        """Run a script in another terminal until the context ends. First wait until the script prints `sign`."""
         log = self.path / "terminal.log"
         with log.open("w") as output:
             process = subprocess.Popen(
@@ -95,7 +95,7 @@ class Folder:
 
 
 def terminal(number: int) -> str:
-    """Return README's block for a terminal."""
+    """Return README's block for the terminal with this number."""
     (script,) = [script for script in scripts(README) if script.startswith(f"# terminal {number}:")]
     return script
 
@@ -122,17 +122,17 @@ def operator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Folder]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Folder]:
-    """A folder of the test's own, with a sandbox but no operator."""
+    """A folder for this test alone, with a sandbox but no operator."""
     with folder_with_sandbox(tmp_path) as folder:
         yield folder
 
 
-def test_each_block_of_the_readme_runs_or_is_named_as_not_run() -> None:
+def test_each_block_of_the_readme_runs_or_is_listed_in_not_run() -> None:
     first_words = {" ".join(script.split()[:2]) for script in scripts(README)}
     assert first_words == NOT_RUN | {"# terminal", "moorage crd", "kubectl apply"}
 
 
-def test_the_readme_s_policy_places_its_pod(operator: Folder) -> None:
+def test_the_policy_in_the_readme_places_its_pod(operator: Folder) -> None:
     (policy,) = [block.text for block in blocks(README) if block.text.startswith("# policy.yaml\n")]
     (operator.path / "policy.yaml").write_text(policy)
     others = [script for script in scripts(README) if script.startswith(("moorage crd", "kubectl apply"))]
@@ -186,7 +186,7 @@ def test_example_10_runs_as_printed_and_binds_its_pod(operator: Folder) -> None:
     operator.run("kubectl delete -f examples/10-volumes/")
 
 
-def test_example_07_runs_with_an_exported_kubeconfig_and_without_one_in_the_file(folder: Folder) -> None:
+def test_example_07_runs_with_an_exported_kubeconfig(folder: Folder) -> None:
     run, import_, _ = scripts("examples/07-scheduler-config/README.md")
     with folder.running(f"{terminal(3)}\n{run.replace(RUN, RUN_ON_A_FREE_PORT)}", "serving on"):
         overrides = '{"spec": {"schedulerName": "low-latency-profile"}}'

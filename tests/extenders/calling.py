@@ -1,4 +1,4 @@
-"""Calls extenders in tests: a profile's extenders with a fake clock, and pods and nodes with their whole objects."""
+"""Calls extenders in tests: the extenders of a profile with a fake clock, and pods and nodes with their whole JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GPU = "example.com/gpu"
 
 @dataclass
 class FakeCluster:
-    """The leadership and the pods' objects for an ExtenderContext."""
+    """The cluster functions that an ExtenderContext needs: whether this replica leads, and the JSON of pods."""
 
     objects: dict[str, bytes] = field(default_factory=dict)
     """The pods' JSON by uid."""
@@ -50,7 +50,7 @@ class FakeCluster:
 
 @dataclass
 class Caller:
-    """A profile's extenders, with the dependencies that a test can change."""
+    """The extenders of a profile, and the dependencies that a test can change."""
 
     extenders: ProfileExtenders
     context: ExtenderContext
@@ -71,7 +71,7 @@ async def calling(
     tls_strict: bool = False,
     **limits: Any,
 ) -> AsyncIterator[Caller]:
-    """Build a profile's extenders from dicts: those of the configuration file, or of a policy with PolicyExtender."""
+    """Build the extenders of a profile from dicts. `kind` is Extender (configuration file) or PolicyExtender."""
     clock, metrics, cluster = FakeClock(), ProcessMetrics("api"), FakeCluster()
     async with open_extender_session(ClientTls().context(strict=tls_strict)) as session:
         context = ExtenderContext(
@@ -89,7 +89,7 @@ async def calling(
 
 
 def configured(extender: FakeExtender, **fields: Any) -> dict[str, Any]:
-    """Return the configuration of an extender that filters and prioritizes; `fields` add to it or replace fields."""
+    """Return the configuration of an extender that filters and prioritizes. `fields` add or replace fields."""
     verbs = {"filterVerb": "filter", "prioritizeVerb": "prioritize", "weight": 2, "nodeCacheCapable": True}
     return {"urlPrefix": extender.url, **verbs, **fields}
 

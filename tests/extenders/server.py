@@ -1,11 +1,11 @@
-"""A fake extender with verdicts and scores from the test; it can also misbehave.
+"""A fake extender. The test sets its verdicts and scores, and can make it misbehave.
 
     async with FakeExtender() as extender:
         extender.verdicts["n1"] = "is not mine"
         extender.scores["n2"] = 7
         ...  # call extender.url
 
-It answers in the protocol's form for the request, with names or whole nodes. `misbehave` replaces the answer.
+The extender answers with node names or whole nodes, as the request has them. `misbehave` replaces the answer.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Call:
 
 @dataclass
 class FakeExtender:
-    """An extender on loopback; use it as `async with`."""
+    """An extender on loopback. It serves inside an `async with` block."""
 
     verdicts: dict[str, str] = field(default_factory=dict)
     """The reasons for rejected nodes on which preemption may help."""
@@ -69,7 +69,7 @@ class FakeExtender:
     async def __aexit__(self, *_: object) -> None:
         self.released.set()
         await self._server.close()
-        await settle()  # connections close a few turns of the loop later
+        await settle()  # connections close a few turns of the event loop later
 
     @property
     def verbs(self) -> list[str]:
@@ -114,14 +114,14 @@ class FakeExtender:
         return {"NodeNameToMetaVictims": kept}
 
     async def never(self, _: web.Request) -> web.StreamResponse:
-        """Answer only when the test ends."""
+        """Do not answer until the test ends."""
         await self.released.wait()
         return web.Response()
 
 
 @contextmanager
 def threaded(extender: FakeExtender) -> Iterator[FakeExtender]:
-    """Serve an extender in a thread, for a synchronous test, which can change its attributes at any time."""
+    """Serve an extender in a thread, for a synchronous test. The test can change its attributes at any time."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="extender")
     thread.start()
@@ -136,7 +136,7 @@ def threaded(extender: FakeExtender) -> Iterator[FakeExtender]:
 
 
 def answering(answer: Any, status: int = 200) -> Misbehaviour:
-    """Return a misbehaviour that answers with a text, or with any other value as JSON."""
+    """Return a misbehaviour that answers with `answer`: a string as text, any other value as JSON."""
 
     async def handle(_: web.Request) -> web.StreamResponse:
         text = answer if isinstance(answer, str) else json.dumps(answer)
@@ -170,7 +170,7 @@ async def hang_up(request: web.Request) -> web.StreamResponse:
 
 
 def hanging_up_once(extender: FakeExtender) -> Misbehaviour:
-    """Close the connection of the first call only, as a server does that closes an idle connection at that moment."""
+    """Return a misbehaviour that closes the connection of the first call, like a server whose idle timeout expires."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
         extender.misbehave = None

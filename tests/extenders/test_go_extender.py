@@ -1,4 +1,4 @@
-"""The extender client against an extender in Go, built from upstream's own types, and a real API server."""
+"""The extender client with a real API server and an extender in Go, which is built from upstream's own types."""
 
 import asyncio
 import json

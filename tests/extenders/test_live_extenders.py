@@ -1,4 +1,4 @@
-"""Extenders of policies, with a running operator: placements, conditions and events."""
+"""Extenders of policies in a running operator: placements, conditions and events."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Case]:
 
 
 def tls_directory(directory: Path) -> Path:
-    """Return the directory of policies' files, with a Secret as the kubelet mounts it, and a link to a device."""
+    """Return the directory for files of policies. It has a Secret as the kubelet mounts it, and a link to a device."""
     mounted = directory / "policies" / "team"
     (mounted / "..1").mkdir(parents=True)
     (mounted / "..1" / "ca.crt").write_bytes(CA.cert_pem.bytes())
@@ -147,7 +147,9 @@ def test_an_extender_on_a_host_that_is_not_allowed_is_refused_and_never_called(
     assert extender.asked == []
 
 
-def test_a_policy_shows_nothing_of_an_extenders_answer(world: Case, extender: FakeExtender) -> None:
+def test_status_and_events_show_nothing_of_an_invalid_answer_of_an_extender(
+    world: Case, extender: FakeExtender
+) -> None:
     case = case_called(world, "curious")
     extender.misbehave = answering({"password": "SECRET-1", "Error": "SECRET-2"})
     case.make_live(extenders=[entry(extender)])
@@ -161,7 +163,9 @@ def test_a_policy_shows_nothing_of_an_extenders_answer(world: Case, extender: Fa
     assert "SECRET" not in str(seen)
 
 
-def test_files_of_mounted_secrets_are_used_and_a_link_out_of_the_directory_fails_only_its_policy(world: Case) -> None:
+def test_extenders_use_files_of_mounted_secrets_and_a_link_out_of_the_directory_fails_only_its_policy(
+    world: Case,
+) -> None:
     good, bad = case_called(world, "files"), case_called(world, "trap")
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     CA.issue_cert("localhost").configure_cert(tls)
