@@ -111,7 +111,7 @@ def _check_exec(entry: KubeconfigEntry[KubeconfigUser], config: ExecConfig) -> N
         raise CredentialsError(f"{entry.field('exec.interactiveMode')} must be Never or IfAvailable, not {mode!r}")
     if mode == "Always":
         raise CredentialsError(
-            f"{entry.field('exec.interactiveMode')} is Always, but moorage has no terminal; use a plugin without it"
+            f"{entry.field('exec.interactiveMode')} is Always, but moorage has no terminal; use another plugin"
         )
     if not all(variable.name for variable in config.env):
         raise CredentialsError(f"{entry.field('exec.env')} has a variable without a name")

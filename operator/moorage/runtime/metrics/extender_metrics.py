@@ -26,7 +26,7 @@ class ExtenderMetrics:
         self._calls = Counts("moorage_extender_calls", "Calls of extenders.", ("extender", "verb", "result"), registry)
         self._seconds = Distributions(
             "moorage_extender_call_duration_seconds",
-            "How long calls of extenders took.",
+            "Duration of calls of extenders, in seconds.",
             ("extender", "verb"),
             SECONDS,
             registry,

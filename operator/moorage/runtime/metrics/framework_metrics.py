@@ -26,7 +26,7 @@ SAMPLED = 0.1
 """The share of cycles in which each plugin's duration is measured (pluginMetricsSamplePercent)."""
 PLUGIN_BUCKETS = exponential(0.00001, 1.5, 20)
 MAX_UNCOUNTED = 4000
-"""The number of evaluations that may wait to be counted: those of about a thousand pods."""
+"""The number of plugin evaluations that may wait to be counted. About a thousand pods cause so many."""
 
 
 class FrameworkMetrics(Recorder):
@@ -76,7 +76,7 @@ class FrameworkMetrics(Recorder):
         self._evaluated: list[tuple[str, str, Sequence[Plugin]]] = []
 
     def start_cycle(self) -> None:
-        """Decide whether the duration of each plugin is measured in the next cycle."""
+        """Decide at random whether the next cycle measures the duration of each plugin."""
         self.samples_plugins = self._chance() < SAMPLED
         if len(self._evaluated) > MAX_UNCOUNTED:
             self.count_all()

@@ -13,7 +13,7 @@ class InformerMetrics:
         self._lists = Counts("moorage_informer_lists", "Number of complete lists.", ("kind",), registry)
         self._ends = Counts(
             "moorage_informer_watch_ends",
-            "Number of watches that ended, by how: ended (by the API server), expired, failed.",
+            "Watches that ended, by reason: ended (by the API server), expired, failed.",
             ("kind", "reason"),
             registry,
         )

@@ -14,7 +14,7 @@ class RecorderMetrics:
         """Register in `registry`."""
         events = Counts(
             "moorage_events",
-            "Events by what became of them: sent, folded (into a series), dropped, refused.",
+            "Events by result: sent, folded (into a series), dropped, refused.",
             ("result",),
             registry,
         )

@@ -82,9 +82,7 @@ class SchedulingMetrics:
             exponential(0.0001, 2, 12),
             registry,
         )
-        self._faults = Counts(
-            "moorage_loop_faults", "Errors in the scheduling loop that should not happen.", (), registry
-        ).labels()
+        self._faults = Counts("moorage_loop_faults", "Unexpected errors in the scheduling loop.", (), registry).labels()
         self._by_result: dict[tuple[str, str], tuple[Count, Distribution]] = {}
         self._by_attempts: dict[int, Distribution] = {}
         self._by_message: dict[str, Distribution] = {}

@@ -14,8 +14,8 @@ class ServingMetrics:
         """Register in `registry`."""
         refused = Counts(
             "moorage_serving_refused",
-            "Refused by the HTTP endpoints, by limit: connections (the oldest is closed), handshake (not finished in "
-            "time, or failed), reviews (too many callers without a known token).",
+            "Requests and connections that the HTTP endpoints refused, by limit: connections (the oldest is closed), "
+            "handshake (not finished in time, or failed), reviews (too many callers without a known token).",
             ("limit",),
             registry,
         )
