@@ -114,7 +114,7 @@ async def test_a_failing_extender_is_a_degradation_of_its_profile_until_it_answe
         assert made.dispatcher.degradations(profile("gpu", extender)) == []
 
 
-async def test_the_next_step_depends_on_the_extender_and_its_circuit_breaker() -> None:
+async def test_advice_and_readiness_depend_on_ignorable_and_on_the_circuit_breaker() -> None:
     async with FakeExtender(misbehave=answering("", status=500)) as extender, asking() as made:
         needed, ignorable = profile("gpu", extender), profile("spare", extender, ignorable=True)
         for _ in range(ExtenderLimits().failures_to_open):

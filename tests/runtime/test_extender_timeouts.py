@@ -29,7 +29,7 @@ async def test_a_call_ends_after_the_extender_s_timeout() -> None:
         assert sample(caller.metrics, "moorage_extender_call_duration_seconds_sum", **labels) == 1.5
 
 
-async def test_only_the_extender_that_used_up_the_time_of_the_cycle_counts_as_failed() -> None:
+async def test_an_extender_that_got_only_the_rest_of_the_cycle_does_not_count_as_failed() -> None:
     async with FakeExtender() as slow, FakeExtender() as second:
         slow.misbehave, second.misbehave = slow.never, second.never
         patient = configured(slow, httpTimeout="4s", ignorable=True)

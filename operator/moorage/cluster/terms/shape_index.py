@@ -20,7 +20,7 @@ T = TypeVar("T")
 _Label = tuple[str, str] | None
 _Key = tuple[str | None, _Label]
 
-_MAX_NAMESPACES = 16  # a term with more namespaces has the key of all namespaces
+_MAX_NAMESPACES = 16  # a term with more namespaces is stored under None, like a term for all namespaces
 
 
 class ShapeIndex(Generic[T]):

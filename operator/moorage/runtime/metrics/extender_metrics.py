@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 STATES = ("closed", "open", "half-open")
 SECONDS = (0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 30)
-"""Bucket bounds, from the duration of a call to a near extender up to the time limit of a whole cycle."""
+"""Bucket bounds. The lowest suits a nearby extender; the highest is the time limit of a whole cycle."""
 
 
 class ExtenderMetrics:

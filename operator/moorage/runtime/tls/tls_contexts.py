@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 RELOAD_SECONDS = 60.0
 """Interval at which the files behind a context are read again."""
 RELOAD_PAUSE_SECONDS = 1.0
-"""The shortest time between two reads that failed handshakes or requests cause."""
+"""A failed handshake or request causes a new read of the files only if the last read is at least this old."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,10 @@ class TlsContexts:
         return self._context if is_recent else None
 
     def reload(self) -> None:
-        """Read everything again after a refusal of the server, but not within RELOAD_PAUSE_SECONDS of the last read."""
+        """Read everything again, because the server refused this client.
+
+        If the settings are the same, do nothing within RELOAD_PAUSE_SECONDS of the last read.
+        """
         now, settings = self._clock.monotonic(), self._settings()
         if settings is not self._checked or now - self._checked_at >= RELOAD_PAUSE_SECONDS:
             self._reload(settings)
