@@ -160,7 +160,7 @@ REFUSED: dict[str, tuple[str, Spec]] = {
         "spec.resources.shape[1].utilization",
         {"resources": {"strategy": "RequestedToCapacityRatio", "shape": SHAPE[::-1]}},
     ),
-    "shape-stands-still": (
+    "shape-repeats-a-utilization": (
         "spec.resources.shape[1].utilization",
         {"resources": {"strategy": "RequestedToCapacityRatio", "shape": [SHAPE[0], SHAPE[0]]}},
     ),
@@ -214,18 +214,18 @@ REFUSED: dict[str, tuple[str, Spec]] = {
     "unknown-extension-point": ("spec.plugins.filters", {"plugins": {"filters": {}}}),
     "plugin-without-name": ("spec.plugins.score.enabled[0].name", {"plugins": {"score": {"enabled": [{"weight": 1}]}}}),
     "plugin-config-twice": ("spec.pluginConfig[1]", {"pluginConfig": [{"name": "Own"}, {"name": "Own"}]}),
-    "arguments-no-mapping": ("spec.pluginConfig[0].args", {"pluginConfig": [{"name": "Own", "args": [1]}]}),
+    "arguments-not-a-mapping": ("spec.pluginConfig[0].args", {"pluginConfig": [{"name": "Own", "args": [1]}]}),
 }
 
 
 PATHS_OF_CEL = {
     "shape-falls": "spec.resources.shape",
-    "shape-stands-still": "spec.resources.shape",
+    "shape-repeats-a-utilization": "spec.resources.shape",
     "two-binders": "spec.extenders",
     "resource-managed-twice": "spec.extenders",
     "certificate-without-key": "spec.extenders[0].tlsConfig",
 }
-"""Paths in the API server's messages, where they differ from the models' paths. A CEL rule names one fixed field."""
+"""Paths in the API server's messages, where they differ from the models'. A CEL rule names its field in advance."""
 
 
 def policy(spec: Spec, name: str = "sample") -> dict[str, Any]:

@@ -32,7 +32,7 @@ class Gateway:
     ca_file: str
     lost: re.Pattern[str] = NOTHING
     held: re.Pattern[str] = NOTHING
-    """The pattern of requests whose answers stop in the middle. It must match the path with the query."""
+    """The pattern of requests whose answers stop in the middle. The proxy searches it in `/path?query`."""
     _session: ClientSession = field(init=False)
     _runner: web.AppRunner = field(init=False)
 

@@ -53,7 +53,7 @@ async def test_a_call_takes_at_most_the_time_of_the_cycle() -> None:
             assert "no answer within 6 s" in await ask_without_answer(caller, extender, seconds=6)
 
 
-async def test_a_failing_extender_is_not_called_until_a_trial_succeeds() -> None:
+async def test_a_failing_extender_is_called_again_only_after_a_pause() -> None:
     async with (
         FakeExtender(misbehave=answering("", status=500)) as extender,
         calling(configured(extender), failures_to_open=2, open_seconds=10) as caller,

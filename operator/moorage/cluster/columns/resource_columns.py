@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from moorage.model.pods.pod import Pod
 
 _DEFAULTED = frozenset({CPU, MEMORY})
-"""Resources for which scoring assumes default requests. For other resources, non-zero requests equal the requests."""
+"""Resources for which scoring assumes default requests. For other resources, scoring uses the requests as they are."""
 
 
 class ResourceColumns:

@@ -86,7 +86,7 @@ class PodShape:
     limit_names: frozenset[str] = frozenset()
     """Resources that a container requests or limits; extenders compare them with their managedResources."""
     is_too_large: bool = False
-    """Whether the pod's spec is too large (`moorage.model.pods.large_shape`). If so, most fields above are left empty."""
+    """Whether the pod's spec is too large (`moorage.model.pods.large_shape`). If so, most fields above are empty."""
 
 
 class Pod(Struct, frozen=True, eq=False, weakref=True, kw_only=True):
