@@ -9,7 +9,7 @@ TOKEN_BYTES = 24
 
 
 class Users:
-    """A static token file, which the API server reads at startup, and a kubeconfig for each user."""
+    """A static token file and a kubeconfig for each user. The API server reads the token file at startup."""
 
     def __init__(self, directory: Path, server: str, ca_file: Path) -> None:
         self.token_file = directory / "tokens.csv"
@@ -19,7 +19,7 @@ class Users:
         directory.mkdir()
 
     def add(self, name: str, *groups: str) -> None:
-        """Add a user with its groups."""
+        """Add a user that belongs to these groups."""
         token = secrets.token_hex(TOKEN_BYTES)
         self.tokens[name] = token
         with self.token_file.open("a", newline="") as file:

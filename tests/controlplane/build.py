@@ -21,7 +21,7 @@ GO_MODULE = Path(__file__).parent / "go"
 GO_NEEDED = "install Go 1.26 or later (https://go.dev/dl/), put `go` on PATH and run `make controlplane` again"
 ASSETS_VARIABLE = "KUBEBUILDER_ASSETS"
 DIGEST_LENGTH = 12
-"""The number of hex digits in the folder's name: enough to distinguish builds, but readable."""
+"""The number of hex digits in the folder's name. So few digits are readable, and distinguish the builds."""
 
 
 class BuildError(Exception):
@@ -37,7 +37,7 @@ def kubernetes_version() -> str:
 
 
 def linker_flags() -> str:
-    """Return flags that omit debugging tables and set the version that a release reports."""
+    """Return linker flags that omit debugging tables, and set the version that programs of a release report."""
     version = kubernetes_version()
     major, minor = version.removeprefix("v").split(".")[:2]
     stamp = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
@@ -45,7 +45,7 @@ def linker_flags() -> str:
 
 
 def default_folder() -> Path:
-    """Return the cache folder for the current sources of the Go module; it may not exist."""
+    """Return the cache folder for the current sources of the Go module. The folder may be missing."""
     digest = hashlib.sha256(linker_flags().encode())
     for path in (GO_MODULE / "go.mod", GO_MODULE / "go.sum", *sorted(GO_MODULE.glob("cmd/**/*.go"))):
         digest.update(f"{path.relative_to(GO_MODULE).as_posix()}\n".encode())
@@ -65,13 +65,13 @@ def assets_folder() -> Path | None:
 
 @dataclass(frozen=True)
 class Binaries:
-    """The paths of the programs: in the assets folder, or else in the build folder."""
+    """The paths of the programs. A program is in the assets folder or, if it is missing there, in the build folder."""
 
     folder: Path = field(default_factory=default_folder)
     assets: Path | None = field(default_factory=assets_folder)
 
     def names(self) -> list[str]:
-        """Return all programs of the Go module; etcd comes first, because its fast build shows progress early."""
+        """Return the names of all programs. etcd comes first, because its fast build shows progress early."""
         return sorted((path.name for path in (GO_MODULE / "cmd").iterdir()), key=lambda name: (name != "etcd", name))
 
     def missing(self) -> list[str]:
@@ -79,7 +79,7 @@ class Binaries:
         return [name for name in self.names() if not self.path(name).is_file()]
 
     def path(self, name: str) -> Path:
-        """Return a program's file, which may not be built yet."""
+        """Return the file of a program. The file may be missing, because the program is not built yet."""
         if self.assets is not None and (self.assets / name).is_file():
             return self.assets / name
         return self.folder / name
@@ -104,7 +104,7 @@ def _find_go() -> str:
     go = shutil.which("go")
     if go is None:
         raise BuildError(f"Go was not found: {GO_NEEDED}")
-    # In the module's folder, Go refuses a go.mod that needs a newer Go, or downloads the toolchain if it may.
+    # If go.mod needs a newer Go, `go` in the module's folder fails, or downloads that Go if its settings allow this.
     probe = subprocess.run([go, "list", "-m"], cwd=GO_MODULE, capture_output=True, text=True, check=False)
     if probe.returncode != 0:
         raise BuildError(f"{go} cannot build the module: {probe.stderr.strip()}: {GO_NEEDED}")

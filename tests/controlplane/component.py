@@ -1,4 +1,4 @@
-"""Runs one program as a process, which tests can start, stop, kill, pause and resume by its process id.
+"""Runs one program as a process. Tests can start, stop, kill, pause and resume it by its process id.
 
     stopped --start--> running --stop, kill--> stopped
                         |   ^
@@ -41,14 +41,14 @@ class Endpoint:
     token: str | None = None
 
     def ready(self) -> bool:
-        """Return whether every path answers 200; False without a connection or certificate."""
+        """Return whether every path answers 200. Return False if there is no connection or no certificate yet."""
         try:
             return all(self._get(path)[0] == http.HTTPStatus.OK for path in self.ready_paths)
         except (OSError, http.client.HTTPException):
             return False
 
     def read(self, path: str) -> str:
-        """Return the body of a path, such as `/metrics`."""
+        """Return the body of the answer to a GET of a path, such as `/metrics`."""
         status, body = self._get(path)
         if status != http.HTTPStatus.OK:
             raise ControlPlaneError(f"GET {self.url}{path}: {status}: {body}")
@@ -73,7 +73,7 @@ class Endpoint:
 class Component:
     """A program with its command line, log file, endpoint and process.
 
-    The end of a `with` block stops it: `with control_plane.start_scheduler(): ...`
+    The end of a `with` block stops the program: `with control_plane.start_scheduler(): ...`
     """
 
     def __init__(self, command: Sequence[str | Path], log: Path, endpoint: Endpoint) -> None:

@@ -1,7 +1,7 @@
 """A pytest plugin with the session's control plane.
 
-If the binaries are not built, it leaves out tests marked `controlplane`, and prints their number at the end of the run.
-With MOORAGE_REQUIRE_CONTROLPLANE=1, as in CI, it refuses to run instead, so that CI cannot pass with fewer tests.
+If the binaries are not built, the plugin leaves out tests marked `controlplane`, and prints their number at the end.
+With MOORAGE_REQUIRE_CONTROLPLANE=1, as in CI, the plugin refuses to run, so that CI cannot pass with fewer tests.
 """
 
 import os
@@ -16,7 +16,7 @@ from controlplane.objects import delete_nodes_and_pods
 REQUIRE_VARIABLE = "MOORAGE_REQUIRE_CONTROLPLANE"
 REASON = "the control plane's binaries are not built"
 LEFT_OUT = "left out"
-"""A separate category, because pytest's summary lists plain skips file by file."""
+"""The tests have a category of their own, because pytest's summary lists skipped tests file by file."""
 
 
 def pytest_configure() -> None:
@@ -55,14 +55,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session")
 def control_plane() -> Iterator[ControlPlane]:
-    """The session's etcd and API server. Tests share it, so use unique names, or `empty_control_plane`."""
+    """The session's etcd and API server. Tests share them, so a test needs unique names or `empty_control_plane`."""
     with ControlPlane() as control_plane:
         yield control_plane
 
 
 @pytest.fixture
 async def empty_control_plane(control_plane: ControlPlane) -> AsyncIterator[ControlPlane]:
-    """The session's control plane; without nodes and pods before and after the test."""
+    """The session's control plane. It has no nodes and pods before and after the test."""
     await delete_nodes_and_pods(control_plane)
     yield control_plane
     await delete_nodes_and_pods(control_plane)

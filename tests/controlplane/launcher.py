@@ -1,6 +1,7 @@
 """Runs a real control plane for tests and benchmarks: etcd, kube-apiserver and, on demand, other programs.
 
-All programs listen on loopback and keep their files in a temporary folder. The end of the block removes everything:
+All programs listen on loopback and keep their files in a temporary folder. The end of the block stops the programs and
+removes the folder:
 
     with ControlPlane() as control_plane:
         control_plane.kubectl("apply", "-f", "-", input=manifest)
@@ -36,14 +37,14 @@ from controlplane.programs import (
 ADMIN = "admin"
 CLUSTER_ADMINS = "system:masters"
 SCHEDULER_USER = "system:kube-scheduler"
-"""RBAC's bootstrap policy gives this user exactly the permissions of kube-scheduler."""
+"""The user of kube-scheduler. RBAC's bootstrap policy grants it exactly the permissions of kube-scheduler."""
 KUBECTL_TIMEOUT_SECONDS = 60.0
 
 
 class ControlPlane:
     """etcd and kube-apiserver of one cluster, which run between `__enter__` and `__exit__`.
 
-    `more_apiserver_flags` come after the launcher's flags, so they override them.
+    `more_apiserver_flags` override the launcher's flags, because they come later in the command line.
     """
 
     def __init__(self, *, more_apiserver_flags: Sequence[str] = (), binaries: Binaries | None = None) -> None:
@@ -84,9 +85,9 @@ class ControlPlane:
         return self._users.kubeconfig(user)
 
     def add_user(self, name: str, *groups: str) -> str:
-        """Add a user and return its token. Add users before the block, because the API server reads them at startup.
+        """Add a user and return its token. Call this before the block, because the API server reads users at startup.
 
-        In a running control plane, use `kubectl create token` for a service account's token.
+        In a running control plane, `kubectl create token` creates a token of a service account.
         """
         self._users.add(name, *groups)
         return self._users.tokens[name]
@@ -98,7 +99,7 @@ class ControlPlane:
         user: str = ADMIN,
         check: bool = True,
     ) -> subprocess.CompletedProcess[str]:
-        """Run kubectl as `user` with `input` as standard input; with `check`, raise ControlPlaneError if it fails."""
+        """Run kubectl as `user` with `input` as standard input. With `check`, raise ControlPlaneError on failure."""
         command = [str(self._binaries.path("kubectl")), "--kubeconfig", str(self.kubeconfig_of(user)), *arguments]
         result = subprocess.run(
             command,
@@ -114,7 +115,7 @@ class ControlPlane:
         return result
 
     def start_apiserver(self) -> None:
-        """Start the API server; after `stop_apiserver`, it has the same address and data."""
+        """Start the API server. After `stop_apiserver`, a new start keeps the address and the data."""
         self.apiserver.start()
 
     def stop_apiserver(self) -> None:
@@ -122,7 +123,7 @@ class ControlPlane:
         self.apiserver.stop()
 
     def start_scheduler(self, config: Mapping[str, object] | None = None) -> Component:
-        """Start kube-scheduler with a KubeSchedulerConfiguration, completed for this control plane."""
+        """Start kube-scheduler with a KubeSchedulerConfiguration. The launcher adds its own fields."""
         kubeconfig = self.kubeconfig_of(SCHEDULER_USER)
         file = self.directory / "kube-scheduler.config"
         file.write_text(json.dumps(scheduler_configuration(config or {}, kubeconfig)))
@@ -136,7 +137,7 @@ class ControlPlane:
         )
 
     def start_extender(self) -> Component:
-        """Start the extender of `go/cmd/extender`; its `endpoint.url` is the urlPrefix to configure."""
+        """Start the extender of `go/cmd/extender`. The `endpoint.url` of the result is the urlPrefix to configure."""
         url = self._free_url("http")
         flags = [f"--address={url.removeprefix('http://')}", f"--kubeconfig={self.kubeconfig}"]
         return self._start(self._component("extender", flags, Endpoint(url, ("/healthz",))))

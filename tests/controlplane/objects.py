@@ -13,7 +13,7 @@ from controlplane.component import ControlPlaneError
 from controlplane.launcher import ControlPlane
 
 CONCURRENCY = 32
-"""Simultaneous requests: enough to keep the API server busy, but few enough for its fair queues."""
+"""The number of simultaneous requests. They keep the API server busy, but do not fill its fair queues."""
 NODES = "/api/v1/nodes"
 PODS = "/api/v1/namespaces/default/pods"
 DEFAULT_ALLOCATABLE = {"cpu": "16", "memory": "64Gi", "ephemeral-storage": "200Gi", "pods": "110"}
@@ -22,7 +22,7 @@ DEFAULT_ZONES = ("zone-a", "zone-b", "zone-c")
 
 @asynccontextmanager
 async def api_session(control_plane: ControlPlane) -> AsyncIterator[aiohttp.ClientSession]:
-    """Open a session to the API server as the cluster admin; requests need only a path."""
+    """Open a session to the API server as the cluster admin. Requests in this session need only a path."""
     context = ssl.create_default_context(cafile=control_plane.ca_file)
     async with aiohttp.ClientSession(
         control_plane.server,
@@ -33,7 +33,7 @@ async def api_session(control_plane: ControlPlane) -> AsyncIterator[aiohttp.Clie
 
 
 async def create_objects(control_plane: ControlPlane, path: str, objects: Iterable[Mapping[str, object]]) -> None:
-    """Create objects in the collection `path`, many at a time; raise the server's message at the first refusal."""
+    """Create objects in the collection `path`, many at a time. Raise ControlPlaneError if the server refuses one."""
     waiting = iter(objects)
 
     async def create_waiting(session: aiohttp.ClientSession) -> None:
@@ -55,7 +55,7 @@ async def create_nodes(control_plane: ControlPlane, nodes: Iterable[Mapping[str,
 
 
 async def delete_nodes_and_pods(control_plane: ControlPlane) -> None:
-    """Delete all nodes and pods without grace period, because no kubelet finishes a graceful deletion."""
+    """Delete all nodes and pods. Without a kubelet a graceful deletion never ends, so the grace period is 0."""
     async with api_session(control_plane) as session:
         async with session.get("/api/v1/namespaces") as response:
             namespaces = [item["metadata"]["name"] for item in (await response.json())["items"]]
@@ -83,7 +83,7 @@ def simulated_node(
     allocatable: Mapping[str, str] | None = None,
     taints: Sequence[Mapping[str, str]] = (),
 ) -> dict[str, object]:
-    """Return a Ready node; `allocatable` overrides the default amounts, and is also the capacity."""
+    """Return a Ready node. `allocatable` overrides default amounts. The capacity equals the allocatable."""
     resources = {**DEFAULT_ALLOCATABLE, **(allocatable or {})}
     return {
         "apiVersion": "v1",
@@ -99,7 +99,7 @@ def simulated_node(
 
 
 def pause_pod(name: str, *, cpu: str = "100m", **spec: object) -> dict[str, object]:
-    """Return a pod with one container that requests `cpu`; `spec` adds fields to the pod's spec."""
+    """Return a pod with one container that requests `cpu`. `spec` adds fields to the spec of the pod."""
     container = {"name": "pause", "image": "registry.k8s.io/pause:3.10", "resources": {"requests": {"cpu": cpu}}}
     return {
         "apiVersion": "v1",

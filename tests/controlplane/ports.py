@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 LOOPBACK = "127.0.0.1"
 PORTS = range(20000, 32000)
-"""Below the ports of outgoing connections, so that a port stays free while its server is down."""
+"""These ports are below the ports of outgoing connections, so that a port stays free while its server is down."""
 
 
 class Ports:

@@ -19,7 +19,7 @@ WORKLOAD_CONTROLLERS = (
 
 
 def etcd_flags(data: Path, url: str) -> list[str]:
-    """Return the flags of a single etcd with its files in `data`; it is fast rather than durable."""
+    """Return the flags of a single etcd with its files in `data`. The flags prefer speed to durability."""
     return [
         f"--data-dir={data}",
         f"--listen-client-urls={url}",
@@ -40,7 +40,7 @@ def apiserver_flags(etcd_url: str, token_file: Path) -> list[str]:
         "--service-account-issuer=https://kubernetes.default.svc",
         "--service-cluster-ip-range=10.0.0.0/24",
         "--allow-privileged",
-        # No Endpoints for the API server itself, because they must not have a loopback address.
+        # The API server creates no Endpoints for itself, because Endpoints must not have a loopback address.
         "--endpoint-reconciler-type=none",
         # With these plugins, a new node would wait for a kubelet, and a new pod for the service account controller.
         "--disable-admission-plugins=TaintNodesByCondition,ServiceAccount",
@@ -63,7 +63,7 @@ def serving_flags(url: str, certificates: Path) -> list[str]:
 
 
 def scheduler_configuration(config: Mapping[str, object], kubeconfig: Path) -> dict[str, object]:
-    """Return a complete KubeSchedulerConfiguration of a single scheduler; `config` overrides the defaults."""
+    """Return a complete KubeSchedulerConfiguration for a single scheduler. `config` overrides the defaults."""
     connection = config.get("clientConnection", {})
     assert isinstance(connection, Mapping)
     return {

@@ -19,7 +19,7 @@ FAILING_GO = f"{WORKING_GO}echo 'main.go:1: syntax error' >&2; exit 1\n"
 
 
 class Machine:
-    """An environment with an empty cache and, after `install_go`, a fake Go."""
+    """An environment with an empty cache. `install_go` adds a fake Go."""
 
     def __init__(self, root: Path) -> None:
         self.path = root / "path"
@@ -90,7 +90,7 @@ def test_a_failed_build_leaves_no_file(machine: Machine) -> None:
     assert machine.built() == []
 
 
-def test_check_names_missing_programs_and_builds_nothing(machine: Machine) -> None:
+def test_the_flag_check_prints_missing_programs_and_builds_nothing(machine: Machine) -> None:
     machine.install_go(WORKING_GO)
 
     before = machine.build("--check")
@@ -104,14 +104,14 @@ def test_check_names_missing_programs_and_builds_nothing(machine: Machine) -> No
     assert after.returncode == 0
 
 
-def test_print_shows_a_cache_folder_with_the_version_in_its_name(machine: Machine) -> None:
+def test_the_flag_print_shows_a_cache_folder_whose_name_has_the_version(machine: Machine) -> None:
     folder = Path(machine.build("--print").stdout.strip())
 
     assert folder.is_relative_to(machine.cache / "moorage" / "controlplane")
     assert folder.parent.name.startswith(f"{kubernetes_version()}-")
 
 
-def test_assets_are_used_before_built_programs(tmp_path: Path) -> None:
+def test_a_program_in_the_assets_folder_is_used_before_a_built_program(tmp_path: Path) -> None:
     ours, assets = tmp_path / "ours", tmp_path / "assets"
     for folder, names in ((assets, ["etcd", "kube-apiserver"]), (ours, ["etcd", "kube-scheduler"])):
         folder.mkdir()
@@ -126,7 +126,7 @@ def test_assets_are_used_before_built_programs(tmp_path: Path) -> None:
     assert not {"etcd", "kube-apiserver", "kube-scheduler"} & set(binaries.missing())
 
 
-def test_assets_without_an_api_server_are_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_assets_folder_without_an_api_server_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "etcd").touch()
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path))
     half = Binaries()

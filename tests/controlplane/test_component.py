@@ -1,4 +1,4 @@
-"""The component class, with small programs instead of the real ones."""
+"""The class Component, with small programs instead of the programs of a control plane."""
 
 import sys
 from collections.abc import Iterator
@@ -64,7 +64,7 @@ def test_a_paused_program_can_be_stopped(server: Component) -> None:
     assert not server.running
 
 
-def test_starting_twice_is_refused(server: Component) -> None:
+def test_a_second_start_is_refused(server: Component) -> None:
     server.start()
 
     with pytest.raises(ControlPlaneError, match="running already"):

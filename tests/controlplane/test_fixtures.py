@@ -47,7 +47,7 @@ def run(suite: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env={**kept, **own, **environment}, capture_output=True, text=True, check=False)
 
 
-def test_left_out_tests_are_reported_in_one_line_with_the_command(suite: Path) -> None:
+def test_one_line_reports_the_tests_that_are_left_out_and_the_build_command(suite: Path) -> None:
     result = run(suite)
 
     about = [line for line in result.stdout.splitlines() if "control-plane" in line or "not built" in line]
@@ -56,7 +56,7 @@ def test_left_out_tests_are_reported_in_one_line_with_the_command(suite: Path) -
     assert "1 passed, 2 left out" in result.stdout
 
 
-def test_a_run_that_requires_the_binaries_fails_without_them(suite: Path) -> None:
+def test_a_run_that_requires_the_binaries_fails_if_they_are_missing(suite: Path) -> None:
     result = run(suite, MOORAGE_REQUIRE_CONTROLPLANE="1")
 
     assert result.returncode == pytest.ExitCode.USAGE_ERROR

@@ -90,7 +90,7 @@ class TestSchedulerAndControllers:
         with empty_control_plane.start_scheduler():
             empty_control_plane.kubectl("wait", "pod/big", "--for=jsonpath={.spec.nodeName}=large", SOON)
 
-    def test_kube_scheduler_shows_its_client_metrics_to_the_admin(self, control_plane: ControlPlane) -> None:
+    def test_kube_scheduler_serves_client_metrics_to_the_admin(self, control_plane: ControlPlane) -> None:
         with control_plane.start_scheduler({"clientConnection": {"qps": 5000, "burst": 5000}}) as scheduler:
             assert "rest_client_request_duration_seconds" in scheduler.endpoint.read("/metrics")
 
@@ -128,7 +128,7 @@ class TestStops:
         assert "refused" in without.stderr
         assert again.stdout.strip() == "namespace/kept"
 
-    def test_the_error_of_a_wrong_flag_has_the_output_and_no_program_stays_running(self) -> None:
+    def test_a_wrong_flag_causes_an_error_with_the_output_and_leaves_no_program_running(self) -> None:
         control_plane = ControlPlane(more_apiserver_flags=["--no-such-flag"])
 
         with pytest.raises(ControlPlaneError, match="unknown flag: --no-such-flag"), control_plane:

@@ -15,7 +15,7 @@ def numbers() -> Sequence[int]:
     return three
 
 
-def test_two_runs_never_take_the_same_port(numbers: Sequence[int]) -> None:
+def test_two_reservations_never_take_the_same_port(numbers: Sequence[int]) -> None:
     mine, others = Ports(numbers), Ports(numbers)
 
     taken = [mine.take(), others.take(), mine.take()]
