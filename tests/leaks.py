@@ -58,7 +58,7 @@ def _abort_late_connections() -> None:
     """
     selector: Any = getattr(asyncio.get_running_loop(), "_selector", None)
     for key in list(selector.get_map().values()) if selector else ():
-        reader = key.data[0]
-        transport = getattr(getattr(reader, "_callback", None), "__self__", None)
-        if isinstance(transport, asyncio.Transport) and getattr(transport, "_server", None):
-            transport.abort()
+        for handle in key.data:  # of reading and of writing
+            transport = getattr(getattr(handle, "_callback", None), "__self__", None)
+            if isinstance(transport, asyncio.Transport) and getattr(transport, "_server", None):
+                transport.abort()

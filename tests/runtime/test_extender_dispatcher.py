@@ -9,11 +9,11 @@ import pytest
 from builders import node, pod
 from extenders.calling import Caller, calling, whole_nodes, whole_pod
 from extenders.server import FakeExtender, answering
-from fakes import running, until
+from fakes import running, settle, until
 from moorage.api.extender import Extender
 from moorage.engine.candidate import Candidate
 from moorage.engine.messages import ExtendersAnswered, Message
-from moorage.engine.outcomes import CallExtenders
+from moorage.engine.outcomes import AskAboutVictims, CallExtenders
 from moorage.errors import ExtenderError
 from moorage.framework.profile import Profile, ProfileSettings
 from moorage.model.pods.pod import Pod
@@ -77,6 +77,20 @@ async def test_a_hanging_extender_does_not_delay_other_profiles() -> None:
         await until(lambda: made.posted)
 
         assert [answer.pod_uid for answer in made.answers] == ["default/p"]
+
+
+async def test_a_profile_makes_at_most_parallelism_preempt_calls_at_the_same_time() -> None:
+    limit = ExtenderLimits().parallelism
+    async with FakeExtender() as hanging, asking() as made:
+        hanging.misbehave = hanging.never
+        stuck = profile("stuck", hanging, filterVerb=None, preemptVerb="preempt")
+        candidates = (Candidate("n1", (pod("victim", node="n1"),), 0),)
+        for number in range(limit + 3):
+            preemptor = whole_pod(f"stuck-{number}", spec={"priority": 10})
+            made.dispatcher.submit(AskAboutVictims(pod=preemptor, profile=stuck, candidates=candidates))
+        await until(lambda: len(hanging.asked) >= limit)
+        await settle()
+        assert len(hanging.asked) == limit
 
 
 async def test_a_profile_keeps_its_extenders_until_their_configuration_changes() -> None:

@@ -132,6 +132,8 @@ ENCRYPTED_KEY = b64encode(
     b"-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00112233445566778899AABBCCDDEEFF"
     b"\n\nAAAAAAAAAAAAAAAAAAAAAA==\n-----END RSA PRIVATE KEY-----\n"
 ).decode()
+SLOW_KEY = b64encode(b"-----BEGIN ENCRYPTED PRIVATE KEY-----\nMAA=\n-----END ENCRYPTED PRIVATE KEY-----\n").decode()
+"""The form in which the author of a key chooses the number of iterations that OpenSSL needs to decrypt it."""
 
 
 @pytest.mark.parametrize(
@@ -152,7 +154,11 @@ ENCRYPTED_KEY = b64encode(
         ({"caData": CA_DATA, "certData": CERT_DATA, "keyFile": "/nowhere"}, ["tlsConfig.keyFile: names /nowhere"]),
         (
             {"caData": CA_DATA, "certData": CERT_DATA, "keyData": ENCRYPTED_KEY},
-            ["tlsConfig.certData: holds no usable certificate, or tlsConfig.keyData is not its key (pem lib)"],
+            ["tlsConfig.keyData: is encrypted; use a key without a password"],
+        ),
+        (
+            {"caData": CA_DATA, "certData": CERT_DATA, "keyData": SLOW_KEY},
+            ["tlsConfig.keyData: is encrypted; use a key without a password"],
         ),
     ],
 )

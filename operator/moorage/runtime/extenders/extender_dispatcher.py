@@ -128,12 +128,14 @@ class ExtenderDispatcher:
             return await kept.extenders.filter_and_prioritize(outcome.pod, nodes)
 
     async def _preempt(self, outcome: AskAboutVictims) -> ExtendersAnswered | CandidatesAnswered:
-        extenders = self.extenders_of(outcome.profile)
-        try:
-            kept = await extenders.preempt(outcome.pod, outcome.candidates, partial(self._candidate_of, outcome.pod))
-        except MoorageError as error:
-            return _failed(outcome, str(error))
-        return CandidatesAnswered(pod_uid=outcome.pod.uid, candidates=tuple(kept))
+        kept = self._keep(outcome.profile)
+        candidate_of = partial(self._candidate_of, outcome.pod)
+        async with kept.turns:
+            try:
+                candidates = await kept.extenders.preempt(outcome.pod, outcome.candidates, candidate_of)
+            except MoorageError as error:
+                return _failed(outcome, str(error))
+        return CandidatesAnswered(pod_uid=outcome.pod.uid, candidates=tuple(candidates))
 
 
 @dataclass(slots=True)
@@ -143,7 +145,7 @@ class _KeptExtenders:
     configurations: tuple[Extender, ...]
     extenders: ProfileExtenders
     turns: asyncio.Semaphore
-    """Limits the calls that are prepared at once, because a request lists up to thousands of nodes."""
+    """Limits the calls that are prepared at once, because a request lists thousands of nodes or whole victims."""
     binding_turns: asyncio.Semaphore
 
 

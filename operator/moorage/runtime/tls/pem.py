@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PEM_BEGIN = b"-----BEGIN "
+ENCRYPTED = b"ENCRYPTED"
+"""A part of `BEGIN ENCRYPTED PRIVATE KEY` and of the header `Proc-Type: 4,ENCRYPTED`."""
 MAX_BUNDLE_BYTES = 1 << 20
 """The largest file. A system's bundle of all public authorities has 220 kB."""
 
@@ -67,8 +69,15 @@ class Pem:
 
 
 def load_identity(context: ssl.SSLContext, certificate: Pem, key: Pem) -> None:
-    """Load a certificate and its key into a context; raise UnusableTls if they cannot be used."""
-    with as_file(certificate.read()) as certificate_path, as_file(key.read()) as key_path:
+    """Load a certificate and its key into a context; raise UnusableTls if they cannot be used.
+
+    An encrypted key is refused by its text: its author chooses how long OpenSSL works to derive the password's key.
+    """
+    certificate_text, key_text = certificate.read(), key.read()
+    for pem, text in ((certificate, certificate_text), (key, key_text)):
+        if ENCRYPTED in text:
+            raise UnusableTls(pem.field, "is encrypted; use a key without a password")
+    with as_file(certificate_text) as certificate_path, as_file(key_text) as key_path:
         try:
             context.load_cert_chain(certificate_path, key_path, password=_no_password)
         except OSError as error:  # ssl.SSLError is an OSError
