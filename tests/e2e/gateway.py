@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +15,8 @@ from pathlib import Path
 
 import yaml
 from aiohttp import ClientError, ClientSession, TCPConnector, web
+
+from loops import loop_in_thread
 
 CALL_SECONDS = 10.0
 SHUTDOWN_SECONDS = 0.1
@@ -96,16 +97,11 @@ def gateway(kubeconfig: Path, through: Path) -> Iterator[Gateway]:
     config = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
     cluster = config["clusters"][0]["cluster"]
     made = Gateway(cluster["server"], cluster.pop("certificate-authority"))
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, name="gateway")
-    thread.start()
-    try:
+    with loop_in_thread("gateway") as loop:
         port = asyncio.run_coroutine_threadsafe(made.start(), loop).result(CALL_SECONDS)
-        cluster["server"] = f"http://127.0.0.1:{port}"
-        through.write_text(yaml.safe_dump(config), encoding="utf-8")
-        yield made
-    finally:
-        asyncio.run_coroutine_threadsafe(made.stop(), loop).result(CALL_SECONDS)
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+        try:
+            cluster["server"] = f"http://127.0.0.1:{port}"
+            through.write_text(yaml.safe_dump(config), encoding="utf-8")
+            yield made
+        finally:
+            asyncio.run_coroutine_threadsafe(made.stop(), loop).result(CALL_SECONDS)

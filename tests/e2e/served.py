@@ -6,7 +6,6 @@ The operator is a separate process, which a test can stop and kill.
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing, contextmanager
@@ -18,6 +17,7 @@ from uuid import uuid4
 
 from controlplane.ports import Ports
 from e2e.clusters import Cluster, Manifest
+from loops import loop_in_thread
 from moorage.api.crd import crd
 from moorage.sandbox.api_server import SandboxServer
 from moorage.sandbox.injected_faults import FaultAction
@@ -86,10 +86,7 @@ def served(directory: Path, *, cpu: str = "16", nodes: int = 4, with_crd: bool =
         {"name": "equal", "instanceType": "m5.4xlarge", "count": nodes, "cpu": cpu, "memory": "64Gi"}
     )
     server = SandboxServer(node_groups=[group], crds=[crd()] if with_crd else [])
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, name="served")
-    thread.start()
-    with closing(Ports()) as ports:
+    with closing(Ports()) as ports, loop_in_thread("served") as loop:
         kubeconfig = directory / "served.kubeconfig"
         made = Served(server, loop, Cluster(kubeconfig, directory, ports))
         try:
@@ -98,6 +95,3 @@ def served(directory: Path, *, cpu: str = "16", nodes: int = 4, with_crd: bool =
             yield made
         finally:
             made._await(server.stop)
-            loop.call_soon_threadsafe(loop.stop)
-            thread.join()
-            loop.close()

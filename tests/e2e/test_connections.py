@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import threading
 import time
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from e2e.case import case_of
 from e2e.clusters import eventually
 from e2e.gateway import CALL_SECONDS, Gateway
 from kubeconfigs import plugin, printing
+from loops import loop_in_thread
 from processes import moorage
 from tls_peers import recording_proxy
 
@@ -39,15 +39,8 @@ class Run(Protocol):
 @contextmanager
 def loop_in_a_thread() -> Iterator[Run]:
     """Yield a function that runs a coroutine in an event loop of another thread."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    try:
+    with loop_in_thread("proxy") as loop:
         yield lambda coroutine: asyncio.run_coroutine_threadsafe(coroutine, loop).result(CALL_SECONDS)
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
 
 
 def short_lived_certificates(authority: Path, directory: Path) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from fakes import settle
+from loops import loop_in_thread
 
 START_SECONDS = 10.0
 
@@ -122,17 +122,10 @@ class FakeExtender:
 @contextmanager
 def threaded(extender: FakeExtender) -> Iterator[FakeExtender]:
     """Serve an extender in a thread, for a synchronous test. The test can change its attributes at any time."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, name="extender")
-    thread.start()
-    try:
+    with loop_in_thread("extender") as loop:
         asyncio.run_coroutine_threadsafe(extender.__aenter__(), loop).result(START_SECONDS)
         yield extender
         asyncio.run_coroutine_threadsafe(extender.__aexit__(), loop).result(START_SECONDS)
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
 
 
 def answering(answer: Any, status: int = 200) -> Misbehaviour:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from certificates import Authority, KeyPair
 from fakes import FakeClock
 from kubeconfigs import kubeconfig, plugin, printing
+from loops import loop_in_thread
 from moorage.errors import ApiUnreachable
 from moorage.runtime.client.credentials import load_credentials
 from moorage.runtime.client.pooled_transport import open_transport
@@ -60,31 +60,26 @@ async def statuses(access: ServerAccess) -> list[int]:
 @asynccontextmanager
 async def foreign_session(access: ServerAccess) -> AsyncIterator[Callable[[str], Any]]:
     """Open a session in the event loop of another thread, as kopf does; yield a function that sends a GET."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
     across = AccessAcrossThreads(access, asyncio.get_running_loop())
 
     async def opened() -> Any:
         return open_session(across, 2)
 
-    session = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(opened(), loop))
+    with loop_in_thread("kopf") as loop:
+        session = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(opened(), loop))
 
-    async def send(path: str) -> int:
-        async with session.get(f"{access.credentials.server}{path}") as answer:
-            status: int = answer.status
-            return status
+        async def send(path: str) -> int:
+            async with session.get(f"{access.credentials.server}{path}") as answer:
+                status: int = answer.status
+                return status
 
-    async def get(path: str) -> int:
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(send(path), loop))
+        async def get(path: str) -> int:
+            return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(send(path), loop))
 
-    try:
-        yield get
-    finally:
-        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(session.close(), loop))
-        loop.call_soon_threadsafe(loop.stop)
-        await asyncio.to_thread(thread.join)
-        loop.close()
+        try:
+            yield get
+        finally:
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(session.close(), loop))
 
 
 async def test_an_authority_without_key_identifiers_is_trusted(
