@@ -88,7 +88,7 @@ class PolicyStore:
     _claims: dict[str, list[_KnownPolicy]] = field(default_factory=lambda: defaultdict(list))
     """The policies of each schedulerName, the oldest first."""
     _serving: dict[str, Profile | str] = field(default_factory=dict)
-    """What the engine has for each schedulerName: a profile, or the message that the policy is refused."""
+    """The engine's entry for each schedulerName: a profile, or the message that the policy is refused."""
     _states: dict[str, PolicyState] = field(default_factory=dict)
 
     def replace(self, manifest: Manifest) -> PolicyChanges:

@@ -1,4 +1,4 @@
-"""What the operator's flags allow policies to use: schedulerNames, hosts of extenders, and files of their TLS settings.
+"""Permissions of policies by the operator's flags: schedulerNames, hosts of extenders, and files of their TLS settings.
 
 The author of a policy may be a tenant. So a policy needs a flag for everything beyond its own pods, and the message of
 a refusal names the flag. This module only compares the paths of files; the runtime reads the files.

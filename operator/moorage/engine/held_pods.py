@@ -11,8 +11,8 @@ from moorage.engine.similar_names import SimilarNames, are_similar
 from moorage.model.pods.pod import Pod
 
 MISNAMED_SECONDS = 2.0
-"""How long a pod is held before it is reported as misnamed. If a policy and its pods are created together, the pods may
-arrive first."""
+"""Time that a pod is held before it is reported as misnamed. If a policy and its pods are created together, the pods
+may arrive first."""
 UNTIMED = float("-inf")
 
 

@@ -17,7 +17,7 @@ from moorage.framework.profile import Profile
 from moorage.model.pods.pod import Pod
 
 MAX_ASKED = 2000
-"""How many attempts of a profile may wait for answers. With 5,000 nodes, each attempt holds 40 kB of node names."""
+"""Number of attempts of a profile that may wait for answers. Each holds 40 kB of node names with 5,000 nodes."""
 TOO_MANY_ASKED = f"{MAX_ASKED} pods already wait for the answers of the profile's extenders; the pod is tried again"
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 1.0
-"""How long a request waits for new credentials while the last ones still work. A plugin may take much longer."""
+"""Time that a request waits for new credentials while the last ones still work. A plugin may take much longer."""
 
 
 class KubeconfigTokens:
