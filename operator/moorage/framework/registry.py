@@ -185,10 +185,6 @@ def _assemble(spec: ProfileSpec, plugins: Plugins, points: Mapping[str, tuple[Pl
     )
 
 
-def _may_warn(plugin: Plugin) -> bool:
-    return type(plugin).pod_warnings is not Plugin.pod_warnings
-
-
 def _default_weight(plugin: Plugin) -> int:
     """Return the weight that replaces 0. It is 1 for kube-scheduler's plugins, even if their default weight differs."""
     return 1 if plugin.name in DEFAULT_PLUGINS else plugin.default_weight

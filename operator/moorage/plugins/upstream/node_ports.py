@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from moorage.cluster.columns.port_columns import conflicts
 from moorage.framework.cluster_events import Action
 from moorage.framework.extension_points import FilterPlugin, FilterResult, PreFilterPlugin, PreFilterResult, Rejection
 from moorage.framework.status import SKIP, SUCCESS
@@ -17,10 +18,9 @@ from moorage.framework.status import SKIP, SUCCESS
 if TYPE_CHECKING:
     from moorage.cluster.snapshot import Snapshot
     from moorage.framework.cluster_events import ClusterEvent
-    from moorage.model.pods.pod import HostPort, Pod, PodShape
+    from moorage.model.pods.pod import Pod, PodShape
 
 REASON = "node(s) didn't have free ports for the requested pod ports"
-ANY_IP = "0.0.0.0"  # noqa: S104 - the API's value for "all addresses"; no socket is opened
 
 
 class NodePorts(PreFilterPlugin[None], FilterPlugin[None]):
@@ -53,11 +53,4 @@ class NodePorts(PreFilterPlugin[None], FilterPlugin[None]):
         other = event.old
         if event.action is not Action.DELETE or not (other.node_name or other.nominated_node_name):
             return False
-        return any(_conflict(wanted, used) for wanted, used in product(pod.shape.host_ports, other.shape.host_ports))
-
-
-def _conflict(one: HostPort, other: HostPort) -> bool:
-    """Return whether two pods on one node cannot both use these ports."""
-    if (one.protocol, one.port) != (other.protocol, other.port):
-        return False
-    return one.ip == other.ip or ANY_IP in {one.ip, other.ip}
+        return any(conflicts(wanted, used) for wanted, used in product(pod.shape.host_ports, other.shape.host_ports))
