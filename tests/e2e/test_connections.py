@@ -78,7 +78,8 @@ def test_certificates_of_a_plugin_are_renewed_before_they_expire(audited: Audite
         log = operator.log.read_text()
     assert len(audited.bindings("renewals-p", USER)) == bound
     assert 3 <= len((tmp_path / "runs").read_text().splitlines()) <= 3 * LIFE_SECONDS
-    assert "(401)" not in log and "Unauthorized" not in log
+    assert "(401)" not in log
+    assert "Unauthorized" not in log
     assert " WARNING " not in log
 
 
