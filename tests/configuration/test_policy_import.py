@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from moorage.api.v1alpha1 import parse_policy
+from moorage.compilation.compile import compile_policy
 from moorage.configuration.loading import KubeSchedulerConfiguration, load
 from moorage.configuration.policy_import import chart_values_of, policies_of
 from moorage.configuration.process_configuration import configure
-from moorage.controller.compile import compile_policy
 from moorage.errors import InvalidPolicy
 from moorage.framework.profile import Profile, ProfileSettings
 from moorage.framework.registry import Registry

@@ -13,7 +13,7 @@ import pytest
 
 from builders import snapshot_of
 from fakes import FakeApi, FakeClock, FakeRecorder, settle
-from moorage.controller.node_facts import NodeFacts
+from moorage.compilation.node_facts import NodeFacts
 from moorage.controller.policies import PolicyStore
 from moorage.controller.policy_announcer import PolicyAnnouncer
 from moorage.controller.policy_controller import PolicyController, receiver_in

@@ -8,9 +8,9 @@ import pytest
 
 from moorage.api.policy_spec import SchedulingPolicySpec
 from moorage.api.policy_status import MESSAGE_LENGTH, REJECTION_LENGTH, SchedulingPolicyStatus
+from moorage.compilation.policy_warning import PolicyWarning
 from moorage.controller.policy_report import SHOWN_WARNINGS, PolicyCounts, PolicyFindings, status_of
 from moorage.controller.policy_state import PolicyRefusal, PolicyState
-from moorage.controller.policy_warning import PolicyWarning
 from moorage.framework.profile import PolicyReference, Profile, ProfileSettings
 from moorage.plugins.upstream.priority_sort import PrioritySort
 from moorage.runtime.degradation import Degradation

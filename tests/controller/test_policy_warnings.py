@@ -10,7 +10,7 @@ from builders import columns_of, node, snapshot_of
 from moorage.api.policy_spec import SchedulingPolicySpec
 from moorage.cluster.nominator import Nominator
 from moorage.cluster.snapshot import Snapshot
-from moorage.controller.node_facts import NodeFacts
+from moorage.compilation.node_facts import NodeFacts
 from moorage.controller.policy_state import PolicyState
 from moorage.controller.policy_warnings import PolicyWarnings
 from moorage.framework.registry import Registry

@@ -13,7 +13,7 @@ from moorage.api.v1alpha1 import SchedulingPolicy
 from moorage.cluster.node_columns import NodeColumns
 from moorage.cluster.nominator import Nominator
 from moorage.cluster.snapshot import Snapshot
-from moorage.controller.node_facts import NodeFacts
+from moorage.compilation.node_facts import NodeFacts
 from moorage.controller.policies import PolicyStore
 from moorage.controller.policy_facts import PolicyFacts
 from moorage.controller.policy_report import PolicyCounts

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from moorage.api.v1alpha1 import parse_policy
-from moorage.controller.compile import compile_policy
+from moorage.compilation.compile import compile_policy
 from moorage.framework.profile import ProfileSettings
 from moorage.framework.registry import Registry
 from moorage.simulator.parity_report import report_lines

@@ -9,7 +9,7 @@ import pytest
 from builders import node, pod
 from engine.scheduler_driver import add_objects, next_outcome
 from moorage.api.v1alpha1 import parse_policy
-from moorage.controller.compile import compile_policy
+from moorage.compilation.compile import compile_policy
 from moorage.engine.outcomes import Unschedulable
 from moorage.engine.scheduler import Scheduler
 from moorage.framework.profile import ProfileSettings

@@ -14,8 +14,8 @@ from random import SystemRandom
 from typing import Any
 
 from moorage.app.environment import Environment
+from moorage.compilation.node_facts import NodeFacts
 from moorage.configuration.process_configuration import ProcessConfiguration
-from moorage.controller.node_facts import NodeFacts
 from moorage.controller.policies import PolicyStore
 from moorage.controller.policy_announcer import PolicyAnnouncer
 from moorage.controller.policy_controller import PolicyController

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from moorage.api.extender import Extender
 from moorage.api.v1alpha1 import SchedulingPolicy
-from moorage.controller.compile import compile_policy
-from moorage.controller.fault_paths import check_plugin_names, fault_in_policy, faults_of_plugins
+from moorage.compilation.compile import compile_policy
+from moorage.compilation.fault_paths import check_plugin_names, fault_in_policy, faults_of_plugins
 from moorage.controller.policy_permissions import NO_PERMISSIONS, PolicyPermissions
 from moorage.errors import ConfigurationError, Fault, InvalidPolicy, PolicyNotAllowed
 from moorage.framework.profile import Profile, ProfileSettings

@@ -8,8 +8,8 @@ from datetime import datetime
 
 from moorage.api.conditions import ACCEPTED, DEGRADED, PROGRAMMED, READY, WARNINGS, condition, merge, summarize
 from moorage.api.policy_status import REJECTION_LENGTH, Condition, PodCounts, SchedulingPolicyStatus
+from moorage.compilation.policy_warning import PolicyWarning
 from moorage.controller.policy_state import PolicyState
-from moorage.controller.policy_warning import PolicyWarning
 from moorage.outside_text import one_line
 from moorage.runtime.degradation import Degradation, ReadyStatus
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from moorage.api.policy_spec import SchedulingPolicySpec
-from moorage.controller.node_facts import NodeFacts, ReadNodeFacts
-from moorage.controller.node_warnings import node_warnings
+from moorage.compilation.node_facts import NodeFacts, ReadNodeFacts
+from moorage.compilation.node_warnings import node_warnings
+from moorage.compilation.policy_warning import PolicyWarning
+from moorage.compilation.presets import expand_preset
+from moorage.compilation.spec_warnings import spec_warnings
 from moorage.controller.policy_state import PolicyState
-from moorage.controller.policy_warning import PolicyWarning
-from moorage.controller.presets import expand_preset
-from moorage.controller.spec_warnings import spec_warnings
 from moorage.framework.policy_plugin import PolicyPlugin
 
 

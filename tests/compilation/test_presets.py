@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from moorage.api.policy_spec import SchedulingPolicySpec
-from moorage.controller.presets import PRESETS, expand_preset
+from moorage.compilation.presets import PRESETS, expand_preset
 
 
 def expanded(**spec: Any) -> SchedulingPolicySpec:

@@ -11,7 +11,7 @@ import pytest
 from moorage.api.v1alpha1 import parse_policy
 from moorage.cluster.arrays import IntArray
 from moorage.cluster.snapshot import Snapshot
-from moorage.controller.compile import compile_policy
+from moorage.compilation.compile import compile_policy
 from moorage.errors import ConfigurationError, UnknownPlugin
 from moorage.framework.extension_points import ScorePlugin
 from moorage.framework.policy_plugin import PolicyPlugin

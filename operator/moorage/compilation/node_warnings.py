@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from moorage.api.policy_filters import LifecycleClass
 from moorage.api.policy_scores import GpuSection, InstanceTypesSection
 from moorage.api.policy_spec import SchedulingPolicySpec
-from moorage.controller.added_affinity import INSTANCE_TYPE, ZONE
-from moorage.controller.node_facts import ReadNodeFacts
-from moorage.controller.pattern_cover import matches_any
-from moorage.controller.policy_warning import PolicyWarning
+from moorage.compilation.added_affinity import INSTANCE_TYPE, ZONE
+from moorage.compilation.node_facts import ReadNodeFacts
+from moorage.compilation.pattern_cover import matches_any
+from moorage.compilation.policy_warning import PolicyWarning
 from moorage.plugins.own.gpu import PRODUCT_LABEL
 from moorage.plugins.own.lifecycle import DEFAULT_SOURCES
 

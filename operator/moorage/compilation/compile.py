@@ -16,10 +16,10 @@ from moorage.api.plugin_config import PluginConfig, PluginEntry, Plugins, Plugin
 from moorage.api.policy_filters import FiltersSection
 from moorage.api.policy_spec import SchedulingPolicySpec
 from moorage.api.v1alpha1 import SchedulingPolicy
-from moorage.controller.added_affinity import added_affinity, filter_fields
-from moorage.controller.namespace_requirements import compile_selector
-from moorage.controller.presets import expand_preset
-from moorage.controller.scoring_strategy import packs, scoring_strategy
+from moorage.compilation.added_affinity import added_affinity, filter_fields
+from moorage.compilation.namespace_requirements import compile_selector
+from moorage.compilation.presets import expand_preset
+from moorage.compilation.scoring_strategy import packs, scoring_strategy
 from moorage.framework.plugin_sets import implements
 from moorage.framework.policy_plugin import PolicyPlugin
 from moorage.framework.profile import PolicyReference, ProfileSettings, ProfileSpec

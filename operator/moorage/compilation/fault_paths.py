@@ -8,7 +8,7 @@ from typing import Any
 
 from moorage.api.policy_spec import SchedulingPolicySpec
 from moorage.api.v1alpha1 import SchedulingPolicy
-from moorage.controller.added_affinity import location_in_filters
+from moorage.compilation.added_affinity import location_in_filters
 from moorage.errors import Fault, Location, UnknownPlugins
 from moorage.framework import plugin_sets
 from moorage.framework.policy_plugin import PolicyPlugin

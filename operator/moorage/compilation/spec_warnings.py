@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from moorage.api.policy_scores import LifecycleSource
 from moorage.api.policy_spec import SchedulingPolicySpec
-from moorage.controller.pattern_cover import covers
-from moorage.controller.policy_warning import PolicyWarning
+from moorage.compilation.pattern_cover import covers
+from moorage.compilation.policy_warning import PolicyWarning
 from moorage.framework.policy_plugin import PolicyPlugin
 
 ALLOWED_AND_DENIED = "AllowedAndDenied"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moorage.controller.pattern_cover import covers, matches_any
+from moorage.compilation.pattern_cover import covers, matches_any
 
 LETTERS = "abc"
 patterns = st.text("ab*?", min_size=1, max_size=4)
