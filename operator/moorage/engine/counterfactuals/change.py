@@ -1,0 +1,63 @@
+"""A change that would let a pod fit, and the trials that verify it."""
+
+from collections.abc import Sequence
+from enum import Enum
+
+from msgspec import Struct
+
+from moorage.cluster.snapshot import Snapshot
+from moorage.engine.cycle.filtering import run_filters
+from moorage.engine.cycle.pre_filter import run_pre_filter
+from moorage.engine.cycle.scheduling_cycle import nodes_to_filter
+from moorage.framework.profile import Profile
+from moorage.model.pods.pod import Pod
+
+SHOWN_NODES = 3
+"""The number of node names that a change lists."""
+
+
+class ChangeKind(Enum):
+    """The kinds of changes. Of two equally good changes, the one whose kind comes first here ranks higher."""
+
+    REQUEST = "request"
+    TOLERATION = "toleration"
+    SELECTOR = "nodeSelector"
+    SPREAD = "topologySpread"
+    AFFINITY = "affinity"
+    POLICY = "policy"
+    NODE_LABEL = "nodeLabel"
+    VICTIM = "victim"
+    NEW_NODE = "newNode"
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """One change after which the pod fits."""
+
+    kind: ChangeKind
+    text: str
+    """The change for people, such as `600m less cpu`."""
+    size: float = 0.0
+    """How large the change is, compared only with changes of the same kind; smaller is better."""
+    node_names: Sequence[str]
+    """Some of the nodes on which the pod then fits, sorted."""
+    node_count: int
+    """The number of nodes on which the pod then fits."""
+
+
+def fitting_nodes(profile: Profile, pod: Pod, snapshot: Snapshot) -> list[str]:
+    """Return the names of the nodes that pass PreFilter and Filter, sorted; none if a plugin fails."""
+    pre_filtered = run_pre_filter(profile, pod, snapshot)
+    if not pre_filtered.status.is_success:
+        return []
+    filtered = run_filters(pre_filtered, nodes_to_filter(pre_filtered, snapshot))
+    if pre_filtered.plan.unprepared and filtered.fault():
+        return []
+    names = filtered.nodes.names
+    return sorted(names[position] for position in filtered.feasible.nonzero()[0].tolist())
+
+
+def change_to(kind: ChangeKind, text: str, node_names: Sequence[str], size: float = 0.0) -> Change:
+    """Return a verified change; `node_names` are all nodes on which the pod then fits."""
+    return Change(
+        kind=kind, text=text, size=size, node_names=tuple(node_names[:SHOWN_NODES]), node_count=len(node_names)
+    )

@@ -1,0 +1,54 @@
+"""The search for changes that would let a waiting pod fit, and their ranking."""
+
+from collections.abc import Iterable, Iterator
+
+from moorage.engine.cache import Cache
+from moorage.engine.counterfactuals.change import Change, ChangeKind, change_to, fitting_nodes
+from moorage.engine.counterfactuals.cluster_changes import new_nodes, node_labels, victims
+from moorage.engine.counterfactuals.pod_changes import pod_changes
+from moorage.framework.profile import Profile
+from moorage.model.pods.pod import Pod
+
+MAX_CHANGES = 10
+_KIND_RANK = {kind: rank for rank, kind in enumerate(ChangeKind)}
+
+
+def find_changes(profile: Profile, pod: Pod, cache: Cache, others: Iterable[Profile] = ()) -> list[Change]:
+    """Return at most MAX_CHANGES single changes after which the pod fits on a node, best first.
+
+    `cache` must be a private copy, because some changes are tried on it. `others` are the other live profiles.
+    The result is empty if the pod fits already. The best change of each kind comes before the second best of any kind.
+    """
+    if fitting_nodes(profile, pod, cache.snapshot):
+        return []
+    return rank(all_changes(profile, pod, cache, others))
+
+
+def rank(changes: Iterable[Change]) -> list[Change]:
+    """Return the best changes, best first."""
+    by_kind: dict[ChangeKind, list[Change]] = {}
+    for change in changes:
+        by_kind.setdefault(change.kind, []).append(change)
+    ranked = [
+        (place, _KIND_RANK[kind], change)
+        for kind, of_kind in by_kind.items()
+        for place, change in enumerate(sorted(of_kind, key=lambda change: (change.size, change.text)))
+    ]
+    return [change for *_, change in sorted(ranked, key=lambda each: each[:2])][:MAX_CHANGES]
+
+
+def all_changes(profile: Profile, pod: Pod, cache: Cache, others: Iterable[Profile]) -> Iterator[Change]:
+    """Yield every change that the search finds, for a pod that does not fit."""
+    yield from pod_changes(profile, pod, cache.snapshot)
+    yield from _other_policies(pod, cache, others)
+    yield from node_labels(profile, pod, cache)
+    yield from victims(profile, pod, cache.snapshot)
+    yield from new_nodes(profile, pod, cache)
+
+
+def _other_policies(pod: Pod, cache: Cache, others: Iterable[Profile]) -> Iterator[Change]:
+    """Use another live profile."""
+    for other in others:
+        names = fitting_nodes(other, pod, cache.snapshot)
+        if names:
+            yield change_to(ChangeKind.POLICY, f"schedulerName {other.name}", names)
