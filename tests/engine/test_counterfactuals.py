@@ -12,8 +12,8 @@ from builders import HOSTNAME, ZONE, make, node, pod
 from engine.scheduler_driver import kube_profile
 from moorage.engine.cache import Cache
 from moorage.engine.counterfactuals.amounts import amount_text
-from moorage.engine.counterfactuals.change import Change, ChangeKind, change_to, fitting_nodes
 from moorage.engine.counterfactuals.cluster_changes import INSTANCE_TYPE
+from moorage.engine.counterfactuals.counterfactual import ChangeKind, Counterfactual, change_to, fitting_nodes
 from moorage.engine.counterfactuals.find_changes import MAX_CHANGES, all_changes, find_changes, rank
 from moorage.engine.counterfactuals.pod_changes import with_shape
 from moorage.framework.cluster_events import added
@@ -195,14 +195,14 @@ def test_search_finds_what_trying_every_change_finds(drawn: tuple[list[Node], li
     assert sorted(map(key_of, found)) == sorted(map(key_of, expected))
 
 
-def key_of(change: Change) -> tuple[str, str, int]:
+def key_of(change: Counterfactual) -> tuple[str, str, int]:
     """Return what must agree. Of equally important victims on a node, the search may name any."""
     if change.kind is ChangeKind.VICTIM:
         return change.kind.value, change.node_names[0], int(change.size)
     return change.kind.value, change.text, change.node_count
 
 
-def every_change(nodes: Sequence[Node], pods: Sequence[Pod], waiting: Pod) -> Iterator[Change]:
+def every_change(nodes: Sequence[Node], pods: Sequence[Pod], waiting: Pod) -> Iterator[Counterfactual]:
     """Yield the smallest changes, found by trying all values and clusters one by one."""
     yield from every_request(nodes, pods, waiting)
     yield from every_toleration(nodes, pods, waiting)
@@ -215,7 +215,7 @@ def fits(nodes: Sequence[Node], pods: Sequence[Pod], waiting: Pod, profile: Prof
     return fitting_nodes(profile, waiting, cache_of(nodes, pods).snapshot)
 
 
-def every_request(nodes: Sequence[Node], pods: Sequence[Pod], waiting: Pod) -> Iterator[Change]:
+def every_request(nodes: Sequence[Node], pods: Sequence[Pod], waiting: Pod) -> Iterator[Counterfactual]:
     amount = waiting.shape.requests.get("cpu")
     for less in range(1, amount):
         names = fits(nodes, pods, with_shape(waiting, requests=Resources((("cpu", amount - less),))))
@@ -224,7 +224,7 @@ def every_request(nodes: Sequence[Node], pods: Sequence[Pod], waiting: Pod) -> I
             return
 
 
-def every_toleration(nodes: Sequence[Node], pods: Sequence[Pod], waiting: Pod) -> Iterator[Change]:
+def every_toleration(nodes: Sequence[Node], pods: Sequence[Pod], waiting: Pod) -> Iterator[Counterfactual]:
     for taint in {taint for each in nodes for taint in each.taints if taint.effect in {"NoSchedule", "NoExecute"}}:
         tolerated = (*waiting.shape.tolerations, Toleration(taint.key, "Equal", taint.value, taint.effect))
         names = fits(nodes, pods, with_shape(waiting, tolerations=tolerated))
@@ -235,7 +235,7 @@ def every_toleration(nodes: Sequence[Node], pods: Sequence[Pod], waiting: Pod) -
             )
 
 
-def every_constraint(nodes: Sequence[Node], pods: Sequence[Pod], waiting: Pod) -> Iterator[Change]:
+def every_constraint(nodes: Sequence[Node], pods: Sequence[Pod], waiting: Pod) -> Iterator[Counterfactual]:
     constraints = waiting.shape.spread_constraints
     for index, constraint in enumerate(constraints):
         if constraint.when_unsatisfiable != "DoNotSchedule":
@@ -258,7 +258,7 @@ def every_constraint(nodes: Sequence[Node], pods: Sequence[Pod], waiting: Pod) -
     yield from every_affinity_term(nodes, pods, waiting)
 
 
-def every_affinity_term(nodes: Sequence[Node], pods: Sequence[Pod], waiting: Pod) -> Iterator[Change]:
+def every_affinity_term(nodes: Sequence[Node], pods: Sequence[Pod], waiting: Pod) -> Iterator[Counterfactual]:
     affinity = waiting.shape.pod_affinity
     for field, word in (("required_affinity", "affinity"), ("required_anti_affinity", "anti-affinity")):
         terms = list(getattr(affinity, field))
@@ -273,7 +273,7 @@ def every_affinity_term(nodes: Sequence[Node], pods: Sequence[Pod], waiting: Pod
                 yield change_to(ChangeKind.AFFINITY, text, names)
 
 
-def every_victim(nodes: Sequence[Node], pods: Sequence[Pod], waiting: Pod) -> Iterator[Change]:
+def every_victim(nodes: Sequence[Node], pods: Sequence[Pod], waiting: Pod) -> Iterator[Counterfactual]:
     for each in nodes:
         enough = [
             victim.priority
@@ -286,7 +286,7 @@ def every_victim(nodes: Sequence[Node], pods: Sequence[Pod], waiting: Pod) -> It
             yield change_to(ChangeKind.VICTIM, "any", [each.name], float(min(enough)))
 
 
-def every_new_node(nodes: Sequence[Node], pods: Sequence[Pod], waiting: Pod) -> Iterator[Change]:
+def every_new_node(nodes: Sequence[Node], pods: Sequence[Pod], waiting: Pod) -> Iterator[Counterfactual]:
     groups = {(each.labels[INSTANCE_TYPE], each.labels.get(ZONE, "")) for each in nodes}
     for instance_type, zone in groups:
         members = [

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from moorage.cluster.snapshot import Snapshot
 from moorage.cluster.what_if import NodeWhatIf
 from moorage.engine.cache import Cache
-from moorage.engine.counterfactuals.change import Change, ChangeKind, change_to, fitting_nodes
+from moorage.engine.counterfactuals.counterfactual import ChangeKind, Counterfactual, change_to, fitting_nodes
 from moorage.engine.counterfactuals.pod_changes import without_selector_label
 from moorage.engine.cycle.filtering import filter_one, remove_pod
 from moorage.engine.cycle.pre_filter import run_pre_filter
@@ -34,7 +34,7 @@ MAX_EVICTIONS = 2000
 """The number of evictions to try, over all nodes."""
 
 
-def node_labels(profile: Profile, pod: Pod, cache: Cache) -> Iterator[Change]:
+def node_labels(profile: Profile, pod: Pod, cache: Cache) -> Iterator[Counterfactual]:
     """Add one label of the pod's nodeSelector to a node."""
     for key, value in sorted((pod.shape.node_selector or {}).items()):
         candidates = fitting_nodes(profile, without_selector_label(pod, key), cache.snapshot)
@@ -46,7 +46,7 @@ def node_labels(profile: Profile, pod: Pod, cache: Cache) -> Iterator[Change]:
             cache.set_node(node)
 
 
-def victims(profile: Profile, pod: Pod, snapshot: Snapshot) -> Iterator[Change]:
+def victims(profile: Profile, pod: Pod, snapshot: Snapshot) -> Iterator[Counterfactual]:
     """Evict one pod of lower priority; yield, for each node, the least important pod whose eviction is enough."""
     pre_filtered = run_pre_filter(profile, pod, snapshot)
     if not pre_filtered.status.is_success:
@@ -69,7 +69,7 @@ def victims(profile: Profile, pod: Pod, snapshot: Snapshot) -> Iterator[Change]:
                 break
 
 
-def new_nodes(profile: Profile, pod: Pod, cache: Cache) -> Iterator[Change]:
+def new_nodes(profile: Profile, pod: Pod, cache: Cache) -> Iterator[Counterfactual]:
     """Add one node of each instance type and zone that the cluster has."""
     for (instance_type, zone), template in sorted(_groups(cache.snapshot).items()):
         position = cache.snapshot.position(template.name)

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 
 from moorage.engine.cache import Cache
-from moorage.engine.counterfactuals.change import Change, ChangeKind, change_to, fitting_nodes
 from moorage.engine.counterfactuals.cluster_changes import new_nodes, node_labels, victims
+from moorage.engine.counterfactuals.counterfactual import ChangeKind, Counterfactual, change_to, fitting_nodes
 from moorage.engine.counterfactuals.pod_changes import pod_changes
 from moorage.framework.profile import Profile
 from moorage.model.pods.pod import Pod
@@ -13,7 +13,7 @@ MAX_CHANGES = 10
 _KIND_RANK = {kind: rank for rank, kind in enumerate(ChangeKind)}
 
 
-def find_changes(profile: Profile, pod: Pod, cache: Cache, others: Iterable[Profile] = ()) -> list[Change]:
+def find_changes(profile: Profile, pod: Pod, cache: Cache, others: Iterable[Profile] = ()) -> list[Counterfactual]:
     """Return at most MAX_CHANGES single changes after which the pod fits on a node, best first.
 
     `cache` must be a private copy, because some changes are tried on it. `others` are the other live profiles.
@@ -24,9 +24,9 @@ def find_changes(profile: Profile, pod: Pod, cache: Cache, others: Iterable[Prof
     return rank(all_changes(profile, pod, cache, others))
 
 
-def rank(changes: Iterable[Change]) -> list[Change]:
+def rank(changes: Iterable[Counterfactual]) -> list[Counterfactual]:
     """Return the best changes, best first."""
-    by_kind: dict[ChangeKind, list[Change]] = {}
+    by_kind: dict[ChangeKind, list[Counterfactual]] = {}
     for change in changes:
         by_kind.setdefault(change.kind, []).append(change)
     ranked = [
@@ -37,7 +37,7 @@ def rank(changes: Iterable[Change]) -> list[Change]:
     return [change for *_, change in sorted(ranked, key=lambda each: each[:2])][:MAX_CHANGES]
 
 
-def all_changes(profile: Profile, pod: Pod, cache: Cache, others: Iterable[Profile]) -> Iterator[Change]:
+def all_changes(profile: Profile, pod: Pod, cache: Cache, others: Iterable[Profile]) -> Iterator[Counterfactual]:
     """Yield every change that the search finds, for a pod that does not fit."""
     yield from pod_changes(profile, pod, cache.snapshot)
     yield from _other_policies(pod, cache, others)
@@ -46,7 +46,7 @@ def all_changes(profile: Profile, pod: Pod, cache: Cache, others: Iterable[Profi
     yield from new_nodes(profile, pod, cache)
 
 
-def _other_policies(pod: Pod, cache: Cache, others: Iterable[Profile]) -> Iterator[Change]:
+def _other_policies(pod: Pod, cache: Cache, others: Iterable[Profile]) -> Iterator[Counterfactual]:
     """Use another live profile."""
     for other in others:
         names = fitting_nodes(other, pod, cache.snapshot)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.counterfactuals.amounts import amount_text
-from moorage.engine.counterfactuals.change import Change, ChangeKind, change_to, fitting_nodes
+from moorage.engine.counterfactuals.counterfactual import ChangeKind, Counterfactual, change_to, fitting_nodes
 from moorage.framework.profile import Profile
 from moorage.model.node import Taint
 from moorage.model.pods.affinity import AffinityTerm, TopologySpreadConstraint
@@ -24,7 +24,7 @@ Fits = Callable[[Pod], list[str]]
 """Returns the names of the nodes on which a pod fits."""
 
 
-def pod_changes(profile: Profile, pod: Pod, snapshot: Snapshot) -> Iterator[Change]:
+def pod_changes(profile: Profile, pod: Pod, snapshot: Snapshot) -> Iterator[Counterfactual]:
     """Yield each smallest single change of the pod that lets it fit on a node."""
 
     def fits(changed: Pod) -> list[str]:
@@ -42,7 +42,7 @@ def with_shape(pod: Pod, **fields: Any) -> Pod:
     return replace(pod, shape=dataclasses.replace(pod.shape, **fields))
 
 
-def _smaller_requests(pod: Pod, snapshot: Snapshot, fits: Fits) -> Iterator[Change]:
+def _smaller_requests(pod: Pod, snapshot: Snapshot, fits: Fits) -> Iterator[Counterfactual]:
     """Reduce one request by the smallest amount after which the pod fits on a node."""
     for resource, amount in pod.shape.requests.amounts:
         free = snapshot.allocatable(resource) - snapshot.requested(resource)
@@ -58,7 +58,7 @@ def _smaller_requests(pod: Pod, snapshot: Snapshot, fits: Fits) -> Iterator[Chan
             yield change_to(ChangeKind.REQUEST, f"{amount_text(resource, less)} less {resource}", names, less / amount)
 
 
-def _tolerations(pod: Pod, snapshot: Snapshot, fits: Fits) -> Iterator[Change]:
+def _tolerations(pod: Pod, snapshot: Snapshot, fits: Fits) -> Iterator[Counterfactual]:
     """Tolerate one taint of a node."""
     taints = {taint for position in range(snapshot.size) for taint in snapshot.node(position).taints}
     rejecting = (taint for taint in taints if taint.effect != PREFER_NO_SCHEDULE)
@@ -69,7 +69,7 @@ def _tolerations(pod: Pod, snapshot: Snapshot, fits: Fits) -> Iterator[Change]:
             yield change_to(ChangeKind.TOLERATION, f"a toleration for the taint {_taint_text(taint)}", names)
 
 
-def _shorter_selectors(pod: Pod, fits: Fits) -> Iterator[Change]:
+def _shorter_selectors(pod: Pod, fits: Fits) -> Iterator[Counterfactual]:
     """Remove one label of the nodeSelector, or one requirement of the required node affinity."""
     selector = pod.shape.node_selector or {}
     for key, value in sorted(selector.items()):
@@ -105,7 +105,7 @@ def _without_one_requirement(selector: NodeSelector) -> Iterator[tuple[str, Node
             yield str(requirement), None if left.is_empty else NodeSelector(terms)
 
 
-def _weaker_spread(pod: Pod, snapshot: Snapshot, fits: Fits) -> Iterator[Change]:
+def _weaker_spread(pod: Pod, snapshot: Snapshot, fits: Fits) -> Iterator[Counterfactual]:
     """Raise one maxSkew by as little as possible; if no maxSkew helps, do not require the constraint."""
     highest = int(snapshot.pod_count.sum()) + 1 if snapshot.size else 0
     for index, constraint in enumerate(pod.shape.spread_constraints):
@@ -126,7 +126,7 @@ def _weaker_spread(pod: Pod, snapshot: Snapshot, fits: Fits) -> Iterator[Change]
             yield change_to(ChangeKind.SPREAD, text, names, float(highest))
 
 
-def _fewer_affinity_terms(pod: Pod, fits: Fits) -> Iterator[Change]:
+def _fewer_affinity_terms(pod: Pod, fits: Fits) -> Iterator[Counterfactual]:
     """Remove one required term of the pod's affinity or anti-affinity."""
     terms = pod.shape.pod_affinity
     affinity = [

@@ -30,7 +30,7 @@ class ChangeKind(Enum):
     NEW_NODE = "newNode"
 
 
-class Change(Struct, frozen=True, kw_only=True):
+class Counterfactual(Struct, frozen=True, kw_only=True):
     """One change after which the pod fits."""
 
     kind: ChangeKind
@@ -56,8 +56,8 @@ def fitting_nodes(profile: Profile, pod: Pod, snapshot: Snapshot) -> list[str]:
     return sorted(names[position] for position in filtered.feasible.nonzero()[0].tolist())
 
 
-def change_to(kind: ChangeKind, text: str, node_names: Sequence[str], size: float = 0.0) -> Change:
+def change_to(kind: ChangeKind, text: str, node_names: Sequence[str], size: float = 0.0) -> Counterfactual:
     """Return a verified change; `node_names` are all nodes on which the pod then fits."""
-    return Change(
+    return Counterfactual(
         kind=kind, text=text, size=size, node_names=tuple(node_names[:SHOWN_NODES]), node_count=len(node_names)
     )
