@@ -143,24 +143,27 @@ def _requests() -> st.SearchStrategy[dict[str, str]]:
     )
 
 
+def nodes(name: str | None = None) -> st.SearchStrategy[Node]:
+    """Return a strategy for nodes; without `name`, the name is one of NODE_NAMES."""
+    return node_objects(name).map(make_node)
+
+
 @st.composite
-def nodes(draw: st.DrawFn, name: str | None = None) -> Node:
-    """Draw a node; without `name`, its name is one of NODE_NAMES."""
+def node_objects(draw: st.DrawFn, name: str | None = None) -> Object:
+    """Draw a node as a dict; without `name`, its name is one of NODE_NAMES."""
     extended = draw(st.sampled_from([{}, {EXTENDED: "4"}, {"ephemeral-storage": "10Gi"}]))
     rack = draw(st.sampled_from([{}, {"rack": "r1"}, {"rack": "r2"}]))
-    return make_node(
-        node_object(
-            name or draw(st.sampled_from(NODE_NAMES)),
-            cpu=draw(st.sampled_from(["1", "2", "4", "1500m"])),
-            memory=draw(st.sampled_from(["2Gi", "4Gi", "8G"])),
-            pods=draw(st.sampled_from(["2", "10", "110"])),
-            allocatable=extended,
-            labels=rack,
-            zone=draw(st.sampled_from(ZONES)),
-            taints=draw(taints()),
-            unschedulable=draw(st.booleans()),
-            images=draw(st.dictionaries(st.sampled_from(["app:1", "app:2"]), st.integers(1, 10**9), max_size=2)),
-        )
+    return node_object(
+        name or draw(st.sampled_from(NODE_NAMES)),
+        cpu=draw(st.sampled_from(["1", "2", "4", "1500m"])),
+        memory=draw(st.sampled_from(["2Gi", "4Gi", "8G"])),
+        pods=draw(st.sampled_from(["2", "10", "110"])),
+        allocatable=extended,
+        labels=rack,
+        zone=draw(st.sampled_from(ZONES)),
+        taints=draw(taints()),
+        unschedulable=draw(st.booleans()),
+        images=draw(st.dictionaries(st.sampled_from(["app:1", "app:2"]), st.integers(1, 10**9), max_size=2)),
     )
 
 
@@ -169,24 +172,27 @@ def _maybe_affinity() -> st.SearchStrategy[Object | None]:
     return st.one_of(st.none(), pod_affinities())
 
 
+def pods(name: str = "p", node: str = "") -> st.SearchStrategy[Pod]:
+    """Return a strategy for pods with this name, placed on `node` or waiting."""
+    return pod_objects(name, node).map(make_pod)
+
+
 @st.composite
-def pods(draw: st.DrawFn, name: str = "p", node: str = "") -> Pod:
-    """Draw a pod with this name, placed on `node` or waiting."""
+def pod_objects(draw: st.DrawFn, name: str = "p", node: str = "") -> Object:
+    """Draw a pod with this name as a dict, placed on `node` or waiting."""
     requests: dict[str, Any] = draw(_requests())
-    return make_pod(
-        pod_object(
-            name,
-            namespace=draw(st.sampled_from(NAMESPACES)),
-            labels=draw(pod_labels()),
-            node=node,
-            requests=requests,
-            host_ports=draw(st.lists(st.sampled_from([80, 443]), max_size=1)),
-            tolerations=draw(tolerations()),
-            affinity=draw(_maybe_affinity()),
-            spread=draw(spread_constraints()),
-            priority=draw(st.sampled_from([0, 0, 10, 100])),
-            terminating=draw(st.sampled_from([False, False, False, True])),
-        )
+    return pod_object(
+        name,
+        namespace=draw(st.sampled_from(NAMESPACES)),
+        labels=draw(pod_labels()),
+        node=node,
+        requests=requests,
+        host_ports=draw(st.lists(st.sampled_from([80, 443]), max_size=1)),
+        tolerations=draw(tolerations()),
+        affinity=draw(_maybe_affinity()),
+        spread=draw(spread_constraints()),
+        priority=draw(st.sampled_from([0, 0, 10, 100])),
+        terminating=draw(st.sampled_from([False, False, False, True])),
     )
 
 

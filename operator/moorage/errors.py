@@ -9,6 +9,7 @@ Expected outcomes are values, not exceptions: for a pod that fits no node, the e
     │   └── InvalidPolicy       a SchedulingPolicy that does not compile, with all its faults
     ├── UnknownPlugin           a plugin name that is not registered
     │   └── UnknownPlugins      all such names of a profile or policy, with their places
+    ├── UnusableDump            a dump file that is damaged, cut off or of another format
     ├── NotLeader               a write refused because another replica may hold the Lease
     ├── StaleDecision           a pod that was not bound, because the cluster has changed since the decision
     ├── ExtenderError           an extender with a wrong, late or missing answer
@@ -140,6 +141,10 @@ class UnknownPlugins(UnknownPlugin):
         """Keep one fault for each place that uses such a name. The message lists all faults."""
         self.faults = tuple(faults)
         MoorageError.__init__(self, "; ".join(map(str, self.faults)))
+
+
+class UnusableDump(MoorageError):
+    """A dump file, or an object in it, cannot be read."""
 
 
 class NotLeader(MoorageError):

@@ -34,12 +34,14 @@ class _ApiDeviceClassSpec(Struct, frozen=True, rename="camel"):
     extended_resource_name: str | None = None
 
 
-class _ApiDeviceClass(Struct, frozen=True):
+class ApiDeviceClass(Struct, frozen=True):
+    """`resource/v1.DeviceClass`: only the fields that scheduling reads."""
+
     metadata: ApiMetadata
     spec: _ApiDeviceClassSpec = _ApiDeviceClassSpec()
 
 
 def decode_device_class(raw: bytes) -> DeviceClass:
     """Decode a DeviceClass."""
-    api = json.decode(raw, type=_ApiDeviceClass)
+    api = json.decode(raw, type=ApiDeviceClass)
     return DeviceClass(api.metadata.name, api.spec.extended_resource_name or "")

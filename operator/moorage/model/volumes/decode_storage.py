@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from msgspec import json
+from msgspec import Struct, json
 
 from moorage.model.selectors import Requirement
 from moorage.model.volumes.api_storage import (
@@ -101,3 +101,13 @@ STORAGE_DECODERS: Mapping[str, Callable[[bytes], object]] = {
     "VolumeAttachment": decode_volume_attachment,
 }
 """Decoders by kind."""
+STORAGE_STRUCTS: Mapping[str, type[Struct]] = {
+    "StorageClass": ApiStorageClass,
+    "CSINode": ApiCSINode,
+    "CSIDriver": ApiCSIDriver,
+    "CSIStorageCapacity": ApiCSIStorageCapacity,
+    "VolumeAttachment": ApiVolumeAttachment,
+}
+"""By kind, the struct with the fields that the decoder reads."""
+STORAGE_ANNOTATIONS = frozenset({_MIGRATED_PLUGINS})
+"""The annotations that the decoders read."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from msgspec import json
+from msgspec import Struct, json
 
 from moorage.model.decode_selectors import decode_node_selector
 from moorage.model.volumes.api_volumes import ApiClaim, ApiPersistentVolume
@@ -82,6 +82,13 @@ VOLUME_DECODERS: Mapping[str, Callable[[bytes], object]] = {
     "PersistentVolume": decode_persistent_volume,
 }
 """Decoders by kind."""
+VOLUME_STRUCTS: Mapping[str, type[Struct]] = {
+    "PersistentVolumeClaim": ApiClaim,
+    "PersistentVolume": ApiPersistentVolume,
+}
+"""By kind, the struct with the fields that the decoder reads."""
+VOLUME_ANNOTATIONS = frozenset({_BIND_COMPLETED, _SELECTED_NODE, _STORAGE_CLASS})
+"""The annotations that the decoders read."""
 
 
 def _translate_source(api: ApiPersistentVolume) -> tuple[str, str]:

@@ -100,6 +100,15 @@ WORKLOAD_DECODERS: Mapping[str, Callable[[bytes], object]] = {
     "PodDisruptionBudget": decode_pod_disruption_budget,
 }
 """Decoders by kind."""
+WORKLOAD_STRUCTS: Mapping[str, type[Struct]] = {
+    "Service": _ApiLabels,
+    "ReplicationController": _ApiLabels,
+    "ReplicaSet": _ApiSelector,
+    "StatefulSet": _ApiSelector,
+    "Namespace": _ApiMetadataOnly,
+    "PodDisruptionBudget": _ApiSelector,
+}
+"""By kind, the struct with the fields that the decoder reads."""
 
 
 def _selector(api: _ApiSelector) -> LabelSelector | None:

@@ -1,0 +1,121 @@
+"""Inventory: the objects of a cluster that the engine reads, by kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from moorage.errors import UnusableDump
+from moorage.framework.cluster_events import ClusterEvent, added
+from moorage.inventory.kinds import ENGINE_KINDS, KINDS, POLICY
+from moorage.inventory.read_fields import Json, keep_read_fields
+from moorage.model.decode import Decoder
+
+DEFAULT_NAMESPACE = "default"
+
+
+class NamedMetadata(msgspec.Struct):
+    """The name of an object."""
+
+    name: str = ""
+    namespace: str = ""
+
+
+class NamedObject(msgspec.Struct):
+    """An object of which only the name is decoded."""
+
+    metadata: NamedMetadata = msgspec.field(default_factory=NamedMetadata)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inventory:
+    """The objects of a cluster, and how they were read."""
+
+    objects: Mapping[str, Sequence[bytes]]
+    """By kind, the JSON of each object."""
+    unlisted: Mapping[str, str] = field(default_factory=dict)
+    """The kinds that could not be listed, each with the reason."""
+    taken: str = ""
+    """When the objects were read, as a timestamp of RFC 3339."""
+    api_server: str = ""
+    """The version of the API server."""
+    moorage: str = ""
+    """The version of moorage that wrote the dump."""
+    anonymized: bool = False
+    lines: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """By kind, the line of each object in the dump file; empty if the inventory is not from a file."""
+
+    @classmethod
+    def of(cls, bodies: Iterable[Mapping[str, Any]]) -> Inventory:
+        """Return the inventory of objects that are already parsed. Each has its `kind`; other kinds are left out."""
+        objects: dict[str, list[bytes]] = {}
+        for body in bodies:
+            kind = str(body.get("kind"))
+            if kind in KINDS:
+                kept = keep_read_fields(kind, _with_namespace(kind, body))
+                objects.setdefault(kind, []).append(msgspec.json.encode(kept))
+        return cls(objects=objects)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of objects by kind, without kinds that have none."""
+        return {kind: len(self.objects[kind]) for kind in KINDS if self.objects.get(kind)}
+
+    @property
+    def policies(self) -> list[Json]:
+        """The SchedulingPolicy objects."""
+        return list(self.bodies(POLICY))
+
+    def bodies(self, kind: str) -> Iterator[Json]:
+        """Yield the objects of a kind as parsed JSON."""
+        for raw in self.objects.get(kind, ()):
+            yield msgspec.json.decode(raw)
+
+    def describe(self, kind: str, index: int) -> str:
+        """Return text that names an object: its line if there is a file, its kind and its name."""
+        line = f"line {self.lines[kind][index]}: " if kind in self.lines else ""
+        return f"{line}{kind} {name_of(self.objects[kind][index])}"
+
+
+def cluster_events(
+    inventory: Inventory, decoder: Decoder, skip: Callable[[str], None] | None = None
+) -> Iterator[ClusterEvent]:
+    """Yield the events that informers would post for all objects that the engine reads. Nodes are sorted by name.
+
+    For an object that cannot be decoded, raise UnusableDump, or call `skip` with the message and leave it out.
+    """
+    for kind in ENGINE_KINDS:
+        raws = inventory.objects.get(kind, ())
+        order = list(range(len(raws)))
+        if kind == "Node":
+            names = [name_of(raw) for raw in raws]
+            order.sort(key=names.__getitem__)
+        for index in order:
+            try:
+                decoded = decoder.decode(kind, raws[index])
+            except (ValueError, msgspec.MsgspecError) as error:
+                message = f"{inventory.describe(kind, index)} cannot be read: {error}"
+                if skip is None:
+                    raise UnusableDump(message) from error
+                skip(message)
+                continue
+            yield added(kind, decoded)
+
+
+def name_of(raw: bytes) -> str:
+    """Return `namespace/name` or the name of an object; a question mark if the object has none."""
+    try:
+        metadata = msgspec.json.decode(raw, type=NamedObject).metadata
+    except msgspec.MsgspecError:
+        return "?"
+    return f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name or "?"
+
+
+def _with_namespace(kind: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    metadata = body.get("metadata") or {}
+    if not KINDS[kind].namespaced or metadata.get("namespace"):
+        return body
+    return {**body, "metadata": {**metadata, "namespace": DEFAULT_NAMESPACE}}
