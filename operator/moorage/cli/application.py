@@ -10,6 +10,7 @@ import typer
 
 from moorage import __version__
 from moorage.cli.configuration_commands import import_configuration, view_configuration
+from moorage.cli.dump_command import dump
 from moorage.cli.inspection_commands import crd, parity, plugins, version
 from moorage.cli.run_command import run
 from moorage.cli.sandbox_commands import demo, sandbox
@@ -53,7 +54,7 @@ def build_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_moorage)
-    for command in (run, demo, sandbox, crd, plugins):
+    for command in (run, demo, sandbox, dump, crd, plugins):
         app.command()(command)
     app.command("import")(import_configuration)
     app.command()(parity)

@@ -35,5 +35,6 @@ KubeconfigOption = Annotated[
     Path | None,
     typer.Option(help="Read this kubeconfig file. Default: $KUBECONFIG, the service account, ~/.kube/config."),
 ]
+ContextOption = Annotated[str | None, typer.Option(help="Use this context of the kubeconfig.")]
 ConfigOption = Annotated[Path | None, typer.Option(help="Read this KubeSchedulerConfiguration (v1).")]
 ConfigOutputOption = Annotated[ConfigOutput, typer.Option("--output", "-o", help="Print YAML or JSON.")]

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from moorage.cli.options import AllowDefaultOption, ConfigOption, KubeconfigOption
+from moorage.cli.options import AllowDefaultOption, ConfigOption, ContextOption, KubeconfigOption
 
 
 def run(  # noqa: PLR0913 - one parameter for each flag
     *,
     kubeconfig: KubeconfigOption = None,
-    context: Annotated[str | None, typer.Option(help="Use this context of the kubeconfig.")] = None,
+    context: ContextOption = None,
     tls_strict: Annotated[
         bool,
         typer.Option(

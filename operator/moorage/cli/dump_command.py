@@ -1,0 +1,55 @@
+"""`moorage dump`: the command that writes what the engine reads of a cluster to one file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from moorage.cli.options import ContextOption, KubeconfigOption
+
+if TYPE_CHECKING:
+    from moorage.inventory import Inventory
+
+SHOWN_KINDS = ("Node", "Pod", "SchedulingPolicy")
+
+
+def dump(
+    *,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write to this file. Default: moorage-dump-TIME.jsonl.gz."),
+    ] = None,
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = None,
+) -> None:
+    """Write what the engine reads of a cluster to one compressed file.
+
+    The file has nodes, pods, policies, volumes and disruption budgets, reduced to the fields that scheduling reads. It
+    has no environment, commands, arguments or secrets. `moorage sandbox --from FILE` starts it.
+    """
+    import asyncio
+
+    from moorage.app.cluster_commands import list_cluster
+    from moorage.cli.listing_bar import ListingBar
+    from moorage.inventory import write_dump
+    from moorage.settings import Settings
+
+    with ListingBar() as bar:
+        inventory = asyncio.run(list_cluster(Settings(kubeconfig=kubeconfig, context=context), bar))
+    path = output or Path(f"moorage-dump-{inventory.taken.replace(':', '')}.jsonl.gz")
+    size = write_dump(inventory, path)
+    print(f"{path}: {_summary(inventory)}, {size:,} bytes", file=sys.stderr)
+
+
+def _summary(inventory: Inventory) -> str:
+    counts = inventory.counts
+    shown = [f"{counts.get(kind, 0):,} {_plural(kind)}" for kind in SHOWN_KINDS]
+    others = sum(count for kind, count in counts.items() if kind not in SHOWN_KINDS)
+    return ", ".join([*shown, f"{others:,} other objects"])
+
+
+def _plural(kind: str) -> str:
+    return "policies" if kind == "SchedulingPolicy" else f"{kind.lower()}s"
