@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 import yaml
 from typer.testing import CliRunner
 
+from cli.command_line import Ended, Run
 from moorage import __version__
-from moorage.cli.application import build_app, main
+from moorage.cli.application import build_app
 from moorage.configuration.loading import load
 from moorage.configuration.process_configuration import configure
 from moorage.framework.registry import Registry
@@ -22,29 +20,6 @@ from moorage.settings import Settings
 FILE = Path(__file__).parents[2] / "examples" / "07-scheduler-config" / "config.yaml"
 COMMANDS = ("run", "demo", "sandbox", "dump", "crd", "plugins", "config view", "import", "parity", "version")
 REGISTRY = Registry.discover()
-
-
-class Ended(NamedTuple):
-    status: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Ended]
-
-
-@pytest.fixture
-def moorage(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Return a function that runs a command line and returns its exit status, stdout and stderr."""
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def run(*arguments: str | Path) -> Ended:
-        monkeypatch.setattr(sys, "argv", ["moorage", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return Ended(int(ended.value.code or 0), *capsys.readouterr())
-
-    return run
 
 
 @pytest.mark.parametrize("command", COMMANDS)

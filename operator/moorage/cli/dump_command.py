@@ -13,7 +13,7 @@ from moorage.cli.options import ContextOption, KubeconfigOption
 if TYPE_CHECKING:
     from moorage.inventory import Inventory
 
-SHOWN_KINDS = ("Node", "Pod", "SchedulingPolicy")
+SHOWN_KINDS = {"Node": ("node", "nodes"), "Pod": ("pod", "pods"), "SchedulingPolicy": ("policy", "policies")}
 
 
 def dump(
@@ -46,10 +46,6 @@ def dump(
 
 def _summary(inventory: Inventory) -> str:
     counts = inventory.counts
-    shown = [f"{counts.get(kind, 0):,} {_plural(kind)}" for kind in SHOWN_KINDS]
+    shown = [f"{counts.get(kind, 0):,} {names[counts.get(kind) != 1]}" for kind, names in SHOWN_KINDS.items()]
     others = sum(count for kind, count in counts.items() if kind not in SHOWN_KINDS)
     return ", ".join([*shown, f"{others:,} other objects"])
-
-
-def _plural(kind: str) -> str:
-    return "policies" if kind == "SchedulingPolicy" else f"{kind.lower()}s"

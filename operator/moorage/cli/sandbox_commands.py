@@ -29,6 +29,9 @@ def sandbox(
     nodes: Annotated[
         Path | None, typer.Option(help="Read the node groups from this file. Default: 40 mixed nodes.")
     ] = None,
+    dump: Annotated[
+        Path | None, typer.Option("--from", help="Start with the objects of this file of `moorage dump`.")
+    ] = None,
     kubeconfig: Annotated[Path, typer.Option(help="Write the kubeconfig to this file.")] = Path("sandbox.kubeconfig"),
 ) -> None:
     """Run the embedded API server with simulated nodes until stopped.
@@ -54,4 +57,6 @@ def sandbox(
     from moorage.api.crd import crd as policy_crd
     from moorage.sandbox.main import serve
 
-    asyncio.run(serve(port=port, nodes=nodes, kubeconfig=kubeconfig, crds=[policy_crd()]))
+    if dump and nodes:
+        raise typer.BadParameter("--from and --nodes exclude each other")
+    asyncio.run(serve(port=port, nodes=nodes, dump=dump, kubeconfig=kubeconfig, crds=[policy_crd()]))

@@ -105,6 +105,15 @@ def cluster_events(
             yield added(kind, decoded)
 
 
+def check_objects(inventory: Inventory) -> None:
+    """Raise UnusableDump, with the line, for an object that the engine cannot read."""
+    for _ in cluster_events(inventory, Decoder()):
+        pass
+    for index, policy in enumerate(inventory.policies):
+        if not isinstance(policy.get("spec", {}), dict):
+            raise UnusableDump(f"{inventory.describe(POLICY, index)} cannot be read: spec must be an object")
+
+
 def name_of(raw: bytes) -> str:
     """Return `namespace/name` or the name of an object; a question mark if the object has none."""
     try:

@@ -23,7 +23,7 @@ import msgspec
 
 from moorage import __version__
 from moorage.errors import UnusableDump
-from moorage.inventory.cluster_inventory import Inventory
+from moorage.inventory.cluster_inventory import Inventory, NamedMetadata
 from moorage.inventory.kinds import KINDS
 
 FORMAT = 1
@@ -51,9 +51,10 @@ class DumpEnd(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class KindOfLine(msgspec.Struct, kw_only=True, rename="camel"):
-    """What a line after the first one holds: an object of a kind, or the end."""
+    """The kind and name of the object in a line, or the end of the dump."""
 
     kind: str = ""
+    metadata: NamedMetadata = msgspec.field(default_factory=NamedMetadata)
     moorage_dump_end: msgspec.Raw = msgspec.Raw(b"")
 
 
@@ -125,6 +126,8 @@ def _read(file: gzip.GzipFile, path: Path) -> Inventory:
         if line.kind not in objects:
             known = ", ".join(KINDS)
             raise _fault(path, number, f"has the kind {line.kind!r}; the kinds of a dump are {known}")
+        if not line.metadata.name:
+            raise _fault(path, number, f"is a {line.kind} without metadata.name; write the name")
         objects[line.kind].append(raw.rstrip(b"\n"))
         lines[line.kind].append(number)
     else:

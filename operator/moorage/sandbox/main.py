@@ -12,8 +12,10 @@ from typing import Any
 import yaml
 
 from moorage.errors import MoorageError
+from moorage.inventory import check_objects, read_dump
 from moorage.sandbox.api_server import CONTEXT, SandboxServer
 from moorage.sandbox.signals import sigterm_as_interrupt
+from moorage.sandbox.simulation.dumped_objects import create_dumped_objects
 from moorage.sandbox.simulation.node_groups import load_node_groups
 
 PROBE_SECONDS = 2.0
@@ -28,21 +30,28 @@ async def serve(
     *,
     port: int = 0,
     nodes: Path | None = None,
+    dump: Path | None = None,
     kubeconfig: Path = Path("sandbox.kubeconfig"),
     crds: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Serve the API with simulated nodes until the task is cancelled.
 
     Writes a kubeconfig, prints the `export KUBECONFIG=...` line for kubectl, and removes the file at the end. `nodes`
-    is a file of node groups; None means the built-in cluster. `crds` are CustomResourceDefinitions to install. Raises
-    NodeGroupsError, SandboxError and OSError.
+    is a file of node groups; None means the built-in cluster. `dump` is a dump file whose objects replace the simulated
+    nodes. `crds` are CustomResourceDefinitions to install. Raises NodeGroupsError, UnusableDump, SandboxError and
+    OSError.
     """
-    groups = load_node_groups(nodes)
+    groups = [] if dump else load_node_groups(nodes)
     kubeconfig = kubeconfig.absolute()  # noqa: ASYNC240 - does not read the file system
     server = SandboxServer(port=port, node_groups=groups, crds=crds)
+    count = sum(group.count for group in groups)
+    if dump:
+        inventory = read_dump(dump)
+        check_objects(inventory)
+        create_dumped_objects(server.registry, inventory)
+        count = inventory.counts.get("Node", 0)
     with sigterm_as_interrupt():
         async with _listening(server, port), _kubeconfig_file(kubeconfig, server):
-            count = sum(group.count for group in groups)
             print(f"{count} simulated nodes at {server.url}")  # noqa: T201 - a command's output
             print(f"export KUBECONFIG={kubeconfig}", flush=True)  # noqa: T201
             await asyncio.Event().wait()

@@ -68,12 +68,13 @@ class Kubelet:
             return
         pod = record.obj
         requests = pod_requests(pod)
+        is_new = dig(pod, "status", "phase") == "Pending"  # pods of a dump run already, even if they were resized since
         lacking = self._find_lacking_resource(node, requests)
-        if lacking:
+        if lacking and is_new:
             self._write_status(record, self._rejected_status(node, requests, lacking))
             return
         self._running[node_name][pod["metadata"]["uid"]] = requests
-        if dig(pod, "status", "phase") == "Pending":
+        if is_new:
             self._write_status(record, self._running_status(pod, node.obj))
 
     def _find_lacking_resource(self, node: Record, requests: dict[str, int]) -> str:
