@@ -32,7 +32,7 @@ message.
 
 # ruff: noqa: N818 - users search for these names: Kubernetes' own reasons (metav1.StatusReason)
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from http import HTTPStatus
@@ -83,14 +83,39 @@ class Fault:
         """The location as text."""
         return path_of(self.location)
 
+    @property
+    def place(self) -> str:
+        """The line and the location as text, such as `line 12: leaderElection.leaseDuration`; empty for neither."""
+        return ": ".join(([f"line {self.line}"] if self.line else []) + ([self.path] if self.location else []))
+
     def __str__(self) -> str:
         """Return text such as `line 12: leaderElection.leaseDuration: must be ...`; unknown parts are left out."""
-        parts = ([f"line {self.line}"] if self.line else []) + ([self.path] if self.location else [])
-        return one_line(": ".join([*parts, self.message]))
+        return one_line(f"{self.place}: {self.message}" if self.place else self.message)
 
     def below(self, *parent: int | str) -> "Fault":
         """Return the fault with `parent` in front of its location."""
         return replace(self, location=(*parent, *self.location))
+
+
+SHOWN_PLACES = 3
+"""The number of places that a summary names for one mistake."""
+
+
+def summary_of(faults: Iterable[Fault]) -> str:
+    """Return all faults as one text; a mistake that occurs in several places is described once.
+
+    An example: `spec.zones: is unknown; spec.extenders[0].caData, spec.extenders[1].caData: holds no PEM`.
+    """
+    places: dict[str, list[str]] = {}
+    for fault in faults:
+        places.setdefault(fault.message, []).append(fault.place)
+    return "; ".join(one_line(f"{_shown(named)}{message}") for message, named in places.items())
+
+
+def _shown(places: Sequence[str]) -> str:
+    named = [place for place in places if place]
+    more = f" and {len(named) - SHOWN_PLACES} more" if len(named) > SHOWN_PLACES else ""
+    return f"{', '.join(named[:SHOWN_PLACES])}{more}: " if named else ""
 
 
 class FaultsError(MoorageError):
@@ -102,7 +127,7 @@ class FaultsError(MoorageError):
     def __init__(self, faults: Collection[Fault]) -> None:
         """Keep the faults, which are in the order of the text."""
         self.faults = tuple(faults)
-        super().__init__(f"{self.subject}: " + "; ".join(map(str, self.faults)))
+        super().__init__(f"{self.subject}: {summary_of(self.faults)}")
 
 
 class ConfigurationError(FaultsError):

@@ -198,6 +198,14 @@ REFUSED: dict[str, tuple[str, Spec]] = {
         "spec.extenders[0].tlsConfig.certFile",
         {"extenders": [{**EXTENDER, "tlsConfig": {"certFile": "/crt.pem"}}]},
     ),
+    "server-name-null": (
+        "spec.extenders[0].tlsConfig.serverName",
+        {"extenders": [{**EXTENDER, "tlsConfig": {"serverName": "a\0b"}}]},
+    ),
+    "server-name-dot": (
+        "spec.extenders[0].tlsConfig.serverName",
+        {"extenders": [{**EXTENDER, "tlsConfig": {"serverName": "."}}]},
+    ),
     "base64": ("spec.extenders[0].tlsConfig.caData", {"extenders": [{**EXTENDER, "tlsConfig": {"caData": "---"}}]}),
     "timeout": ("spec.extenders[0].httpTimeout", {"extenders": [{**EXTENDER, "httpTimeout": "5 s"}]}),
     "timeout-number": ("spec.extenders[0].httpTimeout", {"extenders": [{**EXTENDER, "httpTimeout": 5}]}),

@@ -9,6 +9,7 @@ from builders import pod
 from extenders.calling import calling, configured, whole_nodes, whole_pod
 from extenders.server import FakeExtender, Misbehaviour, answering, endless, half_a_body, hang_up, hanging_up_once
 from moorage.errors import ExtenderError
+from moorage.runtime.extenders.answer_budget import MAX_ANSWERS_BYTES
 from moorage.runtime.extenders.circuit_breaker import BreakerState
 
 
@@ -45,6 +46,20 @@ async def test_an_endless_answer_is_cut_off() -> None:
 
     assert answer.error
     assert "the answer is longer than 4" in answer.error
+
+
+async def test_answers_of_all_extenders_together_are_limited() -> None:
+    async with FakeExtender() as extender, calling(configured(extender)) as caller:
+        with caller.context.answers.part() as others:
+            others.take(MAX_ANSWERS_BYTES - 10)
+            refused = await caller.ask("n1")
+        answered = await caller.ask("n1")
+        with caller.context.answers.part() as all_of_them:
+            all_of_them.take(MAX_ANSWERS_BYTES)
+
+    assert refused.error
+    assert f"the answers of all extenders together are longer than {MAX_ANSWERS_BYTES} bytes" in refused.error
+    assert answered.error is None
 
 
 async def test_an_endless_refusal_is_cut_off() -> None:

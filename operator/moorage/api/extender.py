@@ -35,6 +35,8 @@ Base64 = Annotated[
 ]
 
 
+SERVER_NAME_PATTERN = r"^[A-Za-z0-9_:][-A-Za-z0-9_.:]*$"
+"""Matches host names and IP addresses. TLS libraries fail on other characters."""
 _USER = r"([^\s/?#@:]+(:[^\s/?#@]*)?@)?"
 _HOST = r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])"
 _PORT = r"(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?"
@@ -65,8 +67,9 @@ class ExtenderTLSConfig(ApiModel):
 
     insecure: bool = False
     """Whether to accept any certificate of the extender. For tests only."""
-    server_name: Annotated[str, Field(min_length=1, max_length=253)] | None = None
-    """Server name that the extender's certificate must have. Absent: the host of `urlPrefix`."""
+    server_name: Annotated[str, Field(min_length=1, max_length=253, pattern=SERVER_NAME_PATTERN)] | None = None
+    """Server name that the extender's certificate must have: a host name or an IP address. Absent: the host of
+    `urlPrefix`."""
     cert_file: FilePath | None = None
     """Path of the client certificate, in PEM format."""
     key_file: FilePath | None = None

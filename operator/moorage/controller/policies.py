@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from moorage.api.policy_spec import SchedulingPolicySpec
 from moorage.api.v1alpha1 import SchedulingPolicy, parse_policy
 from moorage.controller.policy_state import PolicyChanges, PolicyRefusal, PolicyState
-from moorage.errors import ConfigurationError, InvalidPolicy, PolicyNotAllowed, UnknownPlugin
+from moorage.errors import ConfigurationError, InvalidPolicy, PolicyNotAllowed, UnknownPlugin, summary_of
 from moorage.framework.profile import Profile
 
 logger = logging.getLogger(__name__)
@@ -174,11 +174,11 @@ class PolicyStore:
             policy = parse_policy(manifest)
             return _CompiledPolicy(self.build(policy), policy.spec, None)
         except PolicyNotAllowed as error:
-            return _refused("NotAllowed", "; ".join(map(str, error.faults)))
+            return _refused("NotAllowed", summary_of(error.faults))
         except UnknownPlugin as error:
             return _refused("UnknownPlugin", str(error))
         except (InvalidPolicy, ConfigurationError) as error:
-            return _refused("InvalidSpec", "; ".join(map(str, error.faults)))
+            return _refused("InvalidSpec", summary_of(error.faults))
         except Exception as error:  # an unexpected error in one policy must not stop the others
             logger.exception("SchedulingPolicy %s cannot be compiled because of a defect; report it", _name(manifest))
             return _refused("InvalidSpec", f"cannot be compiled: {type(error).__name__}: {error}")

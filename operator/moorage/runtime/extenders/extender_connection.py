@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from aiohttp import ClientResponse
 
     from moorage.api.extender import Extender
+    from moorage.runtime.extenders.answer_budget import BudgetPart
     from moorage.runtime.extenders.circuit_breaker import CircuitBreaker
     from moorage.runtime.extenders.extender_context import ExtenderContext
 
@@ -78,6 +79,7 @@ class ExtenderConnection:
         self._clock = context.clock
         self._metrics = context.metrics
         self._long_answers = context.long_answers
+        self._answers = context.answers
         self._breaker = breaker
         self.name = without_user(configuration.url_prefix)
         """The urlPrefix without user and password, for messages."""
@@ -106,8 +108,9 @@ class ExtenderConnection:
         self._check_admitted(request, started)
         try:
             seconds = min(self._timeout_seconds, request.until - started)
-            body = await run_within(seconds, self._clock, self._send(request))
-            answer = await self._decode(request, body, read)
+            with self._answers.part() as part:
+                body = await run_within(seconds, self._clock, self._send(request, part))
+                answer = await self._decode(request, body, read)
         except TimeoutError as error:
             raise self._record_timeout(request, started) from error
         except (InvalidAnswer, ValueError, UnusableTls, ClientError, OSError) as error:
@@ -132,16 +135,16 @@ class ExtenderConnection:
         async with self._long_answers:
             return await asyncio.to_thread(read, body)
 
-    async def _send(self, request: ExtenderRequest) -> bytes:
+    async def _send(self, request: ExtenderRequest, part: BudgetPart) -> bytes:
         try:
-            return await self._post(request)
+            return await self._post(request, part)
         except (ServerDisconnectedError, ClientOSError) as error:
             # Usually an idle connection that the extender closed at the same moment. Go's client repeats it too.
             if not request.repeatable or isinstance(error, ClientConnectorError):
                 raise
-            return await self._post(request)
+            return await self._post(request, part)
 
-    async def _post(self, request: ExtenderRequest) -> bytes:
+    async def _post(self, request: ExtenderRequest, part: BudgetPart) -> bytes:
         async with self._session.post(
             URL(f"{self._prefix}/{request.path}"),
             data=BytesIO(request.body),  # aiohttp sends a file in pieces; whole nodes may be many megabytes
@@ -151,11 +154,11 @@ class ExtenderConnection:
             timeout=NO_TIMEOUT,
         ) as response:
             if response.status != HTTPStatus.OK:
-                refusal, _ = await _read(response, REFUSAL_BYTES)
+                refusal, _ = await _read(response, REFUSAL_BYTES, part)
                 shown = refusal[:SHOWN_CHARACTERS].decode("utf-8", "replace").strip()
                 raise InvalidAnswer(f"answered with status {response.status} instead of 200", shown)
             limit = 2 * len(request.body) + SPARE_ANSWER_BYTES
-            answer, is_whole = await _read(response, limit)
+            answer, is_whole = await _read(response, limit, part)
             if not is_whole:
                 raise InvalidAnswer(f"the answer is longer than {limit} bytes")
             return answer
@@ -196,10 +199,14 @@ class ExtenderConnection:
         self._metrics.observe_extender_call(self.name, request.verb, result, self._clock.monotonic() - started)
 
 
-async def _read(response: ClientResponse, limit: int) -> tuple[bytes, bool]:
-    """Return the body up to about `limit` bytes, and whether it is complete. If not, close the connection."""
+async def _read(response: ClientResponse, limit: int, part: BudgetPart) -> tuple[bytes, bool]:
+    """Return the body up to about `limit` bytes, and whether it is complete. If not, close the connection.
+
+    Take the body's bytes from the budget; raise InvalidAnswer if too few are left.
+    """
     body = bytearray()
     async for chunk in response.content.iter_chunked(CHUNK_BYTES):
+        part.take(len(chunk))
         body += chunk
         if len(body) > limit:
             response.close()

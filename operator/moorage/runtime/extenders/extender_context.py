@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from aiohttp import ClientSession, DummyCookieJar, TCPConnector
 
 import moorage
+from moorage.runtime.extenders.answer_budget import AnswerBudget
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -40,6 +41,8 @@ class ExtenderContext:
     """Whether certificates of extenders are checked strictly; see `ClientTls.context`."""
     long_answers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     """Held while a long answer is decoded. Decoding needs up to forty times the bytes of the answer."""
+    answers: AnswerBudget = field(default_factory=AnswerBudget)
+    """The limit on the bytes of all answers together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

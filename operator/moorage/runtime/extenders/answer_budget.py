@@ -1,0 +1,58 @@
+"""The limit on the bytes of all answers of extenders that the process holds at the same time.
+
+Each answer has a limit of its own, but many extenders may send long answers at once.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+from moorage.runtime.extenders.call_failures import InvalidAnswer
+
+MAX_ANSWERS_BYTES = 256 << 20
+"""Two answers about 5,000 whole nodes of 25 kB each."""
+
+
+class AnswerBudget:
+    """The bytes of answers that the process may still hold."""
+
+    def __init__(self, limit: int = MAX_ANSWERS_BYTES) -> None:
+        """Start with `limit` bytes."""
+        self._limit = limit
+        self._left = limit
+
+    def part(self) -> BudgetPart:
+        """Return the part for one answer, empty at first."""
+        return BudgetPart(self)
+
+    def take(self, size: int) -> None:
+        """Take bytes; raise InvalidAnswer, and take none, if too few are left."""
+        if size > self._left:
+            raise InvalidAnswer(f"the answers of all extenders together are longer than {self._limit} bytes")
+        self._left -= size
+
+    def give_back(self, size: int) -> None:
+        """Give back bytes that were taken."""
+        self._left += size
+
+
+class BudgetPart:
+    """The bytes that one answer has taken; the end of a `with` block gives them back."""
+
+    def __init__(self, budget: AnswerBudget) -> None:
+        self._budget = budget
+        self._taken = 0
+
+    def take(self, size: int) -> None:
+        """Take more bytes; raise InvalidAnswer if too few are left."""
+        self._budget.take(size)
+        self._taken += size
+
+    def __enter__(self) -> Self:
+        """Return this part."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give back all bytes."""
+        self._budget.give_back(self._taken)
+        self._taken = 0
