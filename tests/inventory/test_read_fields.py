@@ -17,8 +17,8 @@ from moorage.inventory import KINDS, Inventory, cluster_events, keep_read_fields
 from moorage.inventory.read_fields import RAW_FIELDS, STRUCTS
 from moorage.model.decode import Decoder
 from moorage.runtime.api_resources import INFORMED, SCHEDULING_POLICY
-from moorage.simulator.cases import KINDS as CASE_KINDS
-from moorage.simulator.cases import read_cases
+from moorage.simulator.parity.cases import KINDS as CASE_KINDS
+from moorage.simulator.parity.cases import read_cases
 from strategies import node_objects, pod_objects
 
 VECTORS = sorted((Path(__file__).parents[1] / "parity" / "vectors").glob("*.jsonl.gz"))

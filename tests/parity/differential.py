@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from controlplane.build import Binaries
-from moorage.simulator.parity import ParityReport, run_parity
-from moorage.simulator.parity_report import report_lines
+from moorage.simulator.parity.parity_report import report_lines
+from moorage.simulator.parity.parity_run import ParityReport, run_parity
 from parity.case_mutations import Case
 from parity.generate_cases import generate
 from parity.shrink import shrink

@@ -2,7 +2,7 @@
 
 import pytest
 
-from moorage.simulator.parity_report import report_lines
+from moorage.simulator.parity.parity_report import report_lines
 from parity.differential import ask_oracle, compare_with_moorage
 from parity.generate_cases import generate
 

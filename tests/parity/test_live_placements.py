@@ -18,8 +18,8 @@ from controlplane.objects import PODS, api_session, create_nodes, delete_nodes_a
 from controlplane.ports import Ports
 from moorage.api.crd import render
 from moorage.framework.registry import Registry
-from moorage.simulator.cases import Case
-from moorage.simulator.parity import decide
+from moorage.simulator.parity.cases import Case
+from moorage.simulator.parity.parity_run import decide
 from parity.differential import ask_oracle
 from processes import moorage
 

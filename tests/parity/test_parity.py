@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from moorage.errors import ConfigurationError
-from moorage.simulator.parity import compare, run_parity
-from moorage.simulator.parity_report import report_json, report_lines
+from moorage.simulator.parity.parity_report import report_json, report_lines
+from moorage.simulator.parity.parity_run import compare, run_parity
 
 NODE = {"metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "1", "memory": "1Gi", "pods": "10"}}}
 POD = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "2"}}}]}}

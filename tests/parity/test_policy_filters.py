@@ -11,7 +11,7 @@ from moorage.api.v1alpha1 import parse_policy
 from moorage.compilation.compile import compile_policy
 from moorage.framework.profile import ProfileSettings
 from moorage.framework.registry import Registry
-from moorage.simulator.parity_report import report_lines
+from moorage.simulator.parity.parity_report import report_lines
 from parity.differential import ask_oracle, compare_with_moorage
 
 pytestmark = pytest.mark.controlplane

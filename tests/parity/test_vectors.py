@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from moorage.simulator.parity import run_parity
-from moorage.simulator.parity_report import report_lines
+from moorage.simulator.parity.parity_report import report_lines
+from moorage.simulator.parity.parity_run import run_parity
 
 HERE = Path(__file__).parent
 VECTORS = sorted((HERE / "vectors").glob("*.jsonl.gz"))

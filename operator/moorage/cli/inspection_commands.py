@@ -55,8 +55,8 @@ def parity(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Compare moorage's decisions with recorded decisions of kube-scheduler."""
-    from moorage.simulator.parity import run_parity
-    from moorage.simulator.parity_report import report_json, report_lines
+    from moorage.simulator.parity.parity_report import report_json, report_lines
+    from moorage.simulator.parity.parity_run import run_parity
 
     report = run_parity(files)
     if output is Output.JSON:

@@ -1,1 +1,5 @@
-"""Runs the engine on cases from files, without a cluster, and compares its decisions with kube-scheduler's."""
+"""The engine without a cluster.
+
+`parity` compares its decisions with recorded decisions of kube-scheduler. The other modules simulate the arrival of
+tasks on the nodes of a file, with one or several policies.
+"""

@@ -13,7 +13,7 @@ from moorage.framework.profile import Profile, ProfileSettings, ProfileSpec
 from moorage.framework.registry import Registry
 from moorage.model.decode import Decoder
 from moorage.model.pods.pod import Pod
-from moorage.simulator.cases import KINDS, Case
+from moorage.simulator.parity.cases import KINDS, Case
 
 DEFAULT_SCHEDULER = "default-scheduler"
 DEFAULT_NAMESPACE = "default"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from moorage.simulator.parity import FIELDS, Mismatch, ParityReport
+from moorage.simulator.parity.parity_run import FIELDS, Mismatch, ParityReport
 
 SHOWN_DIFFERENCES = 12
 """The limit of printed differences for each case; one wrong number can cause a hundred."""

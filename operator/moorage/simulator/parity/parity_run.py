@@ -10,9 +10,9 @@ from moorage.engine.scheduler import Scheduler
 from moorage.errors import ConfigurationError, UnknownPlugin
 from moorage.framework.registry import Registry
 from moorage.model.decode import Decoder
-from moorage.simulator.case_cluster import incoming_pod, post_objects, profiles_of
-from moorage.simulator.case_decision import CaseDecision
-from moorage.simulator.cases import Case, read_cases
+from moorage.simulator.parity.case_cluster import incoming_pod, post_objects, profiles_of
+from moorage.simulator.parity.case_decision import CaseDecision
+from moorage.simulator.parity.cases import Case, read_cases
 
 FIELDS = (
     "preEnqueue",
