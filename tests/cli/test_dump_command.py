@@ -49,6 +49,14 @@ def test_dump_writes_the_cluster_to_the_named_file(moorage: Run, kubeconfig: Pat
     assert read_dump(file).counts["Pod"] == 4
 
 
+def test_anonymized_dump_has_tokens_and_says_so(moorage: Run, kubeconfig: Path, tmp_path: Path) -> None:
+    file = tmp_path / "cluster.gz"
+    assert moorage("dump", "--anonymize", "-o", file, "--kubeconfig", kubeconfig).status == 0
+    found = read_dump(file)
+    assert found.anonymized
+    assert [body["metadata"]["name"] for body in found.bodies("Node")] == ["node-1", "node-2"]
+
+
 def test_dump_names_its_file_by_the_time(
     moorage: Run, kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

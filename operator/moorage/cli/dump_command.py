@@ -22,6 +22,14 @@ def dump(
         Path | None,
         typer.Option("--output", "-o", help="Write to this file. Default: moorage-dump-TIME.jsonl.gz."),
     ] = None,
+    anonymize: Annotated[
+        bool,
+        typer.Option(
+            "--anonymize",
+            help="Replace names, namespaces, and label keys and values, so that all decisions stay the same. Keys of "
+            "Kubernetes and vendors, zones and instance types stay.",
+        ),
+    ] = False,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = None,
 ) -> None:
@@ -34,11 +42,17 @@ def dump(
 
     from moorage.app.cluster_commands import list_cluster
     from moorage.cli.listing_bar import ListingBar
+    from moorage.inventory import anonymize as anonymized
     from moorage.inventory import write_dump
     from moorage.settings import Settings
 
     with ListingBar() as bar:
         inventory = asyncio.run(list_cluster(Settings(kubeconfig=kubeconfig, context=context), bar))
+    if anonymize:
+        result = anonymized(inventory)
+        inventory = result.inventory
+        for note in result.notes:
+            print(f"warning: {note}", file=sys.stderr)
     path = output or Path(f"moorage-dump-{inventory.taken.replace(':', '')}.jsonl.gz")
     size = write_dump(inventory, path)
     print(f"{path}: {_summary(inventory)}, {size:,} bytes", file=sys.stderr)

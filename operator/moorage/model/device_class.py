@@ -30,7 +30,9 @@ class DeviceClass:
         return resource in {self.extended_resource_name, f"{IMPLICIT_PREFIX}{self.name}"}
 
 
-class _ApiDeviceClassSpec(Struct, frozen=True, rename="camel"):
+class ApiDeviceClassSpec(Struct, frozen=True, rename="camel"):
+    """`resource/v1.DeviceClassSpec`."""
+
     extended_resource_name: str | None = None
 
 
@@ -38,7 +40,7 @@ class ApiDeviceClass(Struct, frozen=True):
     """`resource/v1.DeviceClass`: only the fields that scheduling reads."""
 
     metadata: ApiMetadata
-    spec: _ApiDeviceClassSpec = _ApiDeviceClassSpec()
+    spec: ApiDeviceClassSpec = ApiDeviceClassSpec()
 
 
 def decode_device_class(raw: bytes) -> DeviceClass:

@@ -19,8 +19,8 @@ from moorage.model.volumes.decode_fields import decode_bytes, decode_selector
 from moorage.model.volumes.storage_objects import ClaimRef, PersistentVolume, PersistentVolumeClaim
 
 _BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
-_SELECTED_NODE = "volume.kubernetes.io/selected-node"
-_STORAGE_CLASS = "volume.beta.kubernetes.io/storage-class"
+NODE_ANNOTATION = "volume.kubernetes.io/selected-node"
+STORAGE_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 _STORAGE = "storage"
 _FILESYSTEM = "Filesystem"
 
@@ -38,8 +38,8 @@ def decode_persistent_volume_claim(raw: bytes) -> PersistentVolumeClaim:
         resource_version=metadata.resource_version,
         volume_name=spec.volume_name,
         bind_completed=_BIND_COMPLETED in annotations,
-        selected_node=annotations.get(_SELECTED_NODE),
-        class_name=annotations.get(_STORAGE_CLASS, spec.storage_class_name or ""),
+        selected_node=annotations.get(NODE_ANNOTATION),
+        class_name=annotations.get(STORAGE_CLASS_ANNOTATION, spec.storage_class_name or ""),
         access_modes=frozenset(spec.access_modes or ()),
         request_bytes=decode_bytes((spec.resources.requests or {}).get(_STORAGE), "spec.resources.requests.storage"),
         volume_mode=spec.volume_mode or _FILESYSTEM,
@@ -63,7 +63,7 @@ def decode_persistent_volume(raw: bytes) -> PersistentVolume:
         resource_version=metadata.resource_version,
         labels=metadata.labels or {},
         capacity_bytes=decode_bytes((spec.capacity or {}).get(_STORAGE), "spec.capacity.storage") or 0,
-        class_name=(metadata.annotations or {}).get(_STORAGE_CLASS, spec.storage_class_name),
+        class_name=(metadata.annotations or {}).get(STORAGE_CLASS_ANNOTATION, spec.storage_class_name),
         access_modes=frozenset(spec.access_modes or ()),
         volume_mode=spec.volume_mode or _FILESYSTEM,
         attributes_class=spec.volume_attributes_class_name or "",
@@ -87,7 +87,7 @@ VOLUME_STRUCTS: Mapping[str, type[Struct]] = {
     "PersistentVolume": ApiPersistentVolume,
 }
 """By kind, the struct with the fields that the decoder reads."""
-VOLUME_ANNOTATIONS = frozenset({_BIND_COMPLETED, _SELECTED_NODE, _STORAGE_CLASS})
+VOLUME_ANNOTATIONS = frozenset({_BIND_COMPLETED, NODE_ANNOTATION, STORAGE_CLASS_ANNOTATION})
 """The annotations that the decoders read."""
 
 

@@ -4,51 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from msgspec import Raw, Struct, json
+from msgspec import Struct, json
 
 from moorage.model.api_metadata import ApiMetadata
-from moorage.model.api_selectors import ApiLabelSelector
 from moorage.model.decode_selectors import decode_label_selector, labels_as_requirements, sorted_requirements
 from moorage.model.raw_fields import error_path
 from moorage.model.selectors import LabelSelector
+from moorage.model.workloads.api_workloads import ApiLabels, ApiMetadataOnly, ApiSelector
 from moorage.model.workloads.workload_objects import Controller, Namespace, PodDisruptionBudget, Service
-
-
-class _ApiLabelsSpec(Struct, frozen=True):
-    """The spec of a kind whose selector is a map of labels (Service, ReplicationController)."""
-
-    selector: dict[str, str] | None = None
-
-
-class _ApiLabels(Struct, frozen=True):
-    metadata: ApiMetadata
-    spec: _ApiLabelsSpec = _ApiLabelsSpec()
-
-
-class _ApiSelectorSpec(Struct, frozen=True):
-    """The spec of a kind whose selector is a `metav1.LabelSelector`."""
-
-    selector: ApiLabelSelector | None = None
-
-
-class _ApiBudgetStatus(Struct, frozen=True, rename="camel"):
-    disruptions_allowed: int = 0
-    disrupted_pods: dict[str, Raw] | None = None
-
-
-class _ApiSelector(Struct, frozen=True):
-    metadata: ApiMetadata
-    spec: _ApiSelectorSpec = _ApiSelectorSpec()
-    status: _ApiBudgetStatus = _ApiBudgetStatus()
-
-
-class _ApiMetadataOnly(Struct, frozen=True):
-    metadata: ApiMetadata
 
 
 def decode_service(raw: bytes) -> Service:
     """Decode a Service."""
-    api = json.decode(raw, type=_ApiLabels)
+    api = json.decode(raw, type=ApiLabels)
     return Service(
         namespace=api.metadata.namespace or "default", name=api.metadata.name, selector=api.spec.selector or {}
     )
@@ -56,32 +24,32 @@ def decode_service(raw: bytes) -> Service:
 
 def decode_replication_controller(raw: bytes) -> Controller:
     """Decode a ReplicationController."""
-    api = json.decode(raw, type=_ApiLabels)
+    api = json.decode(raw, type=ApiLabels)
     requirements = sorted_requirements(labels_as_requirements(api.spec.selector or {}))
     return _controller("ReplicationController", api.metadata, LabelSelector(requirements))
 
 
 def decode_replica_set(raw: bytes) -> Controller:
     """Decode a ReplicaSet."""
-    api = json.decode(raw, type=_ApiSelector)
+    api = json.decode(raw, type=ApiSelector)
     return _controller("ReplicaSet", api.metadata, _selector(api))
 
 
 def decode_stateful_set(raw: bytes) -> Controller:
     """Decode a StatefulSet."""
-    api = json.decode(raw, type=_ApiSelector)
+    api = json.decode(raw, type=ApiSelector)
     return _controller("StatefulSet", api.metadata, _selector(api))
 
 
 def decode_namespace(raw: bytes) -> Namespace:
     """Decode a Namespace."""
-    metadata = json.decode(raw, type=_ApiMetadataOnly).metadata
+    metadata = json.decode(raw, type=ApiMetadataOnly).metadata
     return Namespace(name=metadata.name, labels=metadata.labels or {})
 
 
 def decode_pod_disruption_budget(raw: bytes) -> PodDisruptionBudget:
     """Decode a PodDisruptionBudget."""
-    api = json.decode(raw, type=_ApiSelector)
+    api = json.decode(raw, type=ApiSelector)
     return PodDisruptionBudget(
         namespace=api.metadata.namespace or "default",
         name=api.metadata.name,
@@ -101,17 +69,17 @@ WORKLOAD_DECODERS: Mapping[str, Callable[[bytes], object]] = {
 }
 """Decoders by kind."""
 WORKLOAD_STRUCTS: Mapping[str, type[Struct]] = {
-    "Service": _ApiLabels,
-    "ReplicationController": _ApiLabels,
-    "ReplicaSet": _ApiSelector,
-    "StatefulSet": _ApiSelector,
-    "Namespace": _ApiMetadataOnly,
-    "PodDisruptionBudget": _ApiSelector,
+    "Service": ApiLabels,
+    "ReplicationController": ApiLabels,
+    "ReplicaSet": ApiSelector,
+    "StatefulSet": ApiSelector,
+    "Namespace": ApiMetadataOnly,
+    "PodDisruptionBudget": ApiSelector,
 }
 """By kind, the struct with the fields that the decoder reads."""
 
 
-def _selector(api: _ApiSelector) -> LabelSelector | None:
+def _selector(api: ApiSelector) -> LabelSelector | None:
     with error_path("spec.selector"):
         return decode_label_selector(api.spec.selector)
 
