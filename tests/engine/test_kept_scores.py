@@ -51,7 +51,7 @@ def test_plugin_scores_only_nodes_whose_pods_changed() -> None:
 
     assert counter.asked == [list(cluster.names), ["n7"]]
     assert (first[7], second.total[7]) == (0, 120)
-    assert second.by_plugin()[0].raw[7] == 60  # type: ignore[index]
+    assert second.part.raws[0][7] == 60
 
 
 def test_changed_node_outside_the_view_is_scored_when_a_later_view_has_it() -> None:
@@ -114,6 +114,7 @@ def test_kept_scores_equal_newly_computed_scores(steps: list[set[int]], unseen: 
         seen = scores.of(INCOMING, NodesView(cluster, view))
         raws = np.array([plugin.score(None, INCOMING, cluster) for plugin in plugins])
         total = 3 * raws.sum(axis=0)
-        assert [np.array(score.raw).tolist() for score in seen.by_plugin()] == raws[:, view].tolist()
+        by_plugin = seen.part.scores(NodesView(cluster, view))
+        assert [np.array(score.raw).tolist() for score in by_plugin] == raws[:, view].tolist()
         assert seen.total.tolist() == total[view].tolist()
         assert scores.of(INCOMING, cluster).total.tolist() == total.tolist()

@@ -8,10 +8,13 @@ from builders import node, pod
 from fakes import FakeClock, running, settle
 from moorage.engine.messages import LeadershipStarted, Message
 from moorage.engine.outcomes import Outcome, Skipped
+from moorage.engine.records.decision_log import DecisionLog
+from moorage.engine.records.decision_record import DecisionOutcome
+from moorage.engine.records.stored_record import Moment, StoredRecord, record_of
 from moorage.engine.scheduler import Scheduler
 from moorage.framework.cluster_events import added
 from moorage.runtime.inbox import Inbox
-from moorage.runtime.scheduling_loop import IDLE_SECONDS, SLICE_SECONDS, SchedulingLoop
+from moorage.runtime.scheduling_loop import IDLE_SECONDS, SLICE_SECONDS, SUMMARIES, SchedulingLoop
 from runtime_parts import GOLD, RuntimeParts
 from scrape import sample
 
@@ -20,7 +23,7 @@ class FakeScheduler(Scheduler):
     """A scheduler that returns the test's outcomes. Each decision takes `decision_seconds` on the clock."""
 
     def __init__(self, clock: FakeClock) -> None:
-        super().__init__(seed=1)
+        super().__init__(seed=1, log=DecisionLog())
         self.clock = clock
         self.applied: list[Message] = []
         self.due: deque[Outcome] = deque()
@@ -146,3 +149,15 @@ async def test_the_loop_shows_the_liveness_probe_when_its_last_turn_began() -> N
         bench.inbox.post(LeadershipStarted())
         await settle()
         assert bench.loop.last_turn == bench.clock.now
+
+
+async def test_an_idle_loop_summarizes_decisions() -> None:
+    bench = Bench()
+    log = bench.scheduler.decisions
+    assert log is not None
+    for number in range(SUMMARIES + 1):
+        record = record_of(pod(f"p{number}"), GOLD, Moment(seed=1, cycle=number, at=0.0), DecisionOutcome.ERROR)
+        log.add(StoredRecord(record))
+    async with running(bench.loop):
+        await settle()
+    assert not log.has_new

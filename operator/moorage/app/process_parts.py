@@ -25,6 +25,7 @@ from moorage.controller.policy_warnings import PolicyWarnings
 from moorage.controller.status_reporter import StatusReporter
 from moorage.controller.status_writer import PolicyStatusWriter
 from moorage.engine.messages import Message
+from moorage.engine.records.decision_log import DecisionLog
 from moorage.engine.scheduler import Scheduler
 from moorage.model.decode import Decoder
 from moorage.runtime.api_resources import INFORMED
@@ -70,11 +71,10 @@ def build_engine(configuration: ProcessConfiguration, environment: Environment) 
     """Build the scheduler, its inbox, and the informers that post to the inbox."""
     inbox: Inbox[Message] = Inbox()
     informers = _build_informers(inbox, environment)
+    seed = _choose_seed(configuration.settings)
     return EngineParts(
         inbox=inbox,
-        scheduler=Scheduler(
-            _choose_seed(configuration.settings), configuration.profiles, environment.metrics.framework
-        ),
+        scheduler=Scheduler(seed, configuration.profiles, environment.metrics.framework, DecisionLog()),
         informers=informers,
         latest=LatestObjects(informers["Pod"].objects, informers["Node"].objects),
     )

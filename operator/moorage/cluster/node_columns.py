@@ -87,6 +87,7 @@ class NodeColumns:
         self.order.remove(node)
         last = self.slots.remove(slot)
         _replace_by_last(self.nodes, slot, last)
+        self.names = self.names.copy()  # records of decisions keep the list, and read names by slot later
         _replace_by_last(self.names, slot, last)
         _replace_by_last(self._pods, slot, last)
         del self.slot_of[name]

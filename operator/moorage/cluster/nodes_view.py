@@ -54,6 +54,11 @@ class NodesView(Snapshot):
         """Return the slot of the node at a position of the view."""
         return int(self._slots[position])
 
+    @property
+    def slots(self) -> IntArray | None:
+        """The slots of the view's nodes. The array must not be written."""
+        return self._slots
+
     def slots_at(self, positions: IntArray) -> IntArray:
         """Return the slots of the nodes at positions of the view."""
         return self._slots[positions]

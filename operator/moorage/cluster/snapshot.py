@@ -65,6 +65,11 @@ class Snapshot(ClusterState):
         """Return the slot of the node at a position of the view."""
         return position
 
+    @property
+    def slots(self) -> IntArray | None:
+        """The slots of the view's nodes; None for all nodes of the cluster, in the order of slots."""
+        return None
+
     def slots_at(self, positions: IntArray) -> IntArray:
         """Return the slots of the nodes at positions of the view."""
         return positions

@@ -78,6 +78,11 @@ class NodeWhatIf(Snapshot):
         del position
         return self._node_slot
 
+    @property
+    def slots(self) -> IntArray:
+        """The slot of the node in the cluster."""
+        return np.array((self._node_slot,), dtype=np.int64)
+
     def slots_at(self, positions: IntArray) -> IntArray:
         """Return the slot of the node in the cluster, once for each position."""
         return np.full(len(positions), self._node_slot, dtype=np.int64)

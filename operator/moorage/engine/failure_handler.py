@@ -9,13 +9,15 @@ from msgspec.structs import replace
 
 from moorage.engine.cycle.fit_error import FitError
 from moorage.engine.cycle.fit_error_message import fit_error_message
-from moorage.engine.event_handlers import EventHandlers
+from moorage.engine.event_handlers import POD, EventHandlers
+from moorage.engine.messages import BindingFinished
 from moorage.engine.nominations import Nominations
 from moorage.engine.outcomes import SchedulingFailed, Unschedulable
 from moorage.engine.pending_extenders import Attempt
 from moorage.engine.preemption.post_filter import PostFilterResult
 from moorage.engine.queue.queued_pod_info import QueuedPodInfo
 from moorage.engine.queue.scheduling_queue import SchedulingQueue
+from moorage.framework.cluster_events import deleted
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,25 @@ class FailureHandler:
             self.queue.fail(queued, now)
         else:
             self._hold(queued)
+
+    def finish_binding(self, message: BindingFinished, now: float) -> None:
+        """If the binding failed, free the room of the pod and return it to the queue (handleBindingCycleError)."""
+        queued = self.handlers.binding.remove(message.pod.uid)
+        if message.error is None:
+            return
+        if self.handlers.cache.forget(message.pod.uid):
+            self.queue.move_on_event(deleted(POD, message.pod), now)
+        if queued is not None:
+            self.put_back(queued, message.error, now)
+
+    def retry(self, uid: str, void_nomination: str, now: float) -> None:
+        """Requeue an unschedulable pod; if it is nominated to `void_nomination`, clear the nomination."""
+        queued = self.queue.find(uid)
+        if queued is not None and void_nomination:
+            self.nominations.clear(queued, void_nomination)
+            # Do this even if an update of the pod has already cleared the nomination: the update requeues no other pod.
+            self.queue.move_on_event(deleted(POD, queued.pod), now)
+        self.queue.retry(uid, now)
 
     def _hold(self, queued: QueuedPodInfo) -> None:
         self.queue.done(queued.pod.uid)

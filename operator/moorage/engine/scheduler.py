@@ -20,7 +20,7 @@ from moorage.engine.cycle.reserve import run_reserve
 from moorage.engine.cycle.scheduling_cycle import AskExtenders, CycleInput, ScheduleResult, run_cycle
 from moorage.engine.cycle.scoring import draw
 from moorage.engine.disallowed_pods import DisallowedPods
-from moorage.engine.event_handlers import POD, EventHandlers
+from moorage.engine.event_handlers import EventHandlers
 from moorage.engine.failure_handler import FailureHandler
 from moorage.engine.held_pods import HeldPods
 from moorage.engine.messages import (
@@ -38,7 +38,15 @@ from moorage.engine.messages import (
     TryAgain,
 )
 from moorage.engine.nominations import Nominations
-from moorage.engine.outcomes import AskAboutVictims, Bind, CallExtenders, Outcome, Skipped, Unschedulable
+from moorage.engine.outcomes import (
+    AskAboutVictims,
+    Bind,
+    CallExtenders,
+    Outcome,
+    SchedulingFailed,
+    Skipped,
+    Unschedulable,
+)
 from moorage.engine.pending_extenders import (
     TOO_MANY_ASKED,
     Attempt,
@@ -47,30 +55,39 @@ from moorage.engine.pending_extenders import (
     must_ask_about_nodes,
 )
 from moorage.engine.preemption.chosen_victims import candidate_of
-from moorage.engine.preemption.post_filter import PostFilterResult, choose_candidate, run_post_filter
+from moorage.engine.preemption.post_filter import PostFilterResult, make_room
 from moorage.engine.queue.scheduling_queue import SchedulingQueue
 from moorage.engine.recorder import NO_RECORDER, Recorder
+from moorage.engine.records.attempt_recorder import AttemptRecorder
+from moorage.engine.records.decision_log import DecisionLog
 from moorage.engine.refusing_nodes import RefusingNodes
 from moorage.engine.room_check import lost_room, missing_room
 from moorage.engine.scheduler_statistics import SchedulerStatistics
 from moorage.engine.unreadable_kinds import UnreadableKinds
-from moorage.framework.cluster_events import ClusterEvent, deleted
+from moorage.framework.cluster_events import ClusterEvent
 from moorage.framework.profile import Profile
 from moorage.framework.status import Code
 from moorage.model.pods.pod import Pod
 
 LEFTOVER_FLUSH_SECONDS = 30.0
 """Interval of the check for pods that are unschedulable for too long (upstream: flushUnschedulablePodsLeftover)."""
-NO_POST_FILTER = PostFilterResult(Code.UNSCHEDULABLE)
 
 
 class Scheduler:
     """The cache, the queue and the profiles, and a pod's path through them. Times are seconds of a monotonic clock."""
 
-    def __init__(self, seed: int, profiles: Iterable[Profile] = (), recorder: Recorder = NO_RECORDER) -> None:
-        """Start with an empty cluster. `seed` decides between nodes with equal scores."""
+    def __init__(
+        self,
+        seed: int,
+        profiles: Iterable[Profile] = (),
+        recorder: Recorder = NO_RECORDER,
+        log: DecisionLog | None = None,
+    ) -> None:
+        """Start with an empty cluster. `seed` decides between nodes with equal scores; `log` keeps the decisions."""
         self._seed = seed
         self._recorder = recorder
+        self.decisions = log
+        self._records = AttemptRecorder(seed, log)
         self._profiles: dict[str, Profile] = {}
         self._cache = Cache()
         self._queue = SchedulingQueue(self._profiles, recorder)
@@ -116,11 +133,11 @@ class Scheduler:
             case ClusterEvent():
                 self._handlers.handle(message, now)
             case BindingFinished():
-                self._finish_binding(message, now)
+                self._failures.finish_binding(message, now)
             case ExtendersAnswered() | CandidatesAnswered():
                 self._extenders.resume(message)
             case TryAgain(pod_uid, void_nomination):
-                self._retry(pod_uid, void_nomination, now)
+                self._failures.retry(pod_uid, void_nomination, now)
             case LeadershipStarted():
                 self._held.report_again()
                 self._disallowed.report_again()
@@ -159,13 +176,13 @@ class Scheduler:
         attempt = self._next_attempt(now)
         if attempt is None:
             return None
-        self._cycle += 1
+        self._cycle = self._records.cycle = self._cycle + 1
         try:
             return self._schedule(attempt, now)
         except CycleError as error:
-            return self._failures.fail(attempt, str(error), now)
+            return self._fail(attempt, str(error), now)
         except Exception as fault:  # noqa: BLE001 - one pod's fault must not stop the loop
-            return self._failures.fail(attempt, f"{type(fault).__name__}: {fault}", now)
+            return self._fail(attempt, f"{type(fault).__name__}: {fault}", now)
 
     def _next_attempt(self, now: float) -> Attempt | None:
         """Return the next attempt, and hold pods whose namespace became disallowed while their attempt waited."""
@@ -213,14 +230,14 @@ class Scheduler:
         )
         match result:
             case ScheduleResult():
-                return self._start_binding(attempt, result)
+                return self._start_binding(attempt, result, now)
             case FitError():
                 return self._handle_fit_error(attempt, result, now)
             case AskExtenders(node_names):
                 self._extenders.ask(attempt)
                 return CallExtenders(pod=pod, profile=profile, node_names=node_names)
 
-    def _start_binding(self, attempt: Attempt, result: ScheduleResult) -> Bind:
+    def _start_binding(self, attempt: Attempt, result: ScheduleResult, now: float) -> Bind:
         """Assume the pod on the chosen node and end its attempt.
 
         No plugin waits on Permit, so no plugin can reject the pod after this step (see `moorage.engine.binding_pods`).
@@ -233,6 +250,7 @@ class Scheduler:
         self._cache.nominator.remove(assumed.uid)
         self._queue.done(assumed.uid)
         self._binding.add(queued)
+        self._records.record_binding(attempt, assumed, result, now)
         return Bind(
             pod=assumed,
             node_name=node_name,
@@ -243,36 +261,24 @@ class Scheduler:
             was_flushed=queued.was_flushed,
         )
 
-    def _finish_binding(self, message: BindingFinished, now: float) -> None:
-        """If the binding failed, free the room of the pod and return it to the queue (handleBindingCycleError)."""
-        queued = self._binding.remove(message.pod.uid)
-        if message.error is None:
-            return
-        if self._cache.forget(message.pod.uid):
-            self._queue.move_on_event(deleted(POD, message.pod), now)
-        if queued is not None:
-            self._failures.put_back(queued, message.error, now)
-
     def _handle_fit_error(self, attempt: Attempt, fit_error: FitError, now: float) -> Unschedulable | AskAboutVictims:
         """Run PostFilter, nominate the pod if preemption makes room for it, and put it back as unschedulable."""
         queued, profile = attempt.queued, attempt.profile
-        post = self._run_post_filter(attempt, fit_error)
+        kept = attempt.candidates.candidates if attempt.candidates else None
+        post = make_room(profile, fit_error, draw(self._seed, self._cycle), kept)
         if post.victims and (fault := self._unreadable.budgets_fault(queued.pod)):
             post = PostFilterResult(Code.UNSCHEDULABLE, f"preemption: waits for disruption budgets: {fault}")
         if post.victims and attempt.candidates is None and must_ask_about_candidates(profile, queued.pod):
             self._extenders.ask(attempt)
             candidates = post.search.candidates if post.search else ()
             return AskAboutVictims(pod=queued.pod, profile=profile, candidates=candidates)
-        return self._failures.reject(attempt, fit_error, post, now)
+        outcome = self._failures.reject(attempt, fit_error, post, now)
+        self._records.record_rejection(attempt, fit_error, post, outcome, now)
+        return outcome
 
-    def _run_post_filter(self, attempt: Attempt, fit_error: FitError) -> PostFilterResult:
-        if not fit_error.snapshot.size:
-            return NO_POST_FILTER
-        chance = draw(self._seed, self._cycle)
-        if attempt.candidates is not None:
-            strict = attempt.profile.settings.strict_preemption
-            return choose_candidate(attempt.candidates.candidates, fit_error, chance, strict=strict)
-        return run_post_filter(attempt.profile, fit_error, chance) or NO_POST_FILTER
+    def _fail(self, attempt: Attempt, message: str, now: float) -> SchedulingFailed:
+        self._records.record_failure(attempt, message, now)
+        return self._failures.fail(attempt, message, now)
 
     def _avoid_node(self, message: NodeRefused, now: float) -> None:
         """Let a node rest if its kubelet refused a pod for which the cache shows room."""
@@ -287,12 +293,3 @@ class Scheduler:
         self._unreadable.remove(message.kind)
         for uid in self._unreadable.take_waiting():
             self._queue.retry(uid, now)
-
-    def _retry(self, uid: str, void_nomination: str, now: float) -> None:
-        """Requeue an unschedulable pod; if it is nominated to `void_nomination`, clear the nomination."""
-        queued = self._queue.find(uid)
-        if queued is not None and void_nomination:
-            self._nominations.clear(queued, void_nomination)
-            # Do this even if an update of the pod has already cleared the nomination: the update requeues no other pod.
-            self._queue.move_on_event(deleted(POD, queued.pod), now)
-        self._queue.retry(uid, now)

@@ -6,7 +6,7 @@ such nodes are filtered one by one.
 Upstream: pkg/scheduler/framework/runtime/framework.go (RunFilterPluginsWithNominatedPods).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,16 +44,24 @@ class FilteredNodes(Struct):
 
     def rejections(self) -> list[PluginRejections]:
         """Return the rejected nodes by plugin, except the nodes of `with_nominated`."""
-        left = np.ones(self.nodes.size, np.bool_)
+        return [
+            PluginRejections(plugin.name, rejected, self.results[plugin].rejections())
+            for plugin, rejected in self.first_rejections()
+        ]
+
+    def first_rejections(self) -> Iterator[tuple[FilterPlugin[Any], BoolArray]]:
+        """Yield the plugins that reject nodes, each with the nodes that no earlier plugin rejects.
+
+        The nodes of `with_nominated` do not count. Unlike `rejections`, this computes no reasons.
+        """
+        left = np.ones(self.feasible.size, np.bool_)
         left[list(self.with_nominated)] = False
-        found: list[PluginRejections] = []
         for plugin in self.filters:
             result = self.results[plugin]
             rejected = left & ~result.passed
             if rejected.any():
-                found.append(PluginRejections(plugin.name, rejected, result.rejections()))
+                yield plugin, rejected
                 left &= result.passed
-        return found
 
     def fault(self) -> str:
         """Return the first error of a Filter plugin on any node; empty for none."""

@@ -31,6 +31,12 @@ class FitError:
     extenders: Mapping[str, Status] = field(default_factory=dict)
     """The rejections of extenders by node name, for nodes that passed all Filter plugins."""
 
+    @cached_property
+    def rejections(self) -> list[tuple[FilteredNodes, list[PluginRejections]]]:
+        """The results of Filter, each with its rejections. The first read needs the cluster of the cycle."""
+        results = (filtered for filtered in (self.filtered, self.nominated) if filtered is not None)
+        return [(filtered, filtered.rejections()) for filtered in results]
+
     def diagnose(self) -> Diagnosis:
         """Return the diagnosis, without PostFilter's message."""
         causes = self._causes()
@@ -55,7 +61,7 @@ class FitError:
         allowed = self.pre_filtered.node_names
         if allowed is not None:
             statuses = dict.fromkeys((name for name in names if name not in allowed), self.pre_filtered.elsewhere)
-        for filtered, rejections in self._rejections:
+        for filtered, rejections in self.rejections:
             statuses.update(_statuses_of(filtered, rejections))
         return {**statuses, **self.extenders}
 
@@ -64,35 +70,30 @@ class FitError:
         if self.filtered is None:
             is_everywhere = self.pre_filtered.status.code is Code.UNSCHEDULABLE
             return np.arange(self.snapshot.size if is_everywhere else 0, dtype=np.int64)
-        found = [_potential_nodes_of(filtered, rejections) for filtered, rejections in self._rejections]
+        found = [_potential_nodes_of(filtered, rejections) for filtered, rejections in self.rejections]
         named = [self.snapshot.position(name) for name, status in self.extenders.items() if _may_help(status)]
         extended = np.array([position for position in named if position is not None], np.int64)
         return np.concatenate([*found, extended])  # each node is in at most one of these arrays
-
-    @cached_property
-    def _rejections(self) -> list[tuple[FilteredNodes, list[PluginRejections]]]:
-        results = (filtered for filtered in (self.filtered, self.nominated) if filtered is not None)
-        return [(filtered, filtered.rejections()) for filtered in results]
 
     def _causes(self) -> dict[tuple[str, str], int]:
         causes: Counter[tuple[str, str]] = Counter()
         if self.filtered is None:
             return causes
-        for filtered, rejections in self._rejections:
+        for filtered, rejections in self.rejections:
             for rejected in rejections:
                 for rejection in rejected.reasons:
                     count = int(np.count_nonzero(rejection.nodes & rejected.nodes))
                     causes[rejection.reason, rejection.cause] += count
             causes.update((reason, "") for status in filtered.with_nominated.values() for reason in status.reasons)
         causes.update((reason, "") for status in self.extenders.values() for reason in status.reasons)
-        left_out = self.snapshot.size - sum(filtered.nodes.size for filtered, _ in self._rejections)
+        left_out = self.snapshot.size - sum(filtered.nodes.size for filtered, _ in self.rejections)
         if left_out:
             causes.update({(reason, ""): left_out for reason in self.pre_filtered.elsewhere.reasons})
         return {cause: count for cause, count in causes.items() if count}
 
     def _unschedulable_plugins(self) -> frozenset[str]:
         plugins = set(self.pre_filtered.unschedulable_plugins)
-        for filtered, rejections in self._rejections:
+        for filtered, rejections in self.rejections:
             plugins.update(rejected.plugin for rejected in rejections)
             plugins.update(status.plugin for status in filtered.with_nominated.values())
         if self.extenders:
@@ -102,7 +103,7 @@ class FitError:
     def _pending_plugins(self) -> frozenset[str]:
         status = self.pre_filtered.status
         pending = {status.plugin} if status.code is Code.PENDING else set()
-        for _, rejections in self._rejections:
+        for _, rejections in self.rejections:
             for rejected in rejections:
                 if any(rejection.code is Code.PENDING for rejection in rejected.reasons):
                     pending.add(rejected.plugin)

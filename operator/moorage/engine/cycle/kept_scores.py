@@ -5,7 +5,7 @@ changed nodes of the cluster are scored again. If each cycle searches another pa
 once in each pass over all nodes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from moorage.cluster.arrays import IntArray
 from moorage.cluster.nodes_view import NodesView
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cycle.cycle_error import CycleError
-from moorage.engine.cycle.score_table import PluginScores
+from moorage.engine.cycle.score_table import KeptPart
 from moorage.engine.recorder import NO_RECORDER, SCORE, Recorder
 from moorage.framework.extension_points import MAX_NODE_SCORE, ScorePlugin
 from moorage.framework.profile import WeightedScore
@@ -31,8 +31,8 @@ WORTHWHILE = 8
 class ViewScores(Struct, frozen=True, eq=False):
     """The scores of the nodes of a view. The arrays must not be written."""
 
-    by_plugin: Callable[[], Sequence[PluginScores]]
-    """Returns the scores in the order of the plugins. Each call computes them."""
+    part: KeptPart
+    """The scores by plugin."""
     total: IntArray
     """The sum of all weighted scores by node."""
 
@@ -52,13 +52,12 @@ class KeptScores:
         """Return the scores of a view's nodes for a pod of the shape; raise CycleError for a score out of range."""
         if nodes.size <= FEW_NODES:
             raws = self._score(pod, nodes, recorder)
-            return ViewScores(lambda: self._named(raws), self._sum(raws))
+            return ViewScores(KeptPart(self._entries, raws, by_slot=False), self._sum(raws))
         total = self._total
         if total is None or nodes.last_pod_generation > self._generation:
             total = self._total = self._update(total, pod, nodes.cluster, recorder)
             self._generation = nodes.generations.pods
-        kept = self._raws
-        return ViewScores(lambda: self._named([nodes.gather(raw) for raw in kept]), nodes.gather(total))
+        return ViewScores(KeptPart(self._entries, self._raws, by_slot=True), nodes.gather(total))
 
     def _update(self, total: IntArray | None, pod: Pod, cluster: Snapshot, recorder: Recorder) -> IntArray:
         (changed,) = (cluster.pod_generations > self._generation).nonzero()
@@ -80,12 +79,6 @@ class KeptScores:
             raw if entry.weight == 1 else raw * entry.weight for entry, raw in zip(self._entries, raws, strict=True)
         ]
         return weighted[0] if len(weighted) == 1 else np.add.reduce(weighted)
-
-    def _named(self, raws: Sequence[IntArray]) -> list[PluginScores]:
-        return [
-            PluginScores(entry.plugin.name, entry.weight, raw, raw)
-            for entry, raw in zip(self._entries, raws, strict=True)
-        ]
 
 
 def score_nodes(plugin: ScorePlugin[Any], state: Any, pod: Pod, nodes: Snapshot, recorder: Recorder) -> IntArray:

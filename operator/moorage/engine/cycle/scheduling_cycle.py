@@ -14,6 +14,7 @@ from moorage.engine.cycle.filtering import FilteredNodes, run_filters
 from moorage.engine.cycle.fit_error import FitError
 from moorage.engine.cycle.pre_filter import PreFiltered, run_pre_filter
 from moorage.engine.cycle.sampling import Sample, nodes_to_find, sample
+from moorage.engine.cycle.score_table import ScoreTable
 from moorage.engine.cycle.scoring import add_extender_scores, run_scores, select_host
 from moorage.engine.messages import ExtendersAnswered
 from moorage.engine.recorder import FILTER, NO_RECORDER, PRE_FILTER, Recorder
@@ -55,6 +56,14 @@ class ScheduleResult(Struct, frozen=True):
     """The number of nodes that the search went through; 0 if the pod fits on its nominated node."""
     pre_filtered: PreFiltered
     """The result of PreFilter, for Reserve."""
+    filtered: FilteredNodes
+    """The result of Filter, for the record of the decision."""
+    fitting_nodes: int
+    """The number of nodes among which the cycle chose."""
+    table: ScoreTable | None = None
+    """The scores, for the record of the decision; None if the cycle did not score."""
+    chosen: int = 0
+    """The position of the node in `table`."""
 
 
 class AskExtenders(Struct, frozen=True):
@@ -158,18 +167,22 @@ def _choose(cycle: CycleInput, pre_filtered: PreFiltered, filtered: FilteredNode
             return FitError(cycle.snapshot, pre_filtered, filtered, extenders=statuses)
         nominated = nodes.position(cycle.pod.nominated_node_name)
         positions = np.array([nominated] if nominated in kept else kept, np.int64)
-    return ScheduleResult(_select_node(cycle, nodes, positions), fitting.evaluated, pre_filtered)
+    table, best = _score(cycle, nodes, positions)
+    name = nodes.names[int(positions[best])]
+    return ScheduleResult(name, fitting.evaluated, pre_filtered, filtered, len(positions), table, best)
 
 
-def _select_node(cycle: CycleInput, nodes: Snapshot, positions: IntArray) -> str:
-    """Score the nodes and return the name of one with the highest score; select a single node without scoring."""
+def _score(cycle: CycleInput, nodes: Snapshot, positions: IntArray) -> tuple[ScoreTable | None, int]:
+    """Score the nodes; return the scores, and the index in `positions` of a node with the highest score.
+
+    Select a single node without scoring.
+    """
     if len(positions) == 1 or (not cycle.profile.score and cycle.answer is None):
-        return nodes.names[int(positions[0])]
+        return None, 0
     fitting = NodesView(nodes, positions) if len(positions) < nodes.size else nodes
     table = run_scores(cycle.profile, cycle.pod, fitting, cycle.recorder)
     total = add_extender_scores(table, cycle.answer.scores) if cycle.answer else table.total
-    best = select_host(total, cycle.seed, cycle.cycle)
-    return nodes.names[best if fitting is nodes else int(positions[best])]
+    return table, select_host(total, cycle.seed, cycle.cycle)
 
 
 def _extender_statuses(answer: ExtendersAnswered, filtered: FilteredNodes) -> dict[str, Status]:

@@ -1,15 +1,15 @@
 """The scores of a scheduling cycle."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from moorage.cluster.arrays import IntArray
 from moorage.cluster.snapshot import Snapshot
-from moorage.framework.profile import Profile
+from moorage.framework.profile import Profile, WeightedScore
 
 
-class PluginScores(Struct, frozen=True):
+class PluginScores(Struct, frozen=True, gc=False):
     """The scores of one Score plugin for the nodes that fit, in the order of `ScoreTable.node_names`."""
 
     plugin: str
@@ -25,6 +25,24 @@ class PluginScores(Struct, frozen=True):
         return self.normalized if self.weight == 1 else self.normalized * self.weight
 
 
+class KeptPart(Struct, frozen=True, eq=False, gc=False):
+    """Scores that were kept from earlier cycles (`moorage.engine.cycle.kept_scores`). Nobody writes to the arrays."""
+
+    entries: Sequence[WeightedScore]
+    raws: Sequence[IntArray]
+    """The scores of each entry; raw and normalized scores are equal."""
+    by_slot: bool
+    """Whether the arrays have an entry for each node of the cluster; otherwise for each node of the view."""
+
+    def scores(self, nodes: Snapshot) -> Sequence[PluginScores]:
+        """Return the scores of a view."""
+        raws = [nodes.gather(raw) for raw in self.raws] if self.by_slot else self.raws
+        return [
+            PluginScores(entry.plugin.name, entry.weight, raw, raw)
+            for entry, raw in zip(self.entries, raws, strict=True)
+        ]
+
+
 class ScoreTable(Struct, frozen=True):
     """The scores of all plugins, and their sum."""
 
@@ -35,13 +53,13 @@ class ScoreTable(Struct, frozen=True):
     """The scores computed in this cycle."""
     total: IntArray
     """The sum of all weighted scores by node."""
-    kept: Callable[[], Sequence[PluginScores]] = tuple
-    """Returns the scores kept from earlier cycles (`moorage.engine.cycle.kept_scores`)."""
+    kept: KeptPart | None = None
 
     @property
     def plugins(self) -> Sequence[PluginScores]:
         """The scores of all plugins."""
-        return [*self.kept(), *self.computed]
+        kept = self.kept.scores(self.nodes) if self.kept else ()
+        return [*kept, *self.computed]
 
     @property
     def skipped(self) -> Sequence[str]:

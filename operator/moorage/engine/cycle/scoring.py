@@ -59,7 +59,7 @@ def run_scores(profile: Profile, pod: Pod, nodes: Snapshot, recorder: Recorder =
     recorder.count_evaluations(profile.name, PRE_SCORE, tuple(states))
     ran = tuple(plugin for plugin in plan.scorers if plugin not in skipped) if skipped else plan.scorers
     recorder.count_evaluations(profile.name, SCORE, ran)
-    return ScoreTable(profile, nodes, scores, total, kept.by_plugin if kept else tuple)
+    return ScoreTable(profile, nodes, scores, total, kept.part if kept else None)
 
 
 def add_extender_scores(table: ScoreTable, scores: Mapping[str, int]) -> IntArray:

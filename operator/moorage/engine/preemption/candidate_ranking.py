@@ -22,13 +22,13 @@ def importance(pod: Pod) -> tuple[float, float]:
 
 def best_candidates(candidates: Collection[Candidate]) -> list[Candidate]:
     """Return the candidates with the lowest cost, sorted by node name."""
-    costs = [_cost(candidate) for candidate in candidates]
+    costs = [candidate_cost(candidate) for candidate in candidates]
     lowest = min(costs)
     tied = (candidate for candidate, cost in zip(candidates, costs, strict=True) if cost == lowest)
     return sorted(tied, key=lambda candidate: candidate.node_name)
 
 
-def _cost(candidate: Candidate) -> tuple[float, ...]:
+def candidate_cost(candidate: Candidate) -> tuple[float, ...]:
     """Return a candidate's cost. Costs compare by their first different part.
 
     The parts are the number of violations, the highest priority, the sum of priorities, the number of victims, and the

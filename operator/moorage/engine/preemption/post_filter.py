@@ -46,6 +46,20 @@ class PostFilterResult:
     """The PostFilter plugins whose events requeue the pod."""
 
 
+def make_room(
+    profile: Profile, fit_error: FitError, chance: int, kept: Sequence[Candidate] | None = None
+) -> PostFilterResult:
+    """Run PostFilter or, if extenders have answered, choose one of the candidates that they `kept`.
+
+    If the cluster has no nodes, run no plugin.
+    """
+    if not fit_error.snapshot.size:
+        return PostFilterResult(Code.UNSCHEDULABLE)
+    if kept is not None:
+        return choose_candidate(kept, fit_error, chance, strict=profile.settings.strict_preemption)
+    return run_post_filter(profile, fit_error, chance) or PostFilterResult(Code.UNSCHEDULABLE)
+
+
 def run_post_filter(profile: Profile, fit_error: FitError, chance: int) -> PostFilterResult | None:
     """Run the PostFilter plugins until one succeeds or fails; return None if the profile has none.
 

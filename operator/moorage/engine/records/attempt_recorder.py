@@ -1,0 +1,85 @@
+"""Adds the attempts of the scheduler to the log of decisions."""
+
+from msgspec.structs import replace
+
+from moorage.engine.cycle.fit_error import FitError
+from moorage.engine.cycle.scheduling_cycle import ScheduleResult
+from moorage.engine.outcomes import Unschedulable
+from moorage.engine.pending_extenders import Attempt
+from moorage.engine.preemption.post_filter import PostFilterResult
+from moorage.engine.records.captured_binding import CapturedBinding, capture_filters
+from moorage.engine.records.decision_log import DecisionLog
+from moorage.engine.records.decision_record import DecisionOutcome
+from moorage.engine.records.preemption_record import preemption_record
+from moorage.engine.records.rejected_nodes import counts_by_reason
+from moorage.engine.records.score_rows import CapturedScores
+from moorage.engine.records.stored_record import Moment, StoredRecord, record_of
+from moorage.model.pods.pod import Pod
+
+
+class AttemptRecorder:
+    """The writer of the log; without a log, it records nothing."""
+
+    def __init__(self, seed: int, log: DecisionLog | None) -> None:
+        """Write to `log`; `seed` is the seed of the scheduler."""
+        self._seed = seed
+        self._log = log
+        self.cycle = 0
+        """The number of the present cycle."""
+
+    def record_binding(self, attempt: Attempt, assumed: Pod, result: ScheduleResult, now: float) -> None:
+        """Record a decision to bind."""
+        if self._log is None:
+            return
+        names, scores, table = result.filtered.nodes.cluster.names, None, result.table
+        if table is not None:
+            extenders = attempt.answer.scores if attempt.answer else None
+            slots = table.nodes.slots
+            scores = CapturedScores(table.total, table.kept, table.computed, slots, result.chosen, extenders)
+        self._log.add(
+            CapturedBinding(
+                assumed,
+                attempt.profile,
+                attempt.queued.attempts,
+                self._seed,
+                self.cycle,
+                now,
+                result.node_name,
+                result.evaluated_nodes,
+                result.fitting_nodes,
+                capture_filters(result.filtered, result.pre_filtered, len(names)),
+                scores,
+                names,
+            ),
+            result.fitting_nodes,
+        )
+
+    def record_rejection(
+        self, attempt: Attempt, fit_error: FitError, post: PostFilterResult, outcome: Unschedulable, now: float
+    ) -> None:
+        """Record that the pod fits on no node, before the cluster changes."""
+        if self._log is None:
+            return
+        snapshot = fit_error.snapshot
+        candidates = attempt.candidates.candidates if attempt.candidates else ()
+        record = replace(
+            record_of(attempt.queued.pod, attempt.profile, self._moment(now), DecisionOutcome.UNSCHEDULABLE),
+            attempt=outcome.attempts,
+            message=outcome.message,
+            node=post.nominated_node_name or "",
+            total_nodes=snapshot.size,
+            evaluated_nodes=snapshot.size,
+            filters=tuple(counts_by_reason(fit_error)),
+            preemption=preemption_record(post, candidates, outcome.displaced, snapshot.names),
+        )
+        self._log.add(StoredRecord(record))
+
+    def record_failure(self, attempt: Attempt, message: str, now: float) -> None:
+        """Record that an attempt ended in an error."""
+        if self._log is None:
+            return
+        record = record_of(attempt.queued.pod, attempt.profile, self._moment(now), DecisionOutcome.ERROR)
+        self._log.add(StoredRecord(replace(record, attempt=attempt.queued.attempts, message=message)))
+
+    def _moment(self, now: float) -> Moment:
+        return Moment(self._seed, self.cycle, now)

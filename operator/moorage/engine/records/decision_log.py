@@ -1,0 +1,111 @@
+"""The decisions about the pods that were tried last, bounded in pods, attempts and bytes.
+
+The scheduling loop only appends new decisions to a list. They are summarized when the loop is idle, when somebody
+reads, or when the list is long. All callers run in the thread of the loop.
+"""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from moorage.engine.records.captured_binding import CapturedBinding
+from moorage.engine.records.decision_record import DecisionRecord
+from moorage.engine.records.stored_record import StoredRecord
+
+MAX_PODS = 10_000
+MAX_ATTEMPTS = 3
+"""The number of attempts that are kept for one pod."""
+MAX_BYTES = 48 << 20
+MAX_NEW = 1000
+MAX_NEW_NODES = 500_000
+"""The number of new decisions that may wait, and of the nodes that they compared: up to about 16 MB of arrays."""
+
+
+class LogLimits(Struct, frozen=True, kw_only=True):
+    """The bounds of a log."""
+
+    pods: int = MAX_PODS
+    attempts: int = MAX_ATTEMPTS
+    size_bytes: int = MAX_BYTES
+
+
+DEFAULT_LOG_LIMITS = LogLimits()
+
+
+class DecisionLog:
+    """The last attempts of the pods that were tried last."""
+
+    def __init__(self, limits: LogLimits = DEFAULT_LOG_LIMITS) -> None:
+        """Start empty."""
+        self._limits = limits
+        self._new: list[CapturedBinding | StoredRecord] = []
+        self._new_nodes = 0
+        self._attempts: OrderedDict[str, list[StoredRecord]] = OrderedDict()
+        """The attempts by uid of the pod, the oldest first; the pod that was tried last is the last."""
+        self._uids: dict[str, str] = {}
+        """By `namespace/name`, the uid of the pod that was tried last."""
+        self._size_bytes = 0
+
+    def __len__(self) -> int:
+        """Return the number of pods with records."""
+        self.summarize()
+        return len(self._attempts)
+
+    @property
+    def size_bytes(self) -> int:
+        """The approximate size in memory."""
+        self.summarize()
+        return self._size_bytes
+
+    @property
+    def has_new(self) -> bool:
+        """Whether decisions wait to be summarized."""
+        return bool(self._new)
+
+    def add(self, entry: CapturedBinding | StoredRecord, compared_nodes: int = 0) -> None:
+        """Add an attempt that compared this number of nodes."""
+        self._new.append(entry)
+        self._new_nodes += compared_nodes
+        if len(self._new) >= MAX_NEW or self._new_nodes > MAX_NEW_NODES:
+            self.summarize()
+
+    def summarize(self, limit: int = MAX_NEW) -> None:
+        """Summarize at most `limit` new decisions, the oldest first."""
+        some = self._new[:limit]
+        del self._new[:limit]
+        if not self._new:
+            self._new_nodes = 0
+        for entry in some:
+            self._file(entry.summarize() if isinstance(entry, CapturedBinding) else entry)
+
+    def find(self, key: str) -> Sequence[DecisionRecord]:
+        """Return the records of the last pod with this `namespace/name`, the latest first.
+
+        If a pod was deleted and made anew, the records may be those of the deleted pod; compare their uid.
+        """
+        self.summarize()
+        attempts = self._attempts.get(self._uids.get(key, ""), ())
+        return [stored.complete() for stored in reversed(attempts)]
+
+    def _file(self, stored: StoredRecord) -> None:
+        record = stored.record
+        self._uids[record.key] = record.uid
+        attempts = self._attempts.get(record.uid)
+        if attempts is None:
+            self._attempts[record.uid] = [stored]
+        else:
+            self._attempts.move_to_end(record.uid)
+            attempts.append(stored)
+            if len(attempts) > self._limits.attempts:
+                self._size_bytes -= attempts.pop(0).size_bytes
+        self._size_bytes += stored.size_bytes
+        while len(self._attempts) > self._limits.pods or self._size_bytes > self._limits.size_bytes:
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        uid, attempts = self._attempts.popitem(last=False)
+        self._size_bytes -= sum(stored.size_bytes for stored in attempts)
+        key = attempts[-1].record.key
+        if self._uids.get(key) == uid:
+            del self._uids[key]

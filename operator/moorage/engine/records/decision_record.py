@@ -1,0 +1,171 @@
+"""The record of one attempt to schedule a pod. All parts are plain values, so that a record can be sent as JSON."""
+
+from enum import Enum
+
+from msgspec import Struct
+
+MAX_EXAMPLES = 3
+"""The number of node names for each reason."""
+MAX_NODES = 10
+"""The number of nodes whose scores a record shows, and the number of candidates for preemption."""
+
+
+class DecisionOutcome(Enum):
+    """The outcome of an attempt."""
+
+    BOUND = "Bound"
+    """A node was chosen, and the binding began."""
+    UNSCHEDULABLE = "Unschedulable"
+    ERROR = "Error"
+    HELD = "Held"
+    """The pod was not tried, because its policy is paused, refused, deleted, or does not allow its namespace."""
+    WAITS_FOR_EXTENDERS = "WaitsForExtenders"
+
+
+class PolicyVersion(Struct, frozen=True, rename="camel", gc=False):
+    """The SchedulingPolicy that decided."""
+
+    name: str
+    uid: str
+    generation: int
+
+
+class NodeCount(Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
+    """A number of nodes that a plugin rejects for one reason."""
+
+    plugin: str
+    reason: str
+    """Empty if only the plugin was recorded, as for a pod that found a node."""
+    nodes: int
+    examples: tuple[str, ...] = ()
+    """The names of at most MAX_EXAMPLES of these nodes."""
+
+
+class PluginScore(Struct, frozen=True, rename="camel", gc=False):
+    """The score of one plugin for one node."""
+
+    plugin: str
+    weight: int
+    raw: int
+    normalized: int
+
+    @property
+    def weighted(self) -> int:
+        """The normalized score times the weight."""
+        return self.normalized * self.weight
+
+
+class NodeScore(Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
+    """The scores of one node."""
+
+    node: str
+    total: int
+    """The sum of the weighted scores and of the extenders' score."""
+    plugins: tuple[PluginScore, ...]
+    extenders: int = 0
+    """The extenders' score; their weights are included."""
+
+
+class Scores(Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
+    """The comparison of the nodes that fit."""
+
+    nodes: tuple[NodeScore, ...]
+    """At most MAX_NODES nodes with the highest totals, the chosen node first."""
+    margin: int
+    """How much lower the total of the second node is; 0 if several nodes have the highest total."""
+    ties: int
+    """The number of nodes with the highest total; the seed decides between them."""
+    skipped: tuple[str, ...] = ()
+    """The Score plugins that had nothing to say about the pod (PreScore returned Skip)."""
+
+
+class PodName(Struct, frozen=True, rename="camel", gc=False):
+    """A pod that another pod may displace."""
+
+    namespace: str
+    name: str
+    priority: int
+
+
+class ConsideredNode(Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
+    """A node on which evictions would make the pod fit."""
+
+    node: str
+    victims: int
+    highest_priority: int
+    """The highest priority of the victims."""
+    violations: int
+    """The number of victims whose PodDisruptionBudget does not allow the eviction."""
+    pods: tuple[PodName, ...] = ()
+    """The victims that the reader may know; all of them in the engine."""
+    hidden_pods: int = 0
+    """The number of victims in namespaces that the reader may not read."""
+
+
+class Preemption(Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
+    """The search for pods to evict."""
+
+    node: str = ""
+    """The node to which the pod was nominated; empty if preemption gave up."""
+    reason: str = ""
+    """Why preemption gave up; otherwise, the rule by which the node won."""
+    candidates: int = 0
+    """The number of nodes on which evictions would help, among the nodes that were tried."""
+    considered: tuple[ConsideredNode, ...] = ()
+    """At most MAX_NODES of these nodes, the best first."""
+    rejected: tuple[NodeCount, ...] = ()
+    """The nodes on which evictions do not help."""
+    displaced: tuple[PodName, ...] = ()
+    """The pods that lost their nomination to the node."""
+    hidden_displaced: int = 0
+    """The number of such pods in namespaces that the reader may not read."""
+
+
+class ExtenderAnswer(Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
+    """The answer of one extender to one question."""
+
+    extender: str
+    """The extender's URL without credentials."""
+    verb: str
+    seconds: float
+    answer: str
+    """A summary, such as `keeps 3 of 12 nodes`, or the error."""
+
+
+class DecisionRecord(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+    """One attempt."""
+
+    namespace: str
+    name: str
+    uid: str
+    scheduler_name: str
+    policy: PolicyVersion | None = None
+    """None for a profile of the configuration file."""
+    outcome: DecisionOutcome
+    node: str = ""
+    """The chosen node, or the node to which the pod was nominated."""
+    message: str = ""
+    """kube-scheduler's message about a pod without a node, or the reason of an error or a hold."""
+    attempt: int = 0
+    """The number of the attempt, from 1. 0 for a decision that was only computed for a reader."""
+    at: float = 0.0
+    """When the attempt ended, in seconds of the clock given to `schedule_one`."""
+    seed: int = 0
+    cycle: int = 0
+    """The number of the cycle. Seed and cycle determine the choice between equal nodes."""
+    total_nodes: int = 0
+    evaluated_nodes: int = 0
+    """The number of nodes that the search went through; a search may end as soon as enough nodes fit."""
+    fitting_nodes: int = 0
+    """The number of nodes among which the attempt chose."""
+    filters: tuple[NodeCount, ...] = ()
+    """The rejected nodes by plugin and reason, over all nodes of the cluster."""
+    scores: Scores | None = None
+    """None if there was nothing to compare: at most one node fits, or the profile has no Score plugin."""
+    preemption: Preemption | None = None
+    extenders: tuple[ExtenderAnswer, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """The `namespace/name` of the pod."""
+        return f"{self.namespace}/{self.name}"

@@ -1,0 +1,70 @@
+"""The nodes that plugins reject, counted by plugin and reason, with some names."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from moorage.cluster.arrays import BoolArray, IntArray
+from moorage.engine.cycle.diagnosis import EXTENDER
+from moorage.engine.cycle.filtering import FilteredNodes
+from moorage.engine.cycle.fit_error import FitError
+from moorage.engine.cycle.pre_filter import PreFiltered
+from moorage.engine.records.decision_record import MAX_EXAMPLES, NodeCount
+from moorage.framework.status import Status
+
+
+def counts_by_reason(fit_error: FitError) -> Iterator[NodeCount]:
+    """Yield the numbers of nodes by plugin and reason. Call it before the cluster changes."""
+    snapshot, pre_filtered, filtered = fit_error.snapshot, fit_error.pre_filtered, fit_error.filtered
+    if filtered is None:
+        status = pre_filtered.status
+        yield from (NodeCount(status.plugin, reason, snapshot.size) for reason in status.reasons)
+        return
+    for result, rejections in fit_error.rejections:
+        for rejected in rejections:
+            for reason in rejected.reasons:
+                nodes = reason.nodes & rejected.nodes
+                if nodes.any():
+                    yield count_nodes(rejected.plugin, reason.reason, nodes, snapshot.names, result.nodes.slots)
+        yield from _counts_with_nominated(result)
+    yield from _counts_by_status((name, _named(status, EXTENDER)) for name, status in fit_error.extenders.items())
+    filtered_nodes = sum(result.nodes.size for result, _ in fit_error.rejections)
+    yield from counts_left_out(pre_filtered, snapshot.size - filtered_nodes)
+
+
+def counts_left_out(pre_filtered: PreFiltered, nodes: int) -> Iterator[NodeCount]:
+    """Yield the number of nodes that PreFilter left out."""
+    if nodes:
+        yield from (
+            NodeCount(", ".join(pre_filtered.narrowed_by), reason, nodes) for reason in pre_filtered.elsewhere.reasons
+        )
+
+
+def status_counts(statuses: Iterable[tuple[str, Status]]) -> tuple[NodeCount, ...]:
+    """Return the numbers of nodes by plugin and reason, the most frequent first."""
+    return tuple(sorted(_counts_by_status(statuses), key=lambda count: -count.nodes))
+
+
+def _counts_with_nominated(filtered: FilteredNodes) -> Iterator[NodeCount]:
+    nodes = filtered.nodes
+    return _counts_by_status((nodes.names[each], status) for each, status in filtered.with_nominated.items())
+
+
+def _counts_by_status(statuses: Iterable[tuple[str, Status]]) -> Iterator[NodeCount]:
+    nodes: dict[tuple[str, str], list[str]] = {}
+    for name, status in statuses:
+        for reason in status.reasons:
+            nodes.setdefault((status.plugin, reason), []).append(name)
+    for (plugin, reason), found in nodes.items():
+        yield NodeCount(plugin, reason, len(found), tuple(found[:MAX_EXAMPLES]))
+
+
+def _named(status: Status, plugin: str) -> Status:
+    return Status(status.code, status.reasons, plugin)
+
+
+def count_nodes(
+    plugin: str, reason: str, rejected: BoolArray, names: Sequence[str], slots: IntArray | None
+) -> NodeCount:
+    """Count rejected nodes; `slots` are the slots of the nodes, None for all nodes. `names` has all names by slot."""
+    (found,) = rejected.nonzero()
+    first = found[:MAX_EXAMPLES] if slots is None else slots[found[:MAX_EXAMPLES]]
+    return NodeCount(plugin, reason, len(found), tuple([names[slot] for slot in first.tolist()]))

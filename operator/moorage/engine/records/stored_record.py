@@ -1,0 +1,60 @@
+"""A record in the form in which the log keeps it, which is smaller than its values."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from moorage.engine.records.decision_record import DecisionOutcome, DecisionRecord, PolicyVersion
+from moorage.engine.records.score_rows import ScoreRows
+from moorage.framework.profile import Profile
+from moorage.model.pods.pod import Pod
+
+BYTES_OF_A_RECORD = 1000
+BYTES_OF_A_COUNT = 250
+BYTES_OF_A_CANDIDATE = 1000
+
+
+class StoredRecord(Struct, frozen=True, eq=False, gc=False):
+    """A record, with its scores apart."""
+
+    record: DecisionRecord
+    """The record without scores."""
+    rows: ScoreRows | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """The approximate size in memory."""
+        record = self.record
+        size = BYTES_OF_A_RECORD + len(record.message) + len(record.filters) * BYTES_OF_A_COUNT
+        if record.preemption is not None:
+            size += len(record.preemption.considered) * BYTES_OF_A_CANDIDATE
+        return size + (self.rows.size_bytes if self.rows else 0)
+
+    def complete(self) -> DecisionRecord:
+        """Return the record with its scores."""
+        return replace(self.record, scores=self.rows.scores()) if self.rows else self.record
+
+
+class Moment(Struct, frozen=True, gc=False):
+    """The seed, the number of the cycle, and the time in seconds."""
+
+    seed: int
+    cycle: int
+    at: float
+
+
+def record_of(pod: Pod, profile: Profile, moment: Moment, outcome: DecisionOutcome) -> DecisionRecord:
+    """Return a record with the values that every record has."""
+    policy = profile.policy
+    return DecisionRecord(
+        namespace=pod.namespace,
+        name=pod.name,
+        uid=pod.uid,
+        scheduler_name=pod.scheduler_name,
+        policy=PolicyVersion(policy.name, policy.uid, policy.generation) if policy else None,
+        outcome=outcome,
+        at=moment.at,
+        seed=moment.seed,
+        cycle=moment.cycle,
+    )
