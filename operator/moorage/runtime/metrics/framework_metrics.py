@@ -6,27 +6,29 @@ attempt counts once.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
+from collections import Counter
+from math import log
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from moorage.engine.recorder import Recorder
 from moorage.framework.status import Code
 from moorage.runtime.metrics.collectors import Counts, Distributions, exponential
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from prometheus_client import CollectorRegistry
 
     from moorage.framework.cluster_events import ClusterEvent
     from moorage.framework.extension_points import Plugin
-    from moorage.runtime.metrics.collectors import Distribution
+
+K = TypeVar("K")
 
 SAMPLED = 0.1
 """The share of cycles in which each plugin's duration is measured (pluginMetricsSamplePercent)."""
 PLUGIN_BUCKETS = exponential(0.00001, 1.5, 20)
-MAX_UNCOUNTED = 4000
-"""The number of plugin evaluations that may wait to be counted. About a thousand pods cause so many."""
+MAX_UNCOUNTED = 12_000
+"""The number of entries of a list that may wait to be counted. About a thousand pods cause so many."""
 
 
 class FrameworkMetrics(Recorder):
@@ -70,52 +72,73 @@ class FrameworkMetrics(Recorder):
             ("queue", "event"),
             registry,
         )
-        self._successes: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
-        """Durations in seconds that are not counted yet, by extension point and profile."""
-        self._plugin_successes: dict[tuple[str, str], Distribution] = {}
-        self._evaluated: list[tuple[str, str, Sequence[Plugin]]] = []
+        # Flat lists: appending to them is the cheapest way to keep a value. `count_all` groups the values.
+        self._successes: list[Any] = []
+        """Extension point, profile and seconds of each run that succeeded and is not counted yet."""
+        self._plugin_calls: list[Any] = []
+        """Plugin, extension point, code and seconds of each call that is not counted yet."""
+        self._evaluated: list[Any] = []
+        """Profile, extension point and plugins of each attempt that is not counted yet."""
+        self._until_sample = self._cycles_until_sample()
 
     def start_cycle(self) -> None:
         """Decide at random whether the next cycle measures the duration of each plugin."""
-        self.samples_plugins = self._chance() < SAMPLED
-        if len(self._evaluated) > MAX_UNCOUNTED:
-            self.count_all()
+        self._until_sample -= 1
+        self.samples_plugins = self._until_sample < 0
+        if self.samples_plugins:
+            self._until_sample = self._cycles_until_sample()
+            if len(self._evaluated) > MAX_UNCOUNTED:
+                self.count_all()
 
     def observe_point(self, point: str, code: Code, profile: str, started: float) -> float:
         """Record a run of all plugins of an extension point; return the present time."""
         now = self.now()
-        if code is not Code.SUCCESS:
-            self._point_seconds.labels(point, code.value, profile).observe(now - started)
+        if code is Code.SUCCESS:
+            append = self._successes.append
+            append(point)
+            append(profile)
+            append(now - started)
         else:
-            self._successes[point, profile].append(now - started)
+            self._point_seconds.labels(point, code.value, profile).observe(now - started)
         return now
 
     def observe_plugin(self, plugin: str, point: str, code: Code, started: float) -> None:
         """Record one call of a plugin."""
-        seconds = self.now() - started
-        child = self._plugin_successes.get((plugin, point)) if code is Code.SUCCESS else None
-        if child is None:
-            child = self._plugin_seconds.labels(plugin, point, code.value)
-            if code is Code.SUCCESS:
-                self._plugin_successes[plugin, point] = child
-        child.observe(seconds)
+        append = self._plugin_calls.append
+        append(plugin)
+        append(point)
+        append(code)
+        append(self.now() - started)
 
     def count_evaluations(self, profile: str, point: str, plugins: Sequence[Plugin]) -> None:
         """Count an attempt for each of these plugins."""
-        self._evaluated.append((profile, point, plugins))
+        append = self._evaluated.append
+        append(profile)
+        append(point)
+        append(plugins)
 
     def count_all(self) -> None:
         """Add what was recorded since the last call to the metrics; call it before each scrape.
 
         To count many values at once is several times faster than to count each value separately.
         """
-        for (profile, point, plugins), count in Counter(self._evaluated).items():
+        attempts = Counter(zip(self._evaluated[::3], self._evaluated[1::3], self._evaluated[2::3], strict=True))
+        for (profile, point, plugins), count in attempts.items():
             for plugin in plugins:
                 self._evaluations.labels(plugin.name, point, profile).inc(count)
         self._evaluated.clear()
-        for (point, profile), seconds in self._successes.items():
+        runs = zip(self._successes[::3], self._successes[1::3], strict=True)
+        for (point, profile), seconds in _grouped(runs, self._successes[2::3]).items():
             self._point_seconds.labels(point, Code.SUCCESS.value, profile).observe_all(seconds)
         self._successes.clear()
+        calls = zip(self._plugin_calls[::4], self._plugin_calls[1::4], self._plugin_calls[2::4], strict=True)
+        for (plugin_name, point, code), seconds in _grouped(calls, self._plugin_calls[3::4]).items():
+            self._plugin_seconds.labels(plugin_name, point, code.value).observe_all(seconds)
+        self._plugin_calls.clear()
+
+    def _cycles_until_sample(self) -> int:
+        """Return a random number of cycles, so that each cycle is a sample with the probability SAMPLED."""
+        return int(log(1 - self._chance()) / log(1 - SAMPLED))
 
     def count_incoming(self, queue: str, event: str) -> None:
         """Count a pod that enters a queue."""
@@ -131,3 +154,11 @@ class FrameworkMetrics(Recorder):
         self.count_all()
         self._point_seconds.keep("profile", profiles)
         self._evaluations.keep("profile", profiles)
+
+
+def _grouped(keys: Iterable[K], values: Iterable[float]) -> dict[K, list[float]]:
+    """Return the values of each key."""
+    groups: dict[K, list[float]] = {}
+    for key, value in zip(keys, values, strict=True):
+        groups.setdefault(key, []).append(value)
+    return groups
