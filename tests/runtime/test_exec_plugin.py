@@ -45,6 +45,17 @@ async def test_a_hanging_plugin_is_killed_and_named(tmp_path: Path) -> None:
     assert not is_running(pid_file)
 
 
+async def test_a_plugin_that_answers_late_is_named_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    await run_plugin(answering('{"token": "quick"}'), slow_seconds=60)
+    quick = caplog.messages[:]
+    with pytest.raises(CredentialsError):
+        await run_plugin(script("import time; time.sleep(100)"), seconds=0.5, slow_seconds=0.1)
+    assert quick == []
+    assert [message.partition(";")[0] for message in caplog.messages] == [
+        f"The credential plugin {sys.executable} has not answered for 0.1 s"
+    ]
+
+
 async def test_a_plugin_is_killed_when_its_caller_is_cancelled(tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     task = asyncio.create_task(run_plugin(hanging(pid_file)))

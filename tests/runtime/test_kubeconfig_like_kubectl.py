@@ -142,6 +142,12 @@ USERS: dict[str, dict[str, Any]] = {
     "an impersonated user": {
         "token": "abc", "as": "jane", "as-groups": ["b", "a"], "as-uid": "1", "as-user-extra": {"X/y z": ["v", "w"]},
     },
+    "an impersonated user with other letters": {
+        "token": "abc", "as": "jürg 山", "as-groups": ["größe"], "as-user-extra": {"größe": ["ä", ""], "tab": ["a\tb"]},
+    },
+    "an impersonated user with spaces": {"token": "abc", "as": " jane "},
+    "an impersonated user with a line feed": {"token": "abc", "as": "jane\nX: y"},
+    "an impersonated user with a NUL": {"token": "abc", "as": "jane\0"},
     "impersonated groups without a user": {"token": "abc", "as-groups": ["a"]},
     "a plugin": {"exec": EXEC},
     "a plugin with nulls": {"exec": EXEC | {"env": None, "args": None, "installHint": None}},

@@ -71,7 +71,7 @@ class ConnectionPool:
             raise ValueError(f"not a path: {path!r}")
         length = f"Content-Length: {len(body)}\r\n" if body or method != "GET" else ""
         head = f"{method} {self._prefix}{path} HTTP/1.1\r\n{self._headers}{headers}{length}\r\n"
-        request = head.encode("latin-1") + body
+        request = head.encode() + body
         connection = await self._acquire()
         was_used = connection.answered > 0
         try:

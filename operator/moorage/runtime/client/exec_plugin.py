@@ -6,6 +6,7 @@ Upstream: staging/src/k8s.io/client-go/plugin/pkg/client/auth/exec/exec.go.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 from contextlib import suppress
@@ -23,8 +24,12 @@ if TYPE_CHECKING:
 
     from moorage.runtime.client.kubeconfig import ExecConfig
 
+logger = logging.getLogger(__name__)
+
 PLUGIN_SECONDS = 60.0
 """Time limit of a plugin. It may call a cloud API but must not prompt a user."""
+SLOW_SECONDS = 2.0
+"""After this time, the log names a plugin that has not answered. moorage may be starting, and waits for the plugin."""
 MAX_OUTPUT_BYTES = 1 << 20
 """Limit of a plugin's output. Tokens and certificates have a few kilobytes."""
 SHOWN_BYTES = 1000
@@ -74,15 +79,22 @@ class ExecCredential(Struct, rename="camel"):
 
 
 async def run_plugin(
-    config: ExecConfig, cluster: PluginCluster | None = None, seconds: float = PLUGIN_SECONDS
+    config: ExecConfig,
+    cluster: PluginCluster | None = None,
+    seconds: float = PLUGIN_SECONDS,
+    slow_seconds: float = SLOW_SECONDS,
 ) -> PluginCredential:
     """Run a user's plugin and return its credential.
 
-    Raise CredentialsError if the plugin fails; the message shows its stderr. Kill the process of the plugin after
-    `seconds`, or when the caller is cancelled.
+    Raise CredentialsError if the plugin fails; the message shows its stderr. Log a warning after `slow_seconds`. Kill
+    the process of the plugin after `seconds`, or when the caller is cancelled.
     """
     command = config.command
-    exit_status, out, err = await _output(config, _environment(config, cluster), seconds)
+    slow = asyncio.get_running_loop().call_later(slow_seconds, _log_waiting, command, slow_seconds, seconds)
+    try:
+        exit_status, out, err = await _output(config, _environment(config, cluster), seconds)
+    finally:
+        slow.cancel()
     if exit_status:
         words = _one_line(err)
         raise CredentialsError(f"{command} ended with status {exit_status}" + (f": {words}" if words else ""))
@@ -94,6 +106,14 @@ async def run_plugin(
     if answer.api_version != config.api_version:
         raise CredentialsError(f"{command} answers in {answer.api_version}, not in {config.api_version}")
     return _credential(command, answer.status)
+
+
+def _log_waiting(command: str, slow_seconds: float, seconds: float) -> None:
+    logger.warning(
+        "The credential plugin %s has not answered for %g s; moorage waits for it up to %g s. Run it by hand to see "
+        "whether it prompts or cannot reach its server",
+        command, slow_seconds, seconds,
+    )  # fmt: skip
 
 
 def _one_line(text: bytes) -> str:

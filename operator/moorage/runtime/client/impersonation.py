@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from moorage.errors import CredentialsError
-from moorage.runtime.client.authentication import HEADER_VALUE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
 UNQUOTED = "!#$&'*+-.^_`|~"
 """The characters, besides letters and digits, that a header's name may hold unencoded (RFC 9110, token)."""
+
+VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*")
+"""Matches what Go accepts in a header's value: no control characters except tabs. It is sent as UTF-8."""
+SPACES = " \t"
+"""Go removes these characters from both ends of a header's value."""
 
 
 def impersonation_headers(entry: KubeconfigEntry[KubeconfigUser]) -> Sequence[tuple[str, str]]:
@@ -26,9 +31,9 @@ def impersonation_headers(entry: KubeconfigEntry[KubeconfigUser]) -> Sequence[tu
     if headers and not entry.value.as_:
         raise CredentialsError(f"{entry.field(headers[0][0])} needs the field as; set it too")
     for field, _, value in headers:
-        if not HEADER_VALUE.fullmatch(value):
+        if not VALUE.fullmatch(value):
             raise CredentialsError(f"{entry.field(field)} holds {value!r}, which an HTTP header cannot carry")
-    return [(name, value) for _, name, value in headers]
+    return [(name, value.strip(SPACES)) for _, name, value in headers]
 
 
 def _headers(user: KubeconfigUser) -> Iterator[tuple[str, str, str]]:
