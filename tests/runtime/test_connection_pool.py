@@ -323,10 +323,10 @@ async def test_a_write_without_an_answer_is_withdrawn_when_leadership_ends() -> 
     writing = asyncio.create_task(pool.exchange("POST", "/x", "", body, 30))
     await connected.wait()
     await settle()
-    pool.check_writes()
+    pool.writes.check()
     assert not writing.done()
     may_write = False
-    pool.check_writes()
+    pool.writes.check()
     with pytest.raises(ConnectionError, match="not the leader any more"):
         await writing
     await pool.close()

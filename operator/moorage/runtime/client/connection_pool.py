@@ -11,11 +11,11 @@ from yarl import URL
 from moorage.errors import NotLeader
 from moorage.runtime.client.fence import always, check_fence
 from moorage.runtime.client.http_connection import HttpConnection
+from moorage.runtime.client.pending_writes import PendingWrites
 from moorage.runtime.client.sockets import CONNECT_SECONDS, IDLE_CONNECTION_SECONDS, connected_socket
 from moorage.runtime.client.transport import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from asyncio import TimerHandle
     from collections.abc import Callable, Sequence
     from ssl import SSLContext
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 MAX_AGE_SECONDS = 300.0
 """The age at which a connection is replaced, so that a restarted API server gets its share of the load."""
-CHECK_SECONDS = 0.5
-"""The interval at which the pool calls `may_write` while a write has no answer yet."""
 FORBIDDEN_IN_PATHS = re.compile(r"[\s\x00-\x1f\x7f]")
 """Characters that would end the request line."""
 
@@ -59,8 +57,8 @@ class ConnectionPool:
         self._headers = "".join(f"{name}: {value}\r\n" for name, value in (("Host", url.raw_authority), *headers))
         self._may_write = may_write
         self._idle: list[HttpConnection] = []
-        self._writing: set[HttpConnection] = set()
-        self._next_check: TimerHandle | None = None
+        self.writes = PendingWrites(may_write)
+        """The writes that have no answer yet."""
 
     async def exchange(self, method: str, path: str, headers: str, body: bytes, timeout_seconds: float) -> Answer:
         """Send a request; `headers` are complete lines. Raise ConnectionError or TimeoutError if no answer comes.
@@ -79,7 +77,8 @@ class ConnectionPool:
                 answer = await connection.exchange(request, timeout_seconds)
             else:
                 check_fence(self._may_write, method, path)
-                answer = await self._write(connection, request, timeout_seconds)
+                with self.writes.watching(connection.withdraw):
+                    answer = await connection.exchange(request, timeout_seconds)
         except NotLeader:
             self._release(connection)
             raise
@@ -92,38 +91,13 @@ class ConnectionPool:
         self._release(connection)
         return answer
 
-    def check_writes(self) -> None:
-        """Withdraw the writes that have no answer yet if this replica is not sure any more that it leads.
-
-        A stalled network could deliver them later, when another replica leads.
-        """
-        self._next_check = None
-        if not self._may_write():
-            for connection in self._writing:
-                connection.withdraw()
-        elif self._writing:
-            self._check_later()
-
     async def close(self) -> None:
         """Close all idle connections."""
         for connection in self._idle:
             connection.close()
         self._idle.clear()
-        if self._next_check is not None:
-            self._next_check.cancel()
+        self.writes.close()
         await asyncio.sleep(0)  # lets asyncio close the sockets
-
-    async def _write(self, connection: HttpConnection, request: bytes, timeout_seconds: float) -> Answer:
-        self._writing.add(connection)
-        if self._next_check is None:
-            self._check_later()
-        try:
-            return await connection.exchange(request, timeout_seconds)
-        finally:
-            self._writing.discard(connection)
-
-    def _check_later(self) -> None:
-        self._next_check = asyncio.get_running_loop().call_later(CHECK_SECONDS, self.check_writes)
 
     async def _acquire(self) -> HttpConnection:
         now, tls = asyncio.get_running_loop().time(), self._tls()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
+from moorage.runtime.client.pending_writes import WITHDRAWN
 from moorage.runtime.client.transport import DEFAULT_LIMITS, FIRST_REFUSAL, Answer, LongAnswer
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class HttpConnection(asyncio.Protocol):
 
     def withdraw(self) -> None:
         """Fail the pending request. The system sends no more of its bytes."""
-        self._fail(ConnectionResetError("withdrawn, because this replica is not the leader any more"))
+        self._fail(ConnectionResetError(WITHDRAWN))
 
     def close(self) -> None:
         """Close the connection; a pending request fails, and the system sends no more of its bytes."""

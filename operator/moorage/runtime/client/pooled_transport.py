@@ -31,9 +31,12 @@ async def open_transport(
     """
     credentials = access.credentials
     async with open_session(access, connection_limit, may_write=may_write) as session:
-        over_session = SessionTransport(session, credentials.server, limits)
+        over_session = SessionTransport(session, credentials.server, limits, may_write)
         if credentials.proxy:
-            yield over_session
+            try:
+                yield over_session
+            finally:
+                over_session.writes.close()
             return
         headers = (*HEADERS, *credentials.headers)
         pool = ConnectionPool(credentials.server, headers, access.tls, credentials.tls_server_name, may_write)

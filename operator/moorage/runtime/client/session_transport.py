@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from aiohttp import ClientError, ClientRequest, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
@@ -9,6 +10,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from moorage.runtime.client.fence import always, check_fence
+from moorage.runtime.client.pending_writes import WITHDRAWN, PendingWrites
 from moorage.runtime.client.server_access import send_authenticated
 from moorage.runtime.client.sockets import CONNECT_SECONDS, IDLE_CONNECTION_SECONDS, keepalive_socket
 from moorage.runtime.client.transport import (
@@ -22,6 +24,7 @@ from moorage.runtime.client.transport import (
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
+    from contextlib import AbstractAsyncContextManager
     from ssl import SSLContext
 
     from aiohttp import ClientHandlerType, ClientResponse
@@ -57,25 +60,49 @@ def open_session(access: Access, connection_limit: int, may_write: Callable[[], 
 class SessionTransport:
     """A `Transport` over a session."""
 
-    def __init__(self, session: ClientSession, server: str, limits: AnswerLimits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self,
+        session: ClientSession,
+        server: str,
+        limits: AnswerLimits = DEFAULT_LIMITS,
+        may_write: Callable[[], bool] = always,
+    ) -> None:
         """Send to the address `server` through `session`. The caller closes the session."""
         self._session = session
         self._server = server
         self._limits = limits
+        self.writes = PendingWrites(may_write)
+        """The writes that have no answer yet."""
 
     async def exchange(self, method: str, path: str, body: bytes, content_type: str, timeout_seconds: float) -> Answer:
         """Send a request and read the whole answer."""
+        request = self._session.request(
+            method,
+            self._url(path),
+            data=body or None,
+            headers={"Content-Type": content_type} if body else None,
+            timeout=ClientTimeout(total=timeout_seconds, sock_connect=CONNECT_SECONDS),
+        )
         try:
-            async with self._session.request(
-                method,
-                self._url(path),
-                data=body or None,
-                headers={"Content-Type": content_type} if body else None,
-                timeout=ClientTimeout(total=timeout_seconds, sock_connect=CONNECT_SECONDS),
-            ) as response:
-                return Answer(response.status, await self._body(response), response.headers.get("Retry-After"))
+            return await (self._answer(request) if method == "GET" else self._write(request))
         except (ClientError, TimeoutError, OSError) as error:
             raise unreachable(method, path, error) from error
+
+    async def _write(self, request: AbstractAsyncContextManager[ClientResponse]) -> Answer:
+        """Send a write; raise ConnectionResetError if leadership ends before its answer."""
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(None) as pending:
+                with self.writes.watching(lambda: pending.reschedule(loop.time())):
+                    return await self._answer(request)
+        except TimeoutError as error:
+            if pending.expired():
+                raise ConnectionResetError(WITHDRAWN) from error
+            raise
+
+    async def _answer(self, request: AbstractAsyncContextManager[ClientResponse]) -> Answer:
+        async with request as response:
+            return Answer(response.status, await self._body(response), response.headers.get("Retry-After"))
 
     async def stream(self, path: str, inactivity_seconds: float) -> AsyncGenerator[Answer, None]:
         """GET a stream. Yield the bytes of each read, with the status of the answer."""
