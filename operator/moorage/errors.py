@@ -6,7 +6,8 @@ Expected outcomes are values, not exceptions: for a pod that fits no node, the e
     ├── FaultsError
     │   ├── ConfigurationError  an invalid configuration file, with all its faults
     │   ├── PolicyNotAllowed    a SchedulingPolicy that uses more than the operator's flags allow
-    │   └── InvalidPolicy       a SchedulingPolicy that does not compile, with all its faults
+    │   ├── InvalidPolicy       a SchedulingPolicy that does not compile, with all its faults
+    │   └── InvalidInput        files that a command cannot use, with all their faults
     ├── UnknownPlugin           a plugin name that is not registered
     │   └── UnknownPlugins      all such names of a profile or policy, with their places
     ├── UnusableDump            a dump file that is damaged, cut off or of another format
@@ -140,6 +141,12 @@ class InvalidPolicy(FaultsError):
     """A SchedulingPolicy is invalid; its last good profile stays live."""
 
     subject = "the policy is refused"
+
+
+class InvalidInput(FaultsError):
+    """Files that a command reads are invalid. Each message begins with the name of the file."""
+
+    subject = "the input is refused"
 
 
 class PolicyNotAllowed(FaultsError):

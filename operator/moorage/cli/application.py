@@ -14,6 +14,7 @@ from moorage.cli.dump_command import dump
 from moorage.cli.inspection_commands import crd, parity, plugins, version
 from moorage.cli.run_command import run
 from moorage.cli.sandbox_commands import demo, sandbox
+from moorage.cli.simulate_command import simulate
 from moorage.errors import FaultsError, MoorageError
 from moorage.outside_text import one_line
 
@@ -54,7 +55,7 @@ def build_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_moorage)
-    for command in (run, demo, sandbox, dump, crd, plugins):
+    for command in (run, demo, sandbox, dump, simulate, crd, plugins):
         app.command()(command)
     app.command("import")(import_configuration)
     app.command()(parity)

@@ -1,0 +1,79 @@
+"""`moorage simulate`: the command that tries policies on the nodes and tasks of files."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from moorage.cli.options import Output, OutputOption
+
+
+def simulate(  # noqa: PLR0913 - an argument for each flag
+    *,
+    nodes: Annotated[Path, typer.Option(metavar="FILE", help="Read the nodes from this CSV file.")],
+    arrivals: Annotated[Path, typer.Option(metavar="FILE", help="Read the tasks from this CSV file.")],
+    policy: Annotated[
+        list[Path],
+        typer.Option(metavar="FILE", help="Try the policies of this file; can be repeated.", default_factory=list),
+    ],
+    prices: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Read prices per hour, by instance_type or model, from this CSV file."),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write a page with plots (needs the extra plots).")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Decide between equally good nodes by this seed.")] = 0,
+    percentage_of_nodes_to_score: Annotated[
+        int, typer.Option(min=1, max=100, help="Use this percentage for policies that do not set it.")
+    ] = 100,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Run this many policies at a time. Default: one for each CPU.")
+    ] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Place the tasks of a file on the nodes of a file, and compare policies.
+
+    A policy file holds SchedulingPolicy objects or a KubeSchedulerConfiguration. kube-scheduler's default profile
+    always runs as well.
+
+    \b
+    nodes:    name,cpu_milli,memory_mib,gpu,model,pods,zone,instance_type,lifecycle
+    arrivals: name,cpu_milli,memory_mib,gpu,gpu_models,priority,workload,asked_percent
+    trace:    the same with created_s, and deleted_s or duration_s
+
+    Only the first three columns of each file are required. docs/simulate.md explains the columns and the results.
+    """  # noqa: D301 - the backspace tells click to keep the line breaks
+    from moorage.cli.simulation_bar import SimulationBar
+    from moorage.cli.simulation_table import print_simulation
+    from moorage.simulator.result_json import simulation_json
+    from moorage.simulator.simulation import Request
+    from moorage.simulator.simulation import simulate as run_simulation
+
+    request = Request(
+        nodes=nodes,
+        tasks=arrivals,
+        policies=tuple(policy),
+        prices=prices,
+        seed=seed,
+        percentage_of_nodes_to_score=percentage_of_nodes_to_score,
+        keeps_placements=html is not None,
+    )
+    with SimulationBar() as bar:
+        simulation = run_simulation(request, jobs or _cpus(), bar.show)
+    for warning in simulation.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    if output is Output.JSON:
+        print(json.dumps(simulation_json(simulation), indent=2))
+    else:
+        print_simulation(simulation)
+
+
+def _cpus() -> int:
+    import os
+
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

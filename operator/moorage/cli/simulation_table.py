@@ -1,0 +1,48 @@
+"""The table of `moorage simulate`: the policies side by side."""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from moorage.simulator.result_rows import Section, sections_of
+from moorage.simulator.simulation import Simulation
+
+WIDTH = 80
+"""The width without a terminal."""
+LABEL_WIDTH = 34
+INDENT = 2
+POLICY_WIDTH = 14
+"""The minimum width of a policy's column, including the space before it."""
+
+
+def print_simulation(simulation: Simulation) -> None:
+    """Print the table; if there are too many policies for the width, print several tables."""
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
+    sections = list(sections_of(simulation))
+    count = len(simulation.results)
+    fitting = max((console.width - LABEL_WIDTH) // POLICY_WIDTH, 1)
+    for start in range(0, count, fitting):
+        if start:
+            console.print()
+        console.print(_table(simulation, sections, range(start, min(start + fitting, count))))
+
+
+def _table(simulation: Simulation, sections: list[Section], policies: range) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 0, 0, 1))
+    title = f"{simulation.tasks.count:,} tasks, {len(simulation.nodes):,} nodes"
+    table.add_column(title, max_width=LABEL_WIDTH, overflow="fold", no_wrap=False)
+    for policy in policies:
+        name = Text(simulation.results[policy].name, overflow="fold")
+        table.add_column(name, justify="right", min_width=POLICY_WIDTH - 1, overflow="fold")
+    for section in sections:
+        table.add_row(Text(f"\n{section.title}", style="bold"))
+        for row in section.rows:
+            table.add_row(
+                Padding(Text(row.label), (0, 0, 0, INDENT)), *(Text(row.cells[policy]) for policy in policies)
+            )
+    return table

@@ -1,0 +1,223 @@
+"""Measures one run while it goes on; `result` returns the figures."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from moorage.cluster.snapshot import Snapshot
+from moorage.simulator.file_objects import GPU
+from moorage.simulator.node_file import FileNode
+from moorage.simulator.run_result import MARKS, Cost, GroupUse, PolicyResult, Series, Waiting
+from moorage.simulator.stranded import Amounts, requests_of, stranded_percent
+from moorage.simulator.task_file import TaskSummary, Template
+
+RESOURCES = ("cpu", "memory", GPU)
+GROUP_FIELDS = ("zone", "instance_type", "lifecycle", "model")
+POINTS = 400
+"""The number of points of a series."""
+
+
+class Measured(Struct, frozen=True):
+    """What a run measures and against what."""
+
+    nodes: Sequence[FileNode]
+    tasks: TaskSummary
+    prices: Sequence[float] = ()
+    """The price per hour of each node; empty without prices."""
+    keeps_placements: bool = False
+
+
+class RunMeasures:
+    """The measures of one run."""
+
+    def __init__(self, measured: Measured) -> None:
+        self._measured = measured
+        nodes = measured.nodes
+        self._index = {node.name: position for position, node in enumerate(nodes)}
+        self._total = {
+            "cpu": sum(node.cpu_milli for node in nodes),
+            "memory": sum(node.memory_mib << 20 for node in nodes),
+            GPU: sum(node.gpu for node in nodes),
+        }
+        self._main = GPU if self._total[GPU] else "cpu"
+        self._used = dict.fromkeys(RESOURCES, 0)
+        self._placed = 0
+        self._preemptions = 0
+        self._reasons: Counter[str] = Counter()
+        self._marks: dict[str, dict[str, float]] = {name: {} for name in RESOURCES if self._total[name]}
+        self._waits = array("d")
+        self._points = array("d")
+        self._percent = {name: array("d") for name in self._marks}
+        self._next_point = measured.tasks.first
+        self._step = max((measured.tasks.last - measured.tasks.first) / POINTS, 1e-9)
+        self._placements = array("i", [-1]) * (measured.tasks.count if measured.keeps_placements else 0)
+        self._pods_on = [0] * len(nodes)
+        self._rate = 0.0
+        self._cost = 0.0
+        self._cost_until = measured.tasks.first
+        self._peak = -1
+        self._busiest: tuple[Amounts, np.ndarray] | None = None
+
+    def place(self, task: int, node_name: str, template: Template, now: float) -> None:
+        """Count a task on a node."""
+        node = self._index[node_name]
+        self._count(template, node, 1, now)
+        if self._placements:
+            self._placements[task] = node
+
+    def leave(self, node_name: str, template: Template, now: float) -> None:
+        """Count a task that left its node."""
+        self._count(template, self._index[node_name], -1, now)
+
+    def first_placed(self, wait: float) -> None:
+        """Count a task as placed, after this time."""
+        self._placed += 1
+        if self._measured.tasks.is_trace:
+            self._waits.append(wait)
+
+    def reject(self, reason: str) -> None:
+        """Count a task that was never placed."""
+        self._reasons[reason] += 1
+
+    def preempt(self) -> None:
+        """Count a victim."""
+        self._preemptions += 1
+
+    def lose(self, task: int, reason: str) -> None:
+        """Count a placed task as not placed, because it was preempted and does not come back."""
+        self._placed -= 1
+        self._reasons[reason] += 1
+        if self._placements:
+            self._placements[task] = -1
+
+    def asked(self, percent: float) -> None:
+        """Measure the shares at each mark that the tasks so far have reached."""
+        for mark in MARKS:
+            key = str(mark)
+            if percent >= mark and key not in self._marks[self._main]:
+                for name, shares in self._marks.items():
+                    shares[key] = self._share(name)
+
+    def sample(self, point: float, snapshot: Snapshot, *, is_last: bool = False) -> None:
+        """Add a point to the series if it is due, and keep the nodes' use at the busiest moment."""
+        if self._measured.tasks.is_trace:
+            if self._used[self._main] > self._peak:
+                self._peak = self._used[self._main]
+                self._keep(snapshot)
+        elif is_last:
+            self._keep(snapshot)
+        if point < self._next_point and not is_last:
+            return
+        self._points.append(point)
+        for name, shares in self._percent.items():
+            shares.append(self._share(name))
+        self._next_point = point + self._step
+
+    def result(self, name: str) -> PolicyResult:
+        """Return the figures."""
+        assert self._busiest is not None, "a run ends with a last sample"
+        used, pods = self._busiest
+        tasks, nodes = self._measured.tasks, self._measured.nodes
+        allocatable = _allocatable(nodes)
+        free = {each: allocatable[each] - used[each] for each in used}
+        return PolicyResult(
+            name=name,
+            placed=self._placed,
+            unplaced=tasks.count - self._placed,
+            reasons=dict(sorted(self._reasons.items(), key=lambda each: (-each[1], each[0]))),
+            allocated=self._marks if self._marks[self._main] else {},
+            use={each: _percent(int(used[each].sum()), self._total[each]) for each in self._marks},
+            groups=self._groups(used, pods),
+            stranded=stranded_percent({each: free[each] for each in self._marks}, self._total, tasks.templates),
+            skew=self._skew(used, pods),
+            preemptions=self._preemptions,
+            waiting=_waiting(self._waits) if tasks.is_trace else None,
+            cost=self._cost_result(),
+            series=Series(tuple(self._points), {each: tuple(shares) for each, shares in self._percent.items()}),
+            node_percent=tuple(self._node_percent(used).round(2).tolist()),
+            placements=self._placements.tobytes(),
+        )
+
+    def _count(self, template: Template, node: int, sign: int, now: float) -> None:
+        for name, amount in requests_of(template).items():
+            self._used[name] += sign * amount
+        before = self._pods_on[node]
+        self._pods_on[node] = before + sign
+        if self._measured.prices and bool(before) != bool(before + sign):
+            self._cost += self._rate * (now - self._cost_until) / 3600
+            self._cost_until = now
+            self._rate += sign * self._measured.prices[node]
+
+    def _share(self, name: str) -> float:
+        return _percent(self._used[name], self._total[name])
+
+    def _keep(self, snapshot: Snapshot) -> None:
+        self._busiest = ({name: snapshot.requested(name).copy() for name in RESOURCES}, snapshot.pod_count.copy())
+
+    def _groups(self, used: Amounts, pods: np.ndarray) -> dict[str, dict[str, GroupUse]]:
+        nodes = self._measured.nodes
+        allocatable = _allocatable(nodes)
+        groups: dict[str, dict[str, GroupUse]] = {}
+        for field in GROUP_FIELDS:
+            values = np.array([getattr(node, field) for node in nodes], np.str_)
+            if not any(values):
+                continue
+            groups[field] = {}
+            for value in sorted(set(values.tolist())):
+                members = values == value
+                total = {name: int(allocatable[name][members].sum()) for name in RESOURCES}
+                groups[field][value or "none"] = GroupUse(
+                    int(members.sum()),
+                    int(pods[members].sum()),
+                    {name: _percent(int(used[name][members].sum()), total[name]) for name in RESOURCES if total[name]},
+                )
+        return groups
+
+    def _skew(self, used: Amounts, pods: np.ndarray) -> dict[str, float]:
+        skew = {"nodes_percent": round(float(self._node_percent(used).std()), 2)}
+        zones = np.array([node.zone for node in self._measured.nodes], np.str_)
+        if any(zones):
+            by_zone = [int(pods[zones == zone].sum()) for zone in sorted(set(zones.tolist()))]
+            skew["zones_pods"] = max(by_zone) - min(by_zone)
+        return skew
+
+    def _node_percent(self, used: Amounts) -> np.ndarray:
+        allocatable = _allocatable(self._measured.nodes)
+        has_gpus = allocatable[GPU] > 0
+        amounts = np.where(has_gpus, allocatable[GPU], allocatable["cpu"])
+        in_use = np.where(has_gpus, used[GPU], used["cpu"])
+        return 100 * in_use / np.maximum(amounts, 1)
+
+    def _cost_result(self) -> Cost | None:
+        prices, tasks = self._measured.prices, self._measured.tasks
+        if not prices:
+            return None
+        if not tasks.is_trace:
+            return Cost(round(self._rate, 2), round(sum(prices), 2), is_total=False)
+        total = self._cost + self._rate * max(tasks.last - self._cost_until, 0.0) / 3600
+        hours = (tasks.last - tasks.first) / 3600
+        return Cost(round(total, 2), round(sum(prices) * hours, 2), is_total=True)
+
+
+def _allocatable(nodes: Sequence[FileNode]) -> Amounts:
+    return {
+        "cpu": np.array([node.cpu_milli for node in nodes], np.int64),
+        "memory": np.array([node.memory_mib << 20 for node in nodes], np.int64),
+        GPU: np.array([node.gpu for node in nodes], np.int64),
+    }
+
+
+def _percent(amount: int, total: int) -> float:
+    return round(100 * amount / total, 2) if total else 0.0
+
+
+def _waiting(waits: array[float]) -> Waiting:
+    if not waits:
+        return Waiting(0.0, 0.0, 0.0)
+    p50, p95, p99 = np.percentile(np.frombuffer(waits, np.float64), [50, 95, 99]).round(3).tolist()
+    return Waiting(p50, p95, p99)

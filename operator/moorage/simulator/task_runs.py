@@ -1,0 +1,173 @@
+"""Runs the tasks of a file through the engine: arrivals that never leave, or a trace with times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
+from itertools import count
+
+from msgspec import Struct
+
+from moorage.engine.outcomes import Bind, SchedulingFailed, Unschedulable
+from moorage.model.pods.pod import Pod
+from moorage.simulator.run_measures import RunMeasures
+from moorage.simulator.task_file import Task
+from moorage.simulator.virtual_cluster import VirtualCluster, reason_of
+
+PREEMPTED = "preempted"
+LEFT = "left before it was placed"
+PROGRESS_TASKS = 200
+MAX_TRIES = 5
+"""The number of tries of one arrival: a task that preempts others is tried again once they are gone."""
+
+Report = Callable[[int], None]
+"""Gets the number of tasks that have arrived."""
+
+
+class _Arrived(Struct):
+    """A task in the cluster."""
+
+    number: int
+    task: Task
+    pod: Pod
+    node_name: str = ""
+    was_placed: bool = False
+    reason: str = ""
+
+
+def run_arrivals(tasks: Iterator[Task], cluster: VirtualCluster, measures: RunMeasures, report: Report) -> None:
+    """Place tasks one after the other. A task that does not fit at its arrival is not placed later."""
+    placed: dict[str, _Arrived] = {}
+    keeps = False
+    number = 0
+    for number, task in enumerate(tasks, 1):
+        now = float(number)
+        arrived = _Arrived(number - 1, task, cluster.templates.pod(task.name, task.template))
+        keeps = keeps or bool(task.template.priority)
+        _place_once(arrived, cluster, measures, placed, now)
+        if task.asked_percent is not None:
+            measures.asked(task.asked_percent)
+        measures.sample(now, cluster.snapshot)
+        if not number % PROGRESS_TASKS:
+            report(number)
+    measures.sample(float(number), cluster.snapshot, is_last=True)
+
+
+def _place_once(
+    arrived: _Arrived, cluster: VirtualCluster, measures: RunMeasures, placed: dict[str, _Arrived], now: float
+) -> None:
+    cluster.add(arrived.pod, now)
+    outcome = None
+    for _ in range(MAX_TRIES):
+        outcome = cluster.next_outcome(now)
+        if isinstance(outcome, Bind):
+            placed[arrived.pod.uid] = arrived
+            arrived.node_name = outcome.node_name
+            measures.place(arrived.number, outcome.node_name, arrived.task.template, now)
+            measures.first_placed(0.0)
+            return
+        if not isinstance(outcome, Unschedulable) or not outcome.victims:
+            break
+        for victim in outcome.victims:
+            lost = placed.pop(victim.uid)
+            measures.leave(lost.node_name, lost.task.template, now)
+            measures.lose(lost.number, PREEMPTED)
+            measures.preempt()
+    cluster.remove(arrived.pod, now)
+    measures.reject(reason_of(outcome))
+
+
+class TraceRun:
+    """A run of a trace: tasks arrive and leave at their times, and wait in the queue if they do not fit."""
+
+    def __init__(self, cluster: VirtualCluster, measures: RunMeasures) -> None:
+        self._cluster = cluster
+        self._measures = measures
+        self._arrived: dict[str, _Arrived] = {}
+        """The tasks that wait or run, by the uid of the pod."""
+        self._departures: list[tuple[float, int, str]] = []
+        self._order = count()
+
+    def run(self, tasks: Iterator[Task], report: Report) -> None:
+        """Run all tasks, then let all departures happen."""
+        number = 0
+        now = 0.0
+        for number, task in enumerate(tasks, 1):
+            if task.created > now:
+                self._settle(now)
+                self._depart_until(task.created)
+                now = task.created
+            self._arrive(number - 1, task, now)
+            if not number % PROGRESS_TASKS:
+                report(number)
+        self._settle(now)
+        end = self._depart_until(float("inf"), now)
+        for arrived in self._arrived.values():
+            if not arrived.was_placed:
+                self._measures.reject(arrived.reason)
+        self._measures.sample(end, self._cluster.snapshot, is_last=True)
+
+    def _arrive(self, number: int, task: Task, now: float) -> None:
+        arrived = _Arrived(number, task, self._cluster.templates.pod(task.name, task.template))
+        self._arrived[arrived.pod.uid] = arrived
+        self._cluster.add(arrived.pod, now)
+        if task.deleted is not None:
+            self._depart_at(task.deleted, arrived)
+
+    def _depart_at(self, time: float, arrived: _Arrived) -> None:
+        heappush(self._departures, (time, next(self._order), arrived.pod.uid))
+
+    def _depart_until(self, end: float, now: float = 0.0) -> float:
+        """Let tasks leave up to a time; after each moment, try the tasks that wait. Return the last such time."""
+        while self._departures and self._departures[0][0] <= end:
+            now = self._departures[0][0]
+            while self._departures and self._departures[0][0] == now:
+                self._depart(heappop(self._departures)[2], now)
+            if now < end:
+                self._settle(now)
+        return now
+
+    def _depart(self, uid: str, now: float) -> None:
+        arrived = self._arrived.pop(uid, None)
+        if arrived is None:
+            return
+        if self._cluster.remove(arrived.pod, now):
+            self._measures.leave(arrived.node_name, arrived.task.template, now)
+        elif not arrived.was_placed:
+            self._measures.reject(f"{LEFT}: {arrived.reason}" if arrived.reason else LEFT)
+
+    def _settle(self, now: float) -> None:
+        """Try pods until none is ready. Pods that wait are tried again only after an event that may help them."""
+        while (outcome := self._cluster.next_outcome(now)) is not None:
+            match outcome:
+                case Bind():
+                    self._bind(outcome, now)
+                case Unschedulable() | SchedulingFailed():
+                    self._arrived[outcome.pod.uid].reason = reason_of(outcome)
+                    if isinstance(outcome, Unschedulable):
+                        for victim in outcome.victims:
+                            self._return_victim(victim, now)
+        self._measures.sample(now, self._cluster.snapshot)
+
+    def _bind(self, outcome: Bind, now: float) -> None:
+        arrived = self._arrived[outcome.pod.uid]
+        arrived.node_name = outcome.node_name
+        task = arrived.task
+        self._measures.place(arrived.number, outcome.node_name, task.template, now)
+        if not arrived.was_placed:
+            arrived.was_placed = True
+            self._measures.first_placed(now - task.created)
+        if task.duration is not None:
+            self._depart_at(now + task.duration, arrived)
+
+    def _return_victim(self, victim: Pod, now: float) -> None:
+        """Let the task of a victim wait again, as a new pod. If it has a duration, it starts from the beginning."""
+        arrived = self._arrived.pop(victim.uid)
+        self._measures.leave(arrived.node_name, arrived.task.template, now)
+        self._measures.preempt()
+        arrived.pod = self._cluster.templates.pod(f"{arrived.task.name}/{next(self._order)}", arrived.task.template)
+        arrived.node_name = ""
+        self._arrived[arrived.pod.uid] = arrived
+        self._cluster.add(arrived.pod, now)
+        if arrived.task.deleted is not None:
+            self._depart_at(arrived.task.deleted, arrived)

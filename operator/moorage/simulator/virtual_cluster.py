@@ -1,0 +1,85 @@
+"""The engine with the nodes of a file, on a virtual clock: it does what the runtime does after each decision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from moorage.cluster.snapshot import Snapshot
+from moorage.engine.messages import BindingFinished
+from moorage.engine.outcomes import Bind, Outcome, SchedulingFailed, Unschedulable
+from moorage.engine.scheduler import Scheduler
+from moorage.framework.cluster_events import added, deleted
+from moorage.framework.profile import Profile
+from moorage.model.decode import Decoder
+from moorage.model.pods.pod import Pod
+from moorage.simulator.file_objects import PodTemplates, decode_node
+from moorage.simulator.node_file import FileNode
+
+POD = "Pod"
+LACK_OF_ROOM = ("Insufficient ", "Too many pods")
+"""The beginnings of the reasons of NodeResourcesFit."""
+
+
+class VirtualCluster:
+    """A cluster in which a pod runs as soon as it is bound, and a victim is gone as soon as it is evicted."""
+
+    def __init__(self, profile: Profile, nodes: Sequence[FileNode], seed: int) -> None:
+        """Start with empty nodes."""
+        decoder = Decoder()
+        self.templates = PodTemplates(decoder, profile.name)
+        self._scheduler = Scheduler(seed, [profile])
+        self._placed: dict[str, Pod] = {}
+        for node in nodes:
+            self._scheduler.apply(added("Node", decode_node(node, decoder)), 0.0)
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The nodes in the order of the file; valid until the next call."""
+        return self._scheduler.snapshot
+
+    def add(self, pod: Pod, now: float) -> None:
+        """Add a pod that waits for a node."""
+        self._scheduler.apply(added(POD, pod), now)
+
+    def remove(self, pod: Pod, now: float) -> bool:
+        """Delete a pod; return whether it had a node."""
+        placed = self._placed.pop(pod.uid, None)
+        self._scheduler.apply(deleted(POD, placed or pod), now)
+        return placed is not None
+
+    def next_outcome(self, now: float) -> Outcome | None:
+        """Try the next pod, and carry out the decision. Return None if no pod is ready."""
+        outcome = self._scheduler.schedule_one(now)
+        match outcome:
+            case Bind():
+                self._scheduler.apply(BindingFinished(outcome.pod, outcome.node_name), now)
+                running = replace(outcome.pod, start_time=now, phase="Running")
+                self._placed[running.uid] = running
+                self._scheduler.apply(added(POD, running), now)
+            case Unschedulable():
+                self._evict(outcome.victims, now)
+        return outcome
+
+    def _evict(self, victims: Iterable[Pod], now: float) -> None:
+        for victim in victims:
+            self.remove(victim, now)
+
+
+def reason_of(outcome: Outcome | None) -> str:
+    """Return the reason why a pod was not placed.
+
+    It is the reason of most nodes. A lack of room comes first, because it refuses the nodes that the pod may run on.
+    """
+    match outcome:
+        case Unschedulable():
+            diagnosis = outcome.diagnosis
+            if diagnosis.reasons:
+                room = {reason: nodes for reason, nodes in diagnosis.reasons.items() if reason.startswith(LACK_OF_ROOM)}
+                return min((room or diagnosis.reasons).items(), key=lambda each: (-each[1], each[0]))[0]
+            return "; ".join(diagnosis.pre_filter.reasons) or outcome.message
+        case SchedulingFailed():
+            return f"error: {outcome.message}"
+        case _:
+            return "the pod was not tried"
