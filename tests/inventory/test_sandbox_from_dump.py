@@ -41,7 +41,7 @@ def sandbox_of(bodies: list[Object]) -> SandboxServer:
 
 async def listing_of(server: SandboxServer, progress: RecordedProgress, page_size: int = 500) -> Inventory:
     async with Client(server.url, server.token) as client:
-        return await ClusterListing(client, Random(1), Clock(), progress, page_size).run()
+        return await ClusterListing(client, Random(1), Clock(), progress, page_size=page_size).run()
 
 
 def comparable(inventory: Inventory) -> dict[str, dict[str, Object]]:

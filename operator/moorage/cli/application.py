@@ -12,6 +12,7 @@ from moorage import __version__
 from moorage.cli.configuration_commands import import_configuration, view_configuration
 from moorage.cli.dump_command import dump
 from moorage.cli.inspection_commands import crd, parity, plugins, version
+from moorage.cli.lint_command import lint
 from moorage.cli.run_command import run
 from moorage.cli.sandbox_commands import demo, sandbox
 from moorage.cli.simulate_command import simulate
@@ -55,7 +56,7 @@ def build_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_moorage)
-    for command in (run, demo, sandbox, dump, simulate, crd, plugins):
+    for command in (run, demo, sandbox, dump, lint, simulate, crd, plugins):
         app.command()(command)
     app.command("import")(import_configuration)
     app.command()(parity)

@@ -38,3 +38,44 @@ KubeconfigOption = Annotated[
 ContextOption = Annotated[str | None, typer.Option(help="Use this context of the kubeconfig.")]
 ConfigOption = Annotated[Path | None, typer.Option(help="Read this KubeSchedulerConfiguration (v1).")]
 ConfigOutputOption = Annotated[ConfigOutput, typer.Option("--output", "-o", help="Print YAML or JSON.")]
+ReservedNamesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Refuse policies whose schedulerName matches one of these shell patterns, such as 'batch-*'. "
+        "Separate patterns by commas, or repeat the flag."
+    ),
+]
+PolicyExtendersOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Allow policies to have extenders on these hosts: host, host:port, or *.suffix for all hosts below "
+        "it. Separate hosts by commas, or repeat the flag. Default: refuse policies with extenders."
+    ),
+]
+PolicyExtenderTlsDirOption = Annotated[
+    Path | None,
+    typer.Option(
+        exists=True,
+        file_okay=False,
+        help="Allow extenders of policies to name files of certificates and keys below this directory. "
+        "Default: they may name no files.",
+    ),
+]
+
+
+def split_values(flags: list[str] | None) -> tuple[str, ...]:
+    """Split the values of a repeatable flag at the commas."""
+    parts = (part.strip() for flag in flags or () for part in flag.split(","))
+    return tuple(part for part in parts if part)
+
+
+def extender_hosts(flags: list[str] | None) -> tuple[str, ...]:
+    """Return the values of --policy-extenders; raise BadParameter for an invalid one."""
+    from moorage.runtime.extenders.allowed_hosts import AllowedHosts
+
+    hosts = split_values(flags)
+    try:
+        AllowedHosts.parse(hosts)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--policy-extenders") from error
+    return hosts

@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from moorage.cli.options import AllowDefaultOption, ConfigOption, ContextOption, KubeconfigOption
+from moorage.cli.options import (
+    AllowDefaultOption,
+    ConfigOption,
+    ContextOption,
+    KubeconfigOption,
+    PolicyExtendersOption,
+    PolicyExtenderTlsDirOption,
+    ReservedNamesOption,
+    extender_hosts,
+    split_values,
+)
 
 
 def run(  # noqa: PLR0913 - one parameter for each flag
@@ -37,29 +47,9 @@ def run(  # noqa: PLR0913 - one parameter for each flag
     ] = None,
     tls_private_key_file: Annotated[Path | None, typer.Option(help="Read the certificate's key from here.")] = None,
     allow_default_scheduler: AllowDefaultOption = False,
-    reserved_scheduler_names: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Refuse policies whose schedulerName matches one of these shell patterns, such as 'batch-*'. "
-            "Separate patterns by commas, or repeat the flag."
-        ),
-    ] = None,
-    policy_extenders: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Allow policies to have extenders on these hosts: host, host:port, or *.suffix for all hosts below "
-            "it. Separate hosts by commas, or repeat the flag. Default: refuse policies with extenders."
-        ),
-    ] = None,
-    policy_extender_tls_dir: Annotated[
-        Path | None,
-        typer.Option(
-            exists=True,
-            file_okay=False,
-            help="Allow extenders of policies to name files of certificates and keys below this directory. "
-            "Default: they may name no files.",
-        ),
-    ] = None,
+    reserved_scheduler_names: ReservedNamesOption = None,
+    policy_extenders: PolicyExtendersOption = None,
+    policy_extender_tls_dir: PolicyExtenderTlsDirOption = None,
     leader_elect: Annotated[
         bool, typer.Option(help="Bind only while holding the Lease, so that several replicas can run.")
     ] = True,
@@ -81,27 +71,10 @@ def run(  # noqa: PLR0913 - one parameter for each flag
         tls_cert_file=tls_cert_file,
         tls_private_key_file=tls_private_key_file,
         allow_default_scheduler=allow_default_scheduler,
-        reserved_scheduler_names=_values(reserved_scheduler_names),
-        policy_extenders=_hosts(policy_extenders),
+        reserved_scheduler_names=split_values(reserved_scheduler_names),
+        policy_extenders=extender_hosts(policy_extenders),
         policy_extender_tls_dir=policy_extender_tls_dir.absolute() if policy_extender_tls_dir else None,
         seed=seed,
         leader_election=LeaderElectionSettings(enabled=leader_elect),
     )
     raise typer.Exit(run_operator(load_process_configuration(flags, config), log_level, log_format))
-
-
-def _values(flags: list[str] | None) -> tuple[str, ...]:
-    """Split the values of a repeatable flag at the commas."""
-    parts = (part.strip() for flag in flags or () for part in flag.split(","))
-    return tuple(part for part in parts if part)
-
-
-def _hosts(flags: list[str] | None) -> tuple[str, ...]:
-    from moorage.runtime.extenders.allowed_hosts import AllowedHosts
-
-    hosts = _values(flags)
-    try:
-        AllowedHosts.parse(hosts)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--policy-extenders") from error
-    return hosts

@@ -24,6 +24,11 @@ def build_profile(
     """Build the profile of a policy. Raise PolicyNotAllowed or InvalidPolicy with all faults, or UnknownPlugins."""
     if not_allowed := [*permissions.faults_of(policy)]:
         raise PolicyNotAllowed(not_allowed)
+    return build_allowed_profile(registry, defaults, policy)
+
+
+def build_allowed_profile(registry: Registry, defaults: ProfileSettings, policy: SchedulingPolicy) -> Profile:
+    """Build the profile of a policy whatever the operator's flags allow. Raise InvalidPolicy or UnknownPlugins."""
     return build_policy_profile(policy, registry, defaults, _faults_of_extenders(policy))
 
 

@@ -15,7 +15,7 @@ from moorage.runtime.informers.list_watch import ListWatch
 from moorage.runtime.timestamps import whole_time
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from random import Random
 
     from moorage.runtime.api_resources import Resource
@@ -47,18 +47,20 @@ class ClusterListing:
     random: Random
     clock: Clock
     progress: ListingProgress
+    kinds: Collection[str] = tuple(KINDS)
+    """The kinds to list."""
     page_size: int = 500
     _decoder: Decoder = field(default_factory=Decoder)
     _unlisted: dict[str, str] = field(default_factory=dict)
 
     async def run(self) -> Inventory:
-        """List all kinds in pages; return the objects, reduced to the fields that scheduling reads.
+        """List the kinds in pages; return the objects, reduced to the fields that scheduling reads.
 
         A kind that may not be listed, or that the API server does not serve, is left out and named. Raise an error of
         the client if nodes or pods cannot be listed, or if the API server does not answer.
         """
         taken = whole_time(self.clock.time())
-        objects = {kind: await self._list_kind(_RESOURCES[kind]) for kind in KINDS}
+        objects = {kind: await self._list_kind(_RESOURCES[kind]) for kind in KINDS if kind in self.kinds}
         return Inventory(objects=objects, unlisted=self._unlisted, taken=taken, api_server=await self._server_version())
 
     async def _list_kind(self, resource: Resource) -> list[bytes]:
