@@ -115,10 +115,16 @@ async def test_error_for_a_port_in_use_names_the_next_step(kubeconfig: Path) -> 
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
-def test_sigterm_and_sigint_remove_the_kubeconfig(tmp_path: Path, kubeconfig: Path, ending: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    "shell", [[], ["sh", "-c", 'trap "" INT; exec "$@"', "sh"]], ids=["terminal", "background job"]
+)
+def test_sigterm_and_sigint_remove_the_kubeconfig(
+    tmp_path: Path, kubeconfig: Path, ending: signal.Signals, shell: list[str]
+) -> None:
+    """A shell script starts background jobs with SIGINT ignored."""
     nodes = tmp_path / "nodes.yaml"
     nodes.write_text(NODES)
-    command = [sys.executable, "-m", "moorage", "sandbox", f"--kubeconfig={kubeconfig}", f"--nodes={nodes}"]
+    command = [*shell, sys.executable, "-m", "moorage", "sandbox", f"--kubeconfig={kubeconfig}", f"--nodes={nodes}"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("1 simulated nodes at ")

@@ -14,7 +14,7 @@ import yaml
 from moorage.errors import MoorageError
 from moorage.inventory import check_objects, read_dump
 from moorage.sandbox.api_server import CONTEXT, SandboxServer
-from moorage.sandbox.signals import sigterm_as_interrupt
+from moorage.sandbox.signals import interruptible
 from moorage.sandbox.simulation.dumped_objects import create_dumped_objects
 from moorage.sandbox.simulation.node_groups import load_node_groups
 
@@ -50,7 +50,7 @@ async def serve(
         check_objects(inventory)
         create_dumped_objects(server.registry, inventory)
         count = inventory.counts.get("Node", 0)
-    with sigterm_as_interrupt():
+    with interruptible():
         async with _listening(server, port), _kubeconfig_file(kubeconfig, server):
             print(f"{count} simulated nodes at {server.url}")  # noqa: T201 - a command's output
             print(f"export KUBECONFIG={kubeconfig}", flush=True)  # noqa: T201

@@ -1,4 +1,4 @@
-"""SIGTERM handling for the sandbox and the demo. SIGTERM ends them as Ctrl-C does."""
+"""SIGTERM and SIGINT (Ctrl-C) for the sandbox and the demo: both end them in the same way."""
 
 import asyncio
 import signal
@@ -7,26 +7,28 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def sigterm_as_interrupt() -> Iterator[None]:
-    """On SIGTERM, cancel the current task and raise KeyboardInterrupt, as asyncio.run does for Ctrl-C.
+def interruptible() -> Iterator[None]:
+    """On SIGTERM or SIGINT, cancel the current task and raise KeyboardInterrupt.
 
-    The process does not send SIGINT to itself, because background jobs of a shell ignore SIGINT.
+    A shell script starts its background jobs with SIGINT ignored, so Python's own handler would be missing there.
     """
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None
-    is_terminated = False
+    is_interrupted = False
 
-    def terminate() -> None:
-        nonlocal is_terminated
-        is_terminated = True
+    def interrupt() -> None:
+        nonlocal is_interrupted
+        is_interrupted = True
         task.cancel()
 
-    loop.add_signal_handler(signal.SIGTERM, terminate)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, interrupt)
     try:
         yield
     except asyncio.CancelledError:
-        if is_terminated:
+        if is_interrupted:
             raise KeyboardInterrupt from None
         raise
     finally:
-        loop.remove_signal_handler(signal.SIGTERM)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)

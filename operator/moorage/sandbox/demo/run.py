@@ -23,7 +23,7 @@ from moorage.sandbox.demo.demo_pods import DemoPod, Manifest, demo_pods, refusal
 from moorage.sandbox.demo.expectations import failed_expectations
 from moorage.sandbox.demo.kubectl import Kubectl, find_kubectl
 from moorage.sandbox.demo.operator_process import POLL_SECONDS, READY_SECONDS, running_operator
-from moorage.sandbox.signals import sigterm_as_interrupt
+from moorage.sandbox.signals import interruptible
 from moorage.sandbox.simulation.node_groups import DEFAULT_NODES, load_node_groups
 
 SETTLE_SECONDS = 30.0
@@ -56,7 +56,7 @@ def run_demo(options: DemoOptions) -> int:
 
 
 async def _run(steps: demo_report.ProgressSteps, options: DemoOptions) -> int:
-    with sigterm_as_interrupt(), tempfile.TemporaryDirectory(prefix="moorage-demo-") as folder:
+    with interruptible(), tempfile.TemporaryDirectory(prefix="moorage-demo-") as folder:
         async with contextlib.AsyncExitStack() as stack:
             return await _run_in(stack, Path(folder), steps, options)
 
