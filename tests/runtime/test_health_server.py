@@ -184,7 +184,7 @@ async def test_statusz_shows_versions_start_and_paths() -> None:
 
     assert text.startswith("\nmoorage statusz\nWarning: This endpoint is not meant to be machine parseable")
     assert "\nStarted: Thu Jan 01 00:00:00 UTC 1970\nUp: 1 hr 02 min 05 sec\n" in text
-    paths = "/configz /debug/cache /healthz /livez /metrics /metrics/resources /readyz"
+    paths = "/configz /debug/cache /healthz /livez /metrics /metrics/resources /readyz /why"
     assert f"\nEmulation version: 1.36\nPaths: {paths}\n" in text
     assert described["kind"] == "Statusz"
     assert described["uptimeSeconds"] == 3725

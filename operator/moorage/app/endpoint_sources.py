@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict
+from socket import gethostname
 from typing import Any
 
 from moorage.app.election import Election
+from moorage.app.pod_explainer import PodExplainer
 from moorage.app.process import Process
 from moorage.engine.scheduler import Scheduler
 from moorage.model.pods.pod import Pod
@@ -39,6 +41,12 @@ def endpoint_sources(process: Process, settings: Settings, election: Election | 
         started_at=process.environment.clock.time(),
         configz=lambda: {"settings": asdict(settings), "profiles": _describe_profiles(process.scheduler)},
         debug_cache=lambda: _describe_cache(process),
+        explain=PodExplainer(
+            scheduler=process.scheduler,
+            pods=process.informers["Pod"].objects,
+            clock=process.environment.clock,
+            operator=election.elector.identity if election else gethostname(),
+        ).explain,
     )
 
 

@@ -136,7 +136,11 @@ class Operator:
 
     async def _build_security(self, connections: Connections, metrics: ServingMetrics) -> ServingSecurity:
         auth = DelegatedAuth(await connections.open_unfenced_client(), self._clock, OPEN_PATHS, metrics)
-        return ServingSecurity(context=serving_tls(self._settings), middleware=auth.middleware)
+        return ServingSecurity(
+            context=serving_tls(self._settings),
+            middleware=auth.middleware,
+            readable_namespaces=auth.readable_namespaces,
+        )
 
     async def _run_process(
         self, process: Process, election: Election | None, open_session: SessionOpener, tasks: asyncio.TaskGroup

@@ -20,6 +20,10 @@ class BindingPods:
         """Add a pod whose binding begins."""
         self._pods[queued.pod.uid] = queued
 
+    def __contains__(self, uid: str) -> bool:
+        """Return whether a pod is being bound."""
+        return uid in self._pods
+
     def update(self, pod: Pod) -> None:
         """Replace a pod by its new version. If the binding fails, this version returns to the queue."""
         queued = self._pods.get(pod.uid)

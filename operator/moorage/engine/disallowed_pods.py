@@ -55,6 +55,10 @@ class DisallowedPods:
         if not pods:
             self._by_namespace.pop(pod.namespace, None)
 
+    def message_of(self, uid: str) -> str | None:
+        """Return the message about a pod, which is empty while its namespace is not known; None for other pods."""
+        return self._messages.get(uid)
+
     def of_namespace(self, namespace: str) -> list[Pod]:
         """Return the pods of a namespace."""
         return list(self._by_namespace.get(namespace, {}).values())

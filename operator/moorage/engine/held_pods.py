@@ -125,6 +125,10 @@ class HeldPods:
             self._forget_report(uid)
         return list(pods.values())
 
+    def hold_of(self, scheduler_name: str) -> Hold | None:
+        """Return the `Hold` of a schedulerName."""
+        return self._holds.get(scheduler_name)
+
     def counts(self) -> dict[str, int]:
         """Return the number of pods by schedulerName."""
         return {name: len(pods) for name, pods in self._by_name.items()}

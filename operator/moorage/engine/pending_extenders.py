@@ -57,6 +57,10 @@ class PendingExtenders:
         """Return whether one more attempt of a profile may wait; thousands of pods may wait for a slow extender."""
         return self._count_by_profile[profile.name] < MAX_ASKED
 
+    def is_asked(self, uid: str) -> bool:
+        """Return whether the attempt of a pod waits for an answer."""
+        return uid in self._asked
+
     def ask(self, attempt: Attempt) -> None:
         """Keep an attempt until the answer arrives."""
         self._asked[attempt.queued.pod.uid] = attempt

@@ -60,6 +60,7 @@ from moorage.engine.queue.scheduling_queue import SchedulingQueue
 from moorage.engine.recorder import NO_RECORDER, Recorder
 from moorage.engine.records.attempt_recorder import AttemptRecorder
 from moorage.engine.records.decision_log import DecisionLog
+from moorage.engine.records.pod_standings import PodStandings
 from moorage.engine.refusing_nodes import RefusingNodes
 from moorage.engine.room_check import lost_room, missing_room
 from moorage.engine.scheduler_statistics import SchedulerStatistics
@@ -84,7 +85,7 @@ class Scheduler:
         log: DecisionLog | None = None,
     ) -> None:
         """Start with an empty cluster. `seed` decides between nodes with equal scores; `log` keeps the decisions."""
-        self._seed = seed
+        self.seed = seed
         self._recorder = recorder
         self.decisions = log
         self._records = AttemptRecorder(seed, log)
@@ -103,6 +104,9 @@ class Scheduler:
         self._refusing = RefusingNodes()
         self._failures = FailureHandler(self._queue, self._nominations, self._handlers)
         self.statistics = SchedulerStatistics(self._cache, self._queue, self._binding, self._held, self._disallowed)
+        self.standings = PodStandings(
+            self._profiles, self._cache, self._queue, self._binding, self._held, self._disallowed, self._extenders
+        )
         self._cycle = 0
         self._start = 0
         self._next_leftover_flush = 0.0
@@ -219,7 +223,7 @@ class Scheduler:
                 profile=profile,
                 pod=pod,
                 snapshot=self._cache.snapshot,
-                seed=self._seed,
+                seed=self.seed,
                 cycle=self._cycle,
                 start=self._start,
                 asks_extenders=asks_extenders,
@@ -265,7 +269,7 @@ class Scheduler:
         """Run PostFilter, nominate the pod if preemption makes room for it, and put it back as unschedulable."""
         queued, profile = attempt.queued, attempt.profile
         kept = attempt.candidates.candidates if attempt.candidates else None
-        post = make_room(profile, fit_error, draw(self._seed, self._cycle), kept)
+        post = make_room(profile, fit_error, draw(self.seed, self._cycle), kept)
         if post.victims and (fault := self._unreadable.budgets_fault(queued.pod)):
             post = PostFilterResult(Code.UNSCHEDULABLE, f"preemption: waits for disruption budgets: {fault}")
         if post.victims and attempt.candidates is None and must_ask_about_candidates(profile, queued.pod):

@@ -176,6 +176,10 @@ class SchedulingQueue:
                 queued.was_flushed = True
                 self._requeue(queued, QueueingStrategy.AFTER_BACKOFF, now, UNSCHEDULABLE_TIMEOUT)
 
+    def backoff_expiry(self, queued: QueuedPodInfo) -> float:
+        """Return the time at which the backoff of a pod ends, in seconds."""
+        return self._backoff.expiry(queued)
+
     def next_backoff_expiry(self) -> float | None:
         """Return the time at which the next backoff has ended, in seconds; None if no pod is in backoff."""
         return self._backoff.next_expiry()

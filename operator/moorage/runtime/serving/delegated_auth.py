@@ -1,6 +1,7 @@
 """Authentication and authorization of callers. The API server decides, as for kube-scheduler's endpoints.
 
 token --TokenReview--> user --SubjectAccessReview (nonResourceURL, get)--> served | 403
+The answers about pods (`POD_PATHS`) need the right to get the pod instead of the path.
 no token, or a wrong one: 401. Decisions are kept for a few seconds, so that scrapes cost little. Anyone can send wrong
 tokens, so the number of reviews is limited. Callers that were accepted before do not wait for reviews of new callers.
 """
@@ -20,7 +21,7 @@ from aiohttp import web
 from moorage.errors import ApiError, ApiUnreachable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from aiohttp.typedefs import Handler, Middleware
 
@@ -32,6 +33,9 @@ logger = logging.getLogger(__name__)
 
 TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105 - a path
 ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+POD_PATHS = frozenset({"/why"})
+"""The paths whose answers are about the pod in the query (`namespace` and `pod`)."""
+MAX_NAMESPACES = 20
 TOO_MANY = 429
 CACHE_SECONDS = 10.0
 """The defaults of kube-scheduler's `--authentication-token-webhook-cache-ttl` and
@@ -54,8 +58,32 @@ class ReviewLimits:
 DEFAULT_LIMITS = ReviewLimits()
 
 
-_Request = tuple[bytes, str]
-"""The hash of an Authorization header, and a path."""
+@dataclass(frozen=True, slots=True)
+class AccessQuestion:
+    """The right that a caller needs: to get a path of the process or, if there is a namespace, to get pods."""
+
+    path: str = ""
+    namespace: str = ""
+    pod: str = ""
+    """The name of the pod; empty for all pods of the namespace."""
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """The part of a SubjectAccessReview's spec that names the right."""
+        if not self.namespace:
+            return {"nonResourceAttributes": {"path": self.path, "verb": "get"}}
+        attributes = {"verb": "get", "resource": "pods", "namespace": self.namespace, "name": self.pod}
+        return {"resourceAttributes": attributes}
+
+    def __str__(self) -> str:
+        """Return the right in words."""
+        if not self.namespace:
+            return f'get path "{self.path}"'
+        return f'get pod "{self.namespace}/{self.pod}"' if self.pod else f'get pods in namespace "{self.namespace}"'
+
+
+_Request = tuple[bytes, AccessQuestion]
+"""The hash of an Authorization header, and the right that the caller needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,17 +154,27 @@ class DelegatedAuth:
         @web.middleware
         async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
             if request.path not in self._open_paths:
-                decision = await self._decide(request.headers.get("Authorization", ""), request.path)
+                question = _question_of(request)
+                decision = await self._decide(request.headers.get("Authorization", ""), question)
                 if decision.status != web.HTTPOk.status_code:
                     return web.Response(status=decision.status, text=decision.text)
             return await handler(request)
 
         return check
 
-    async def _decide(self, header: str, path: str) -> AccessDecision:
+    async def readable_namespaces(self, header: str, namespaces: Iterable[str]) -> set[str]:
+        """Return those of the namespaces in which the caller may get pods; ask about MAX_NAMESPACES of them at most."""
+        readable: set[str] = set()
+        for namespace in sorted(namespaces)[:MAX_NAMESPACES]:
+            decision = await self._decide(header, AccessQuestion(namespace=namespace))
+            if decision.status == web.HTTPOk.status_code:
+                readable.add(namespace)
+        return readable
+
+    async def _decide(self, header: str, question: AccessQuestion) -> AccessDecision:
         if not header.startswith(BEARER):
             return AccessDecision(web.HTTPUnauthorized.status_code, "Unauthorized: send a bearer token\n", 0.0)
-        request = hashlib.sha256(header.encode()).digest(), path
+        request = hashlib.sha256(header.encode()).digest(), question
         decision = self._kept(request)
         if decision is not None:
             return decision
@@ -179,17 +217,17 @@ class DelegatedAuth:
             )
         return AccessDecision(TOO_MANY, "Too many tokens are being reviewed; try again\n", 0.0)
 
-    async def _review_access(self, token: str, path: str, until: float) -> AccessDecision:
+    async def _review_access(self, token: str, question: AccessQuestion, until: float) -> AccessDecision:
         try:
             user = await self._user_of(token)
             if user is None:
                 return AccessDecision(web.HTTPUnauthorized.status_code, "Unauthorized: the token is not valid\n", until)
-            if await self._may_get(user, path):
+            if await self._may(user, question):
                 return AccessDecision(web.HTTPOk.status_code, "", until)
         except (ApiError, ApiUnreachable) as error:
             text = f"the API server cannot review the request; try again: {error}\n"
             return AccessDecision(web.HTTPInternalServerError.status_code, text, 0.0)
-        text = f'Forbidden: user "{user.get("username", "")}" cannot get path "{path}"\n'
+        text = f'Forbidden: user "{user.get("username", "")}" cannot {question}\n'
         return AccessDecision(web.HTTPForbidden.status_code, text, until)
 
     async def _user_of(self, token: str) -> Mapping[str, Any] | None:
@@ -198,13 +236,13 @@ class DelegatedAuth:
         user: Mapping[str, Any] | None = status.get("user") if status.get("authenticated") else None
         return user
 
-    async def _may_get(self, user: Mapping[str, Any], path: str) -> bool:
+    async def _may(self, user: Mapping[str, Any], question: AccessQuestion) -> bool:
         spec = {
             "user": user.get("username", ""),
             "uid": user.get("uid", ""),
             "groups": user.get("groups", []),
             "extra": user.get("extra", {}),
-            "nonResourceAttributes": {"path": path, "verb": "get"},
+            **question.attributes,
         }
         review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
         return bool((await self._review(ACCESS_REVIEWS, review)).get("allowed"))
@@ -212,3 +250,11 @@ class DelegatedAuth:
     async def _review(self, path: str, review: Mapping[str, Any]) -> Mapping[str, Any]:
         answer: Mapping[str, Any] = msgspec.json.decode(await self._client.create(path, msgspec.json.encode(review)))
         return answer.get("status") or {}
+
+
+def _question_of(request: web.Request) -> AccessQuestion:
+    """Return the right that a request needs. Without the name of a pod, the path itself needs a right."""
+    namespace, pod = request.query.get("namespace", ""), request.query.get("pod", "")
+    if request.path in POD_PATHS and namespace and pod:
+        return AccessQuestion(namespace=namespace, pod=pod)
+    return AccessQuestion(request.path)

@@ -20,6 +20,7 @@ from moorage.runtime.metrics.pod_resources import render_pod_resources
 from moorage.runtime.metrics.process_metrics import CONTENT_TYPE
 from moorage.runtime.serving.connection_acceptor import ConnectionAcceptor, ConnectionLimits, listening_sockets
 from moorage.runtime.serving.statusz import Statusz
+from moorage.runtime.serving.why_endpoint import Explain, ReadableNamespaces, WhyEndpoint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -38,6 +39,11 @@ PORT_ERRORS = frozenset({errno.EADDRINUSE, errno.EACCES})
 DEFAULT_LIMITS = ConnectionLimits()
 
 
+def _explain_nothing(namespace: str, name: str, node: str) -> None:
+    """Return None: no pod is known."""
+    del namespace, name, node
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointSources:
     """The sources of the endpoints' answers. A check returns a text that describes its failure; empty if it passes."""
@@ -54,6 +60,8 @@ class EndpointSources:
     """The start of the process, in seconds since the epoch."""
     configz: Callable[[], Any]
     debug_cache: Callable[[], Any]
+    explain: Explain = _explain_nothing
+    """The explanations of `/why`."""
 
 
 OPEN_PATHS = frozenset({"/healthz", "/livez", "/readyz"})
@@ -66,6 +74,8 @@ class ServingSecurity:
 
     context: SSLContext
     middleware: Middleware
+    readable_namespaces: ReadableNamespaces | None = None
+    """Returns the namespaces whose pods a caller may get. None: all."""
 
 
 class HealthServer:
@@ -130,6 +140,8 @@ class HealthServer:
         application.router.add_get("/metrics/resources", self._pod_resources)
         application.router.add_get("/configz", _json(self._endpoints.configz))
         application.router.add_get("/debug/cache", _json(self._endpoints.debug_cache))
+        why = WhyEndpoint(self._endpoints.explain, self._security.readable_namespaces if self._security else None)
+        application.router.add_get("/why", why.answer)
         paths = sorted(resource.canonical for resource in application.router.resources())
         statusz = Statusz(self._endpoints.clock, self._endpoints.started_at, paths)
         application.router.add_get("/statusz", statusz.answer)

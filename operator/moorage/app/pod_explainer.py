@@ -1,0 +1,85 @@
+"""Explains pods: reads the log of decisions, and decides anew on the present cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from moorage.engine.records.decision_record import DecisionRecord
+from moorage.engine.records.explanation import Explanation, Standing
+from moorage.engine.records.present_decision import PresentDecision
+from moorage.engine.records.stored_record import Moment
+from moorage.engine.scheduler import Scheduler
+from moorage.model.pods.pod import Pod
+from moorage.runtime.clock import Clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodExplainer:
+    """Explanations from one scheduler. Call it between two turns of the scheduling loop."""
+
+    scheduler: Scheduler
+    pods: Mapping[str, Pod]
+    """The known pods by `namespace/name`."""
+    clock: Clock
+    operator: str
+    """The name of the operator that answers; empty for a command that decides anew."""
+
+    def explain(self, namespace: str, name: str, node: str = "") -> Explanation | None:
+        """Explain a pod, and why it is not on `node`; return None if the pod is not known and has no records."""
+        key = f"{namespace}/{name}"
+        pod = self.pods.get(key)
+        log = self.scheduler.decisions
+        records = [self._with_time_of_day(record) for record in log.find(key)] if log else []
+        if pod is not None:
+            return self._explain_pod(pod, records, node)
+        if not records:
+            return None
+        last = records[0]
+        return Explanation(
+            namespace=namespace,
+            name=name,
+            uid=last.uid,
+            scheduler_name=last.scheduler_name,
+            detail="the pod was deleted",
+            at=self.clock.time(),
+            operator=self.operator,
+            records=tuple(records),
+        )
+
+    def _explain_pod(self, pod: Pod, records: Sequence[DecisionRecord], node: str) -> Explanation:
+        standing, detail = self.scheduler.standings.of(pod, self.clock.monotonic())
+        decision = self._decide_now(pod) if standing is not Standing.OTHER_SCHEDULER else None
+        is_earlier = bool(records) and records[0].uid != pod.uid
+        return Explanation(
+            namespace=pod.namespace,
+            name=pod.name,
+            uid=pod.uid,
+            scheduler_name=pod.scheduler_name,
+            node=pod.node_name or (records[0].node if standing is Standing.BINDING and records else ""),
+            standing=standing,
+            detail=detail,
+            at=self.clock.time(),
+            operator=self.operator,
+            records=tuple(records),
+            earlier_uid=records[0].uid if is_earlier else "",
+            now=decision.record(preempts=not self.operator) if decision else None,
+            verdict=decision.verdict(node) if decision and node else None,
+        )
+
+    def _decide_now(self, pod: Pod) -> PresentDecision | None:
+        """Return the decision on the present cluster.
+
+        It searches for pods to evict only if no operator waits for the answer, because the search may take long.
+        """
+        profile = self.scheduler.profiles.get(pod.scheduler_name)
+        if profile is None or pod.is_terminal:
+            return None
+        moment = Moment(self.scheduler.seed, 0, self.clock.time())
+        return PresentDecision(profile, pod, self.scheduler.snapshot, moment)
+
+    def _with_time_of_day(self, record: DecisionRecord) -> DecisionRecord:
+        """Return the record with its time in seconds since the epoch."""
+        return replace(record, at=record.at + self.clock.time() - self.clock.monotonic())

@@ -1,0 +1,71 @@
+"""The explanation of a pod: where it stands, the records of its attempts, and what would be decided now."""
+
+from enum import Enum
+
+from msgspec import Struct
+
+from moorage.engine.records.decision_record import DecisionRecord, NodeScore
+
+
+class Standing(Enum):
+    """The place of a pod in the scheduler; the values are shown to users."""
+
+    UNKNOWN = "Unknown"
+    """The reader does not follow the scheduler's queue."""
+    OTHER_SCHEDULER = "OtherScheduler"
+    BOUND = "Bound"
+    BINDING = "Binding"
+    ACTIVE = "Active"
+    BACKOFF = "Backoff"
+    UNSCHEDULABLE = "Unschedulable"
+    GATED = "Gated"
+    IN_FLIGHT = "InFlight"
+    WAITS_FOR_EXTENDERS = "WaitsForExtenders"
+    HELD = "Held"
+
+
+class PluginRejection(Struct, frozen=True, rename="camel"):
+    """The rejection of a node by one plugin."""
+
+    plugin: str
+    reasons: tuple[str, ...]
+    preemption_may_help: bool
+
+
+class NodeVerdict(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Why a pod is not on a certain node, as of now."""
+
+    node: str
+    exists: bool = True
+    rejections: tuple[PluginRejection, ...] = ()
+    """The rejections by all plugins, in their order; the first one decides. Empty if the pod fits."""
+    score: NodeScore | None = None
+    """The scores of the node, if the pod fits there and several nodes fit."""
+    best: NodeScore | None = None
+    """The scores of the node with the highest total."""
+
+
+class Explanation(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What is known about one pod."""
+
+    namespace: str
+    name: str
+    uid: str
+    scheduler_name: str
+    node: str = ""
+    """The node that the pod is bound to or assumed on."""
+    standing: Standing = Standing.UNKNOWN
+    detail: str = ""
+    """Why the pod is held, when it is tried again, or which plugins it waits for."""
+    at: float = 0.0
+    """The time of the explanation, in seconds since the epoch. `at` of the records has the same unit."""
+    operator: str = ""
+    """The operator that was asked; empty if the command decided anew, without an operator."""
+    records: tuple[DecisionRecord, ...] = ()
+    """The last attempts, the latest first."""
+    earlier_uid: str = ""
+    """The uid of the pod of `records`, if that pod was deleted and this one was made anew under its name."""
+    now: DecisionRecord | None = None
+    """The decision that the present cluster would lead to; None if no profile has the schedulerName."""
+    verdict: NodeVerdict | None = None
+    """The answer about the node that the user asked for."""
