@@ -45,6 +45,8 @@ class Watching:
         self.events: list[tuple[str, str]] = []
         self.refused_sessions = 0
         """The number of sessions that still fail because there are no credentials."""
+        self.unhandled: Exception | None = None
+        """An exception that kopf's event loop reports as unhandled when a session is opened."""
         self.watch = PolicyWatch(self.receive, self.open_session)
 
     def receive(self, type_: str, manifest: Mapping[str, Any]) -> None:
@@ -54,6 +56,9 @@ class Watching:
         if self.refused_sessions:
             self.refused_sessions -= 1
             raise CredentialsError("the kubeconfig has no token")
+        if self.unhandled:
+            context = {"message": "Task exception was never retrieved", "exception": self.unhandled}
+            asyncio.get_running_loop().call_exception_handler(context)
         server = self.cluster.server
         credentials = Credentials(server.url, StaticTokens(f"Bearer {server.token}"))
         return open_session(ServerAccess(credentials, FakeClock()), connection_limit=4), server.url
@@ -63,7 +68,9 @@ class Watching:
 
 
 @asynccontextmanager
-async def watching(fault: Fail | None = None, times: int = 0, refused_sessions: int = 0) -> AsyncIterator[Watching]:
+async def watching(
+    fault: Fail | None = None, times: int = 0, refused_sessions: int = 0, unhandled: Exception | None = None
+) -> AsyncIterator[Watching]:
     """Watch a cluster with one policy. `fault` is the answer to the first requests for policies."""
     async with PolicyCluster() as cluster:
         await cluster.create(SCHEDULING_POLICY, policy("first"))
@@ -71,6 +78,7 @@ async def watching(fault: Fail | None = None, times: int = 0, refused_sessions: 
             cluster.server.faults.add(fault, verb="list", path="/schedulingpolicies", times=times)
         made = Watching(cluster)
         made.refused_sessions = refused_sessions
+        made.unhandled = unhandled
         made.watch.start()
         try:
             yield made
@@ -97,6 +105,14 @@ async def test_kopf_only_reads() -> None:
         creation, *requests = made.cluster.server.requests
     assert creation.method == "POST"
     assert {request.method for request in requests} == {"GET"}
+
+
+async def test_an_unhandled_error_in_kopfs_event_loop_is_logged_at_debug_only(caplog: pytest.LogCaptureFixture) -> None:
+    """kopf leaves tasks behind when the server goes away. asyncio would print a traceback for each of them."""
+    caplog.set_level(logging.DEBUG)
+    async with watching(unhandled=OSError("gone")) as made:
+        await made.received(("", "first"))
+    assert [record.levelname for record in caplog.records if record.exc_info] == ["DEBUG"]
 
 
 @pytest.mark.slow

@@ -82,6 +82,7 @@ class PolicyWatch:
     async def _run_operator(self) -> None:
         import kopf
 
+        asyncio.get_running_loop().set_exception_handler(_log_unhandled)
         stopping = asyncio.Event()
         poller = asyncio.create_task(self._pass_stop_on(stopping))
         try:
@@ -147,6 +148,11 @@ class PolicyWatch:
         message = "The watch of SchedulingPolicies failed, trying again within %g s: %s: %s"
         logger.log(level, message, LONGEST_PAUSE_SECONDS, type(error).__name__, error)
         logger.debug("The error of the watch", exc_info=error)
+
+
+def _log_unhandled(_: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
+    """Log at DEBUG an error of a task that kopf left behind. PolicyWatch logs the errors that end kopf's operator."""
+    logger.debug("kopf left an error behind: %s", context.get("message"), exc_info=context.get("exception"))
 
 
 def _settings() -> kopf.OperatorSettings:
