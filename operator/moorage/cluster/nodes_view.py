@@ -72,6 +72,10 @@ class NodesView(Snapshot):
             gathered[1].flags.writeable = False
         return gathered[1]
 
+    def gather_rows(self, rows: npt.NDArray[D]) -> npt.NDArray[D]:
+        """Return the view's entries of each row of a matrix."""
+        return rows.take(self._slots, axis=1)  # four times as fast as an index
+
     @property
     def last_pod_generation(self) -> int:
         """The highest of `pod_generations`."""

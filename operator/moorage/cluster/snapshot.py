@@ -78,6 +78,10 @@ class Snapshot(ClusterState):
         """Return the view's entries of an array over all nodes; the snapshot of all nodes returns the array itself."""
         return array
 
+    def gather_rows(self, rows: npt.NDArray[D]) -> npt.NDArray[D]:
+        """Return the view's entries of each row of a matrix, whose rows have an entry for each node of the cluster."""
+        return rows
+
     # -- columns ----------------------------------------------------------------------------------------------------
 
     def allocatable(self, resource: str) -> IntArray:

@@ -91,6 +91,10 @@ class NodeWhatIf(Snapshot):
         """Return the node's entry of an array over all nodes, without the changes."""
         return array[self._node_slot : self._node_slot + 1]
 
+    def gather_rows(self, rows: npt.NDArray[D]) -> npt.NDArray[D]:
+        """Return the node's entry of each row of a matrix."""
+        return rows[:, self._node_slot : self._node_slot + 1]
+
     def requested(self, resource: str) -> IntArray:
         """Return the amount of a resource that the node's pods request."""
         return super().requested(resource) + self._requested.get(resource, 0)

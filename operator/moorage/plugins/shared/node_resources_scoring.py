@@ -133,5 +133,5 @@ def _requested_to_capacity_ratio(table: IntArray, use: ResourceUse) -> IntArray:
 def _weighted(scores: IntArray, weights: IntArray, counted: BoolArray | None) -> tuple[IntArray, IntArray]:
     """Return the weighted sum of each node's scores and the sum of the weights that count for the node."""
     if counted is None:
-        return weights @ scores, weights.sum()
+        return weights @ scores, np.add.reduce(weights)
     return weights @ (scores * counted), weights @ counted

@@ -49,22 +49,22 @@ DEFAULT_RESOURCES = (ResourceSpec(name=CPU), ResourceSpec(name=MEMORY))
 
 @dataclass(frozen=True, slots=True)
 class ScoredResources:
-    """The resources that count for pods of a shape; rows are in the order of `names`."""
+    """The resources that count for pods of a shape; rows are in the order of `names`. Valid until a node changes."""
 
     names: tuple[str, ...]
     amounts: IntArray
     """The pod's requests: one row for each resource, and one column, which is the same for all nodes."""
     weights: IntArray
-    present: tuple[BoolArray, ...] | None
+    capacity: IntArray
+    """The allocatable amounts on all nodes of the cluster; 1 if a node lacks the resource, so that division works."""
+    present: BoolArray | None
     """For each resource, which nodes of the cluster have a capacity above 0; None if all nodes have all resources."""
 
     def use(self, before: Sequence[IntArray], nodes: Snapshot) -> ResourceUse:
         """Return the use of the resources on the view's nodes; `before` holds the amounts in use without the pod."""
-        capacity = _rows([nodes.allocatable(name) for name in self.names], nodes.size)
-        if self.present is None:
-            return ResourceUse(capacity, _rows(before, nodes.size), self.amounts, self.weights, None)
-        present = _rows([nodes.gather(each) for each in self.present], nodes.size)
-        return ResourceUse(np.maximum(capacity, 1), _rows(before, nodes.size), self.amounts, self.weights, present)
+        present = None if self.present is None else nodes.gather_rows(self.present)
+        capacity = nodes.gather_rows(self.capacity)
+        return ResourceUse(capacity, _rows(before, nodes.size), self.amounts, self.weights, present)
 
 
 class ResourceUse(Struct, frozen=True):
@@ -98,7 +98,8 @@ def scored_resources(specs: Sequence[ResourceSpec], requests: Resources, cluster
         names=tuple(spec.name for spec in found),
         amounts=np.array([[requests.get(spec.name)] for spec in found], dtype=np.int64).reshape(-1, 1),
         weights=np.array([spec.weight for spec in found], dtype=np.int64),
-        present=None if everywhere else tuple(present[spec.name] for spec in found),
+        capacity=np.maximum(_rows([cluster.allocatable(spec.name) for spec in found], cluster.size), 1),
+        present=None if everywhere else _rows([present[spec.name] for spec in found], cluster.size),
     )
 
 
