@@ -83,7 +83,8 @@ def _run_here(
 
 
 def _run(request: Request, measured: Measured, profile: NamedProfile, report: Callable[[int], None]) -> PolicyResult:
-    cluster = VirtualCluster(profile.profile, measured.nodes, request.seed)
+    may_preempt = measured.tasks.has_priorities
+    cluster = VirtualCluster(profile.profile, measured.nodes, request.seed, may_preempt=may_preempt)
     measures = RunMeasures(measured)
     file = TaskFile(request.tasks)
     if measured.tasks.is_trace:

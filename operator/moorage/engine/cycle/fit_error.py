@@ -4,9 +4,10 @@ Upstream: pkg/scheduler/framework/types.go (FitError, Diagnosis, NodeToStatus).
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,8 @@ class FitError:
     """The result of Filter for the pod's nominated node, if `filtered` does not include that node."""
     extenders: Mapping[str, Status] = field(default_factory=dict)
     """The rejections of extenders by node name, for nodes that passed all Filter plugins."""
+    searches: dict[Hashable, Any] = field(default_factory=dict)
+    """The results of preemption that found no room, for the next pod with the same failure."""
 
     @cached_property
     def rejections(self) -> list[tuple[FilteredNodes, list[PluginRejections]]]:
@@ -39,6 +42,10 @@ class FitError:
 
     def diagnose(self) -> Diagnosis:
         """Return the diagnosis, without PostFilter's message."""
+        return self._diagnosis
+
+    @cached_property
+    def _diagnosis(self) -> Diagnosis:
         causes = self._causes()
         reasons: Counter[str] = Counter()
         for (reason, _), count in causes.items():

@@ -1,6 +1,8 @@
 """One scheduling cycle: from a pod and a snapshot to a node, or to a FitError.
 
-The cycle is a pure function: it neither keeps nor changes state. Upstream: pkg/scheduler/schedule_one.go (schedulePod).
+The cycle is a pure function: it changes nothing, and keeps only results that equal inputs would have too.
+
+Upstream: pkg/scheduler/schedule_one.go (schedulePod).
 """
 
 import numpy as np
@@ -12,6 +14,7 @@ from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cycle.cycle_error import CycleError
 from moorage.engine.cycle.filtering import FilteredNodes, run_filters
 from moorage.engine.cycle.fit_error import FitError
+from moorage.engine.cycle.kept_failure import kept_failure
 from moorage.engine.cycle.pre_filter import PreFiltered, run_pre_filter
 from moorage.engine.cycle.sampling import Sample, nodes_to_find, sample
 from moorage.engine.cycle.score_table import ScoreTable
@@ -82,6 +85,31 @@ def run_cycle(cycle: CycleInput) -> CycleResult:
     """
     if not cycle.snapshot.size:
         return FitError(cycle.snapshot, PreFiltered(cycle.pod))
+    if cycle.asks_extenders or cycle.resting:
+        return _run(cycle)
+    kept = kept_failure(cycle.profile, cycle.pod, cycle.snapshot)
+    if kept is None:
+        return _run(cycle)
+    if failure := kept.of(cycle.pod, cycle.snapshot):
+        return _observed(cycle, failure)
+    result = _run(cycle)
+    if isinstance(result, FitError) and not cycle.snapshot.nominated_nodes:
+        kept.keep(result, cycle.snapshot)
+    return result
+
+
+def _observed(cycle: CycleInput, failure: FitError) -> FitError:
+    """Return a failure that no plugin has computed for this pod; record the extension points that it stands for."""
+    started = cycle.recorder.now()
+    code = failure.pre_filtered.status.code
+    started = cycle.recorder.observe_point(PRE_FILTER, code, cycle.profile.name, started)
+    if failure.filtered is not None:
+        cycle.recorder.observe_point(FILTER, Code.SUCCESS, cycle.profile.name, started)
+    return failure
+
+
+def _run(cycle: CycleInput) -> CycleResult:
+    """Run the plugins until one ends the cycle."""
     started = cycle.recorder.now()
     pre_filtered = run_pre_filter(cycle.profile, cycle.pod, cycle.snapshot, cycle.recorder)
     cycle.recorder.observe_point(PRE_FILTER, pre_filtered.status.code, cycle.profile.name, started)

@@ -113,6 +113,16 @@ def _run_one(plugin: PostFilterPlugin, profile: Profile, fit_error: FitError, ch
 
 def preempt(plugin: PreemptionPlugin, fit_error: FitError, chance: int, *, strict: bool = False) -> PostFilterResult:
     """Find the pods to evict; if `strict`, evict only pods that no budget protects."""
+    known: PostFilterResult | None = fit_error.searches.get((plugin, strict))
+    if known is not None:
+        return known
+    result = _search(plugin, fit_error, chance, strict=strict)
+    if not result.victims and result.code is Code.UNSCHEDULABLE:
+        fit_error.searches[plugin, strict] = result
+    return result
+
+
+def _search(plugin: PreemptionPlugin, fit_error: FitError, chance: int, *, strict: bool) -> PostFilterResult:
     snapshot, potential = fit_error.snapshot, fit_error.potential_nodes()
     reason = _ineligibility(fit_error, potential)
     if reason:
