@@ -18,7 +18,20 @@ from moorage.framework.registry import Registry
 from moorage.settings import Settings
 
 FILE = Path(__file__).parents[2] / "examples" / "07-scheduler-config" / "config.yaml"
-COMMANDS = ("run", "demo", "sandbox", "dump", "lint", "crd", "plugins", "config view", "import", "parity", "version")
+COMMANDS = (
+    "run",
+    "demo",
+    "sandbox",
+    "dump",
+    "lint",
+    "test",
+    "crd",
+    "plugins",
+    "config view",
+    "import",
+    "parity",
+    "version",
+)
 REGISTRY = Registry.discover()
 
 

@@ -13,6 +13,7 @@ from moorage.cli.configuration_commands import import_configuration, view_config
 from moorage.cli.dump_command import dump
 from moorage.cli.inspection_commands import crd, parity, plugins, version
 from moorage.cli.lint_command import lint
+from moorage.cli.policy_test_command import run_policy_tests
 from moorage.cli.run_command import run
 from moorage.cli.sandbox_commands import demo, sandbox
 from moorage.cli.simulate_command import simulate
@@ -59,6 +60,7 @@ def build_app() -> typer.Typer:
     for command in (run, demo, sandbox, dump, lint, simulate, crd, plugins):
         app.command()(command)
     app.command("import")(import_configuration)
+    app.command("test")(run_policy_tests)
     app.command()(parity)
     app.command()(version)
     config = typer.Typer(

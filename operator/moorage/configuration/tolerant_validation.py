@@ -61,8 +61,10 @@ class TolerantValidation(Generic[Model]):
             self._remove(removals)
 
     def _record(self, details: ErrorDetails) -> None:
-        """Record an error. Skip the error of a rule that may be broken only because a part was removed."""
+        """Record an error. Skip errors that may follow only from a removed part: of rules and of required fields."""
         location = self.original(details["loc"])
+        if details["type"] == "missing" and any(fault[: len(location)] == location for fault in self._faulty):
+            return
         if details["type"] != RULE_ERROR:
             if details["type"] != "extra_forbidden":
                 # A model without its faulty part may break its rules for that reason only. The root's rules count.

@@ -80,14 +80,8 @@ def _header_faults(content: dict[str, Any]) -> Iterator[Fault]:
 
 
 def _faults_of_fields(validation: TolerantValidation[SchedulingPolicy]) -> Iterator[Fault]:
-    """Yield the faults of fields. A field that is missing only because its wrong value was removed is left out."""
     hints = _hints() if validation.errors else None
-    wrong: list[Location] = []
     for location, details in validation.errors:
-        is_missing = details["type"] == "missing"
-        if is_missing and any(other[: len(location)] == location for other in wrong):
-            continue
-        wrong.append(location)
         yield Fault(location, None, message_of(details) + (hints.for_error(location, details["type"]) if hints else ""))
 
 

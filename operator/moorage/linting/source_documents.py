@@ -9,7 +9,7 @@ from typing import Any
 
 from moorage.api.v1alpha1 import KIND as POLICY
 from moorage.configuration.content_reader import read_content
-from moorage.configuration.document_split import split_documents
+from moorage.configuration.documents import document_texts
 from moorage.configuration.located_content import LocatedContent, mappings_in
 from moorage.configuration.scheduler_configuration import KIND as CONFIGURATION
 from moorage.errors import ConfigurationError, Fault, Location
@@ -61,8 +61,7 @@ def objects_in(text: str) -> Iterator[SourceObject | tuple[int, ConfigurationErr
 
     Documents that name no policy and no configuration are not parsed. They may use tags of other programs.
     """
-    documents = [text] if text.lstrip().startswith("{") else split_documents(text)
-    for number, document in enumerate(documents, 1):
+    for number, document in enumerate(document_texts(text), 1):
         if not _RELEVANT.search(document):
             continue
         try:

@@ -79,7 +79,7 @@ class Lifecycle(PolicyPlugin, NodeEvaluationPlugin, LifecycleSection):
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
         """Return whether a node of an allowed class was added or relabelled."""
         del pod
-        return has_new_labels(event) and self._allows(self._class_of(event.new.labels))
+        return has_new_labels(event) and self._allows(self.class_of(event.new.labels))
 
     def evaluate(self, shape: PodShape, cluster: Snapshot) -> NodeEvaluation:
         """Evaluate each class once, in points of the table.
@@ -105,7 +105,7 @@ class Lifecycle(PolicyPlugin, NodeEvaluationPlugin, LifecycleSection):
             classes = np.where(classes == unknown, found, classes)
         return classes
 
-    def _class_of(self, labels: Mapping[str, str]) -> str:
+    def class_of(self, labels: Mapping[str, str]) -> str:
         """Return the class of a node with these labels."""
         found = (_lifecycle_of(source, labels.get(source.key, "")) for source in self._sources)
         return next((name for name in found if name != UNKNOWN), UNKNOWN)

@@ -85,6 +85,8 @@ class NodeGroup(_Model):
     labels: dict[str, str] = {}
     taints: tuple[GroupTaint, ...] = ()
     images: tuple[GroupImage, ...] = ()
+    allocatable: dict[str, str] = {}
+    """Amounts that pods can request, in addition to the others or instead of them."""
 
     def nodes(self) -> Iterator[Object]:
         """Yield the group's Node objects. Each node is in the next zone."""
@@ -121,7 +123,9 @@ class NodeGroup(_Model):
         common = {"pods": str(self.pods), "ephemeral-storage": "80Gi"} | extended
         return {
             "capacity": {"cpu": self.cpu, "memory": self.memory} | common,
-            "allocatable": {"cpu": f"{self._free_milli_cpu()}m", "memory": f"{self._free_mib()}Mi"} | common,
+            "allocatable": {"cpu": f"{self._free_milli_cpu()}m", "memory": f"{self._free_mib()}Mi"}
+            | common
+            | self.allocatable,
             "addresses": [{"type": "InternalIP", "address": _address(name)}, {"type": "Hostname", "address": name}],
             "nodeInfo": {
                 "kubeletVersion": f"{SERVED_VERSION}-sandbox", "osImage": "moorage sandbox", "architecture": "amd64",

@@ -1,0 +1,143 @@
+"""Builds the objects of a test: the cluster, the pods in place, and the pods that come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from moorage.errors import Fault
+from moorage.inventory import check_objects, read_dump
+from moorage.policy_tests.policy_test_models import ClusterSection, PodGroup, PolicyTestCase
+from moorage.policy_tests.policy_test_reader import Json, LoadedTests, in_file, read_objects
+from moorage.sandbox.multiline_error import MultilineError
+from moorage.sandbox.simulation.node_groups import load_node_groups
+
+SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+POD = "Pod"
+
+
+@dataclass(slots=True)
+class PolicyTestScene:
+    """The objects of one test, as JSON."""
+
+    cluster: list[Json] = field(default_factory=list)
+    """All objects except pods. Nodes are sorted by name."""
+    placed: list[Json] = field(default_factory=list)
+    waves: tuple[list[Json], list[Json]] = field(default_factory=lambda: ([], []))
+    """The pods that come, and those that come later."""
+
+    def nodes(self) -> Iterator[Json]:
+        """Yield the nodes."""
+        return (body for body in self.cluster if body.get("kind") == "Node")
+
+
+def build_scene(tests: LoadedTests, case: PolicyTestCase, scheduler_name: str) -> PolicyTestScene:
+    """Build the objects of a test; raise InvalidInput for a file that cannot be used."""
+    scene = PolicyTestScene()
+    _add_cluster(scene, tests, case.cluster or tests.file.cluster)
+    scene.placed += _pods(scene, tests, case.placed, scheduler_name)
+    scene.waves[0].extend(_pods(scene, tests, case.pods, scheduler_name))
+    scene.waves[1].extend(_pods(scene, tests, case.later, scheduler_name))
+    priorities = SYSTEM_PRIORITIES | {
+        body["metadata"]["name"]: body.get("value", 0) for body in scene.cluster if body.get("kind") == "PriorityClass"
+    }
+    for pod in (*scene.placed, *scene.waves[0], *scene.waves[1]):
+        _complete_pod(pod, priorities)
+    _add_namespaces(scene)
+    for body in scene.cluster:
+        _complete_object(body)
+    scene.cluster.sort(key=lambda body: (body.get("kind") == "Node", body["metadata"]["name"]))
+    return scene
+
+
+def _add_cluster(scene: PolicyTestScene, tests: LoadedTests, cluster: ClusterSection) -> None:
+    if cluster.dump:
+        inventory = read_dump(tests.resolve(cluster.dump))
+        check_objects(inventory)
+        for kind in inventory.counts:
+            for body in inventory.bodies(kind):
+                if kind != POD:
+                    scene.cluster.append(body)
+                elif body.get("spec", {}).get("nodeName"):
+                    scene.placed.append(body)
+    else:
+        groups = cluster.node_groups or _groups_of_file(tests, cluster.node_groups_file)
+        scene.cluster += [node for group in groups for node in group.nodes()]
+    for name in cluster.objects:
+        scene.cluster += [body for body in read_objects(tests.resolve(name)) if body.get("kind") != POD]
+
+
+def _groups_of_file(tests: LoadedTests, name: str | None) -> Iterable[Any]:
+    path = tests.resolve(name) if name else None
+    try:
+        return load_node_groups(path)
+    except MultilineError as error:
+        raise in_file(tests.path, [Fault((), None, str(error))]) from error
+    except OSError as error:
+        raise in_file(path or tests.path, [Fault((), None, error.strerror or str(error))]) from error
+
+
+def _pods(
+    scene: PolicyTestScene, tests: LoadedTests, groups: Iterable[PodGroup], scheduler_name: str
+) -> Iterator[Json]:
+    for group in groups:
+        if group.file is None:
+            yield from _pods_of_group(group, scheduler_name)
+            continue
+        path = tests.resolve(group.file)
+        bodies = read_objects(path)
+        if not any(body.get("kind") == POD for body in bodies):
+            raise in_file(path, [Fault((), None, "has no pods")])
+        for body in bodies:
+            if body.get("kind") != POD:
+                scene.cluster.append(body)
+            else:
+                if group.node:
+                    body.setdefault("spec", {})["nodeName"] = group.node
+                yield body
+
+
+def _pods_of_group(group: PodGroup, scheduler_name: str) -> Iterator[Json]:
+    native = {"cpu": group.cpu, "memory": group.memory}
+    amounts = {**group.resources, **{name: amount for name, amount in native.items() if amount is not None}}
+    names = [str(group.name)] if group.count == 1 else [f"{group.name}-{index}" for index in range(group.count)]
+    for name in names:
+        spec: Json = {
+            "schedulerName": group.scheduler_name or scheduler_name,
+            "containers": [{"name": "main", "image": "main", "resources": {"requests": dict(amounts)}}],
+            **({"priority": group.priority} if group.priority else {}),
+            **({"nodeName": group.node} if group.node else {}),
+            **group.spec,
+        }
+        metadata = {"name": name, "namespace": group.namespace, "labels": dict(group.labels)}
+        yield {"apiVersion": "v1", "kind": POD, "metadata": metadata, "spec": spec}
+
+
+def _complete_pod(pod: Json, priorities: Mapping[str, int]) -> None:
+    """Add what admission and the kubelet add: the namespace, a uid, the priority, the phase."""
+    metadata, spec = pod.setdefault("metadata", {}), pod.setdefault("spec", {})
+    metadata.setdefault("namespace", "default")
+    metadata.setdefault("uid", f"{metadata['namespace']}/{metadata.get('name')}")
+    if spec.get("priorityClassName") in priorities:
+        spec.setdefault("priority", priorities[spec["priorityClassName"]])
+    pod.setdefault("status", {}).setdefault("phase", "Running" if spec.get("nodeName") else "Pending")
+
+
+def _add_namespaces(scene: PolicyTestScene) -> None:
+    known = {body["metadata"]["name"] for body in scene.cluster if body.get("kind") == "Namespace"}
+    pods = (*scene.placed, *scene.waves[0], *scene.waves[1])
+    for name in sorted({pod["metadata"]["namespace"] for pod in pods} - known):
+        scene.cluster.append({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+
+
+def _complete_object(body: Json) -> None:
+    metadata = body.setdefault("metadata", {})
+    match body.get("kind"):
+        case "Namespace":
+            metadata.setdefault("labels", {}).setdefault("kubernetes.io/metadata.name", metadata["name"])
+        case "PersistentVolume":
+            phase = "Bound" if (body.get("spec") or {}).get("claimRef") else "Available"
+            body.setdefault("status", {}).setdefault("phase", phase)
+        case "PersistentVolumeClaim":
+            body.setdefault("status", {}).setdefault("phase", "Pending")
