@@ -36,8 +36,12 @@ class ListRecorder(Recorder):
         self.time += 1
         return self.time
 
-    def observe_point(self, point: str, code: Code, profile: str, started: float) -> float:
+    def observe_point(
+        self, point: str, code: Code, profile: str, started: float, evaluated: Sequence[Plugin] = ()
+    ) -> float:
         assert profile == SCHEDULER
+        if evaluated:
+            self.evaluated.setdefault(point, set()).update(plugin.name for plugin in evaluated)
         assert 0 < started < self.now(), point
         self.points.append((point, code.value))
         return self.now()
@@ -45,10 +49,6 @@ class ListRecorder(Recorder):
     def observe_plugin(self, plugin: str, point: str, code: Code, started: float) -> None:
         assert 0 < started < self.now(), (plugin, code)
         self.plugins.add((plugin, point))
-
-    def count_evaluations(self, profile: str, point: str, plugins: Sequence[Plugin]) -> None:
-        assert profile == SCHEDULER
-        self.evaluated.setdefault(point, set()).update(plugin.name for plugin in plugins)
 
     def count_incoming(self, queue: str, event: str) -> None:
         self.incoming.append((queue, event))

@@ -49,9 +49,8 @@ def used() -> ProcessMetrics:
     metrics.scheduling.observe_message(added("CSINode", None), 0.0001)
     metrics.scheduling.observe_message(BindingFinished(pod("p"), "n"), 0.0001)
     framework = metrics.framework
-    framework.observe_point("Filter", Code.SUCCESS, "gold", framework.now())
+    framework.observe_point("Filter", Code.SUCCESS, "gold", framework.now(), (NodePorts(),))
     framework.observe_plugin("NodePorts", "Filter", Code.UNSCHEDULABLE, framework.now())
-    framework.count_evaluations("gold", "Filter", (NodePorts(),))
     framework.observe_hint("NodePorts", added("Node", None), framework.now(), queues=True)
     framework.count_incoming("active", "UnschedulablePodAdd")
     metrics.client.observe_request("POST", 201, 0.004)
@@ -146,9 +145,10 @@ def test_durations_are_read_from_the_given_clock() -> None:
 def test_evaluations_are_counted_for_each_plugin_and_attempt() -> None:
     metrics, plugin = ProcessMetrics("api"), NodePorts()
     for _ in range(3):
-        metrics.framework.count_evaluations("gold", "Filter", (plugin,))
+        metrics.framework.observe_point("Filter", Code.SUCCESS, "gold", 0.0, (plugin,))
+    metrics.framework.observe_point("Filter", Code.UNSCHEDULABLE, "gold", 0.0, (plugin,))
     labels = frozenset({("plugin", "NodePorts"), ("extension_point", "Filter"), ("profile", "gold")})
-    assert samples(metrics)["scheduler_plugin_evaluation_total", labels] == 3
+    assert samples(metrics)["scheduler_plugin_evaluation_total", labels] == 4
 
 
 def test_plugins_are_measured_in_about_a_tenth_of_the_cycles() -> None:

@@ -43,16 +43,18 @@ class Recorder:
         """Return the current time, to pass as `started` later."""
         return 0.0
 
-    def observe_point(self, point: str, code: Code, profile: str, started: float) -> float:
-        """Record a run of all plugins of an extension point; return the current time."""
-        del point, code, profile, started
+    def observe_point(
+        self, point: str, code: Code, profile: str, started: float, evaluated: Sequence[Plugin] = ()
+    ) -> float:
+        """Record a run of all plugins of an extension point, and an attempt of each plugin in `evaluated`.
+
+        Return the current time.
+        """
+        del point, code, profile, started, evaluated
         return 0.0
 
     def observe_plugin(self, plugin: str, point: str, code: Code, started: float) -> None:
         """Record one call of a plugin."""
-
-    def count_evaluations(self, profile: str, point: str, plugins: Sequence[Plugin]) -> None:
-        """Count an attempt for each of these plugins."""
 
     def count_incoming(self, queue: str, event: str) -> None:
         """Count a pod that enters a queue: `active`, `backoff` or `unschedulable`."""

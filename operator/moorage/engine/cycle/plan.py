@@ -4,12 +4,14 @@ Most plugins return Skip for most pods. Asking all of them again for every pod o
 rest of the pod's cycle.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from moorage.cluster.snapshot import Snapshot
-from moorage.framework.extension_points import FilterPlugin, PreFilterPlugin, ScorePlugin
+from moorage.framework.extension_points import FilterPlugin, Plugin, PreFilterPlugin, ScorePlugin
 from moorage.framework.profile import Profile, WeightedScore
 from moorage.model.pods.pod import PodShape
 
@@ -31,6 +33,25 @@ class Plan(Struct, frozen=True, eq=False):
     score_fault: str = ""
     """The error of the first Score plugin that needs its PreScore or PreFilter, which the profile has disabled. Empty
     if there is no such plugin."""
+    shorter: dict[tuple[Plugin, ...], "Plan"] = field(default_factory=dict)
+    """The results of `without`, by its argument."""
+
+    def without(self, skipped: Iterable[Plugin]) -> "Plan":
+        """Return the plan without the plugins that returned Skip, always the same object for the same plugins."""
+        key = tuple(skipped)
+        if not key:
+            return self
+        if key not in self.shorter:
+            self.shorter[key] = replace(
+                self,
+                pre_filter=tuple(plugin for plugin in self.pre_filter if plugin not in key),
+                filter=tuple(plugin for plugin in self.filter if plugin not in key),
+                pre_score=tuple(plugin for plugin in self.pre_score if plugin not in key),
+                score=tuple(entry for entry in self.score if entry.plugin not in key),
+                scorers=tuple(plugin for plugin in self.scorers if plugin not in key),
+                shorter={},
+            )
+        return self.shorter[key]
 
 
 NOTHING = Plan()

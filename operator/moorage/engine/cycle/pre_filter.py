@@ -67,7 +67,7 @@ def run_pre_filter(profile: Profile, pod: Pod, snapshot: Snapshot, recorder: Rec
         return PreFiltered(pod, TOO_LARGE)
     plan = plan_for(profile, pod.shape, snapshot)
     result = PreFiltered(pod, plan=plan, recorder=recorder)
-    skipped: set[Plugin] = set()
+    skipped: list[Plugin] = []
     for plugin in plan.pre_filter:
         started = recorder.now() if recorder.samples_plugins else 0.0
         answer = plugin.pre_filter(pod, snapshot)
@@ -75,10 +75,9 @@ def run_pre_filter(profile: Profile, pod: Pod, snapshot: Snapshot, recorder: Rec
         if recorder.samples_plugins:
             recorder.observe_plugin(plugin.name, PRE_FILTER, code, started)
         if code is Code.SKIP:
-            skipped.add(plugin)
+            skipped.append(plugin)
             continue
         result.states[plugin] = answer.state
-        result.extensions += (plugin,)
         if code is Code.SUCCESS:
             if answer.node_names is not None and not _narrow(result, plugin.name, answer.node_names):
                 result.unreached = _plugins_after(plugin, profile)
@@ -88,8 +87,9 @@ def run_pre_filter(profile: Profile, pod: Pod, snapshot: Snapshot, recorder: Rec
         if code is not Code.UNSCHEDULABLE:
             result.unreached = _plugins_after(plugin, profile)
             break
-    result.filters = tuple(plugin for plugin in plan.filter if plugin not in skipped)
-    recorder.count_evaluations(profile.name, PRE_FILTER, result.extensions)
+    left = plan.without(skipped)
+    result.filters = left.filter
+    result.extensions = left.pre_filter[: len(result.states)]  # fewer, if a plugin ended PreFilter
     return result
 
 

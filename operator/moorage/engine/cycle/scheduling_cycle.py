@@ -112,7 +112,8 @@ def _run(cycle: CycleInput) -> CycleResult:
     """Run the plugins until one ends the cycle."""
     started = cycle.recorder.now()
     pre_filtered = run_pre_filter(cycle.profile, cycle.pod, cycle.snapshot, cycle.recorder)
-    cycle.recorder.observe_point(PRE_FILTER, pre_filtered.status.code, cycle.profile.name, started)
+    code, plugins = pre_filtered.status.code, pre_filtered.extensions
+    cycle.recorder.observe_point(PRE_FILTER, code, cycle.profile.name, started, plugins)
     if not pre_filtered.status.is_success:
         if not pre_filtered.status.code.rejects:
             raise CycleError(pre_filtered.status.message)
@@ -157,8 +158,7 @@ def _filter(cycle: CycleInput, pre_filtered: PreFiltered, nodes: Snapshot) -> Fi
     recorder = cycle.recorder
     started = recorder.now()
     filtered = run_filters(pre_filtered, nodes)
-    recorder.observe_point(FILTER, Code.SUCCESS, cycle.profile.name, started)
-    recorder.count_evaluations(cycle.profile.name, FILTER, pre_filtered.filters)
+    recorder.observe_point(FILTER, Code.SUCCESS, cycle.profile.name, started, pre_filtered.filters)
     return filtered
 
 

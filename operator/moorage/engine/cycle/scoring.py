@@ -31,7 +31,8 @@ def run_scores(profile: Profile, pod: Pod, nodes: Snapshot, recorder: Recorder =
     plan = plan_for(profile, pod.shape, nodes.cluster)
     started = recorder.now()
     states, skipped = _run_pre_score(plan, pod, nodes, recorder)
-    started = recorder.observe_point(PRE_SCORE, Code.SUCCESS, profile.name, started)
+    left = plan.without(skipped)
+    started = recorder.observe_point(PRE_SCORE, Code.SUCCESS, profile.name, started, left.pre_score)
     if plan.score_fault:
         raise CycleError(plan.score_fault)
     kept = _kept_scores(plan, pod, nodes.cluster).of(pod, nodes, recorder) if plan.local_score else None
@@ -39,9 +40,7 @@ def run_scores(profile: Profile, pod: Pod, nodes: Snapshot, recorder: Recorder =
     scores: list[PluginScores] = []
     level = 0
     total = np.zeros(nodes.size, np.int64) if kept is None else kept.total
-    for entry in plan.score:
-        if entry.plugin in skipped:
-            continue
+    for entry in left.score:
         score = static.get(entry.plugin)
         if score is None:
             state = states.get(entry.plugin)
@@ -55,10 +54,7 @@ def run_scores(profile: Profile, pod: Pod, nodes: Snapshot, recorder: Recorder =
             total = total + score.weighted  # not in place: the kept total must not change
         scores.append(score)
     total = total + level if level else total
-    recorder.observe_point(SCORE, Code.SUCCESS, profile.name, started)
-    recorder.count_evaluations(profile.name, PRE_SCORE, tuple(states))
-    ran = tuple(plugin for plugin in plan.scorers if plugin not in skipped) if skipped else plan.scorers
-    recorder.count_evaluations(profile.name, SCORE, ran)
+    recorder.observe_point(SCORE, Code.SUCCESS, profile.name, started, left.scorers)
     return ScoreTable(profile, nodes, scores, total, kept.part if kept else None)
 
 
@@ -92,17 +88,17 @@ def draw(seed: int, cycle: int) -> int:
     return mixed ^ (mixed >> 31)
 
 
-def _run_pre_score(plan: Plan, pod: Pod, nodes: Snapshot, recorder: Recorder) -> tuple[States, set[ScorePlugin[Any]]]:
+def _run_pre_score(plan: Plan, pod: Pod, nodes: Snapshot, recorder: Recorder) -> tuple[States, list[ScorePlugin[Any]]]:
     """Return the states of the PreScore plugins, and the plugins that returned Skip."""
     states: States = {}
-    skipped: set[ScorePlugin[Any]] = set()
+    skipped: list[ScorePlugin[Any]] = []
     for plugin in plan.pre_score:
         started = recorder.now() if recorder.samples_plugins else 0.0
         result = plugin.pre_score(pod, nodes)
         if recorder.samples_plugins:
             recorder.observe_plugin(plugin.name, PRE_SCORE, result.status.code, started)
         if result.status.code is Code.SKIP:
-            skipped.add(plugin)
+            skipped.append(plugin)
         elif result.status.is_success:
             states[plugin] = result.state
         else:

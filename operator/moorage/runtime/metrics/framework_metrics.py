@@ -6,7 +6,7 @@ attempt counts once.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from math import log
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,8 +27,8 @@ K = TypeVar("K")
 SAMPLED = 0.1
 """The share of cycles in which each plugin's duration is measured (pluginMetricsSamplePercent)."""
 PLUGIN_BUCKETS = exponential(0.00001, 1.5, 20)
-MAX_UNCOUNTED = 12_000
-"""The number of entries of a list that may wait to be counted. About a thousand pods cause so many."""
+MAX_UNCOUNTED = 1000
+"""The number of cycles that may wait to be counted."""
 
 
 class FrameworkMetrics(Recorder):
@@ -72,34 +72,40 @@ class FrameworkMetrics(Recorder):
             ("queue", "event"),
             registry,
         )
-        # Flat lists: appending to them is the cheapest way to keep a value. `count_all` groups the values.
-        self._successes: list[Any] = []
-        """Extension point, profile and seconds of each run that succeeded and is not counted yet."""
+        self._runs: defaultdict[tuple[str, str], list[Any]] = defaultdict(list)
+        """By extension point and profile: the plugins to count and the seconds of each run that is not counted yet.
+        Both are in one list, because to append to a list is the cheapest way to keep a value."""
         self._plugin_calls: list[Any] = []
         """Plugin, extension point, code and seconds of each call that is not counted yet."""
-        self._evaluated: list[Any] = []
-        """Profile, extension point and plugins of each attempt that is not counted yet."""
+        self._uncounted = 0
+        """The number of cycles that are not counted yet."""
         self._until_sample = self._cycles_until_sample()
 
     def start_cycle(self) -> None:
         """Decide at random whether the next cycle measures the duration of each plugin."""
         self._until_sample -= 1
+        self._uncounted += 1
         self.samples_plugins = self._until_sample < 0
         if self.samples_plugins:
             self._until_sample = self._cycles_until_sample()
-            if len(self._evaluated) > MAX_UNCOUNTED:
+            if self._uncounted > MAX_UNCOUNTED:
                 self.count_all()
 
-    def observe_point(self, point: str, code: Code, profile: str, started: float) -> float:
-        """Record a run of all plugins of an extension point; return the present time."""
+    def observe_point(
+        self, point: str, code: Code, profile: str, started: float, evaluated: Sequence[Plugin] = ()
+    ) -> float:
+        """Record a run of all plugins of an extension point, and an attempt of each plugin in `evaluated`.
+
+        Return the present time.
+        """
         now = self.now()
         if code is Code.SUCCESS:
-            append = self._successes.append
-            append(point)
-            append(profile)
-            append(now - started)
+            runs = self._runs[point, profile]
+            runs.append(evaluated)
+            runs.append(now - started)
         else:
             self._point_seconds.labels(point, code.value, profile).observe(now - started)
+            self._count_evaluations(point, profile, evaluated, 1)
         return now
 
     def observe_plugin(self, plugin: str, point: str, code: Code, started: float) -> None:
@@ -110,31 +116,27 @@ class FrameworkMetrics(Recorder):
         append(code)
         append(self.now() - started)
 
-    def count_evaluations(self, profile: str, point: str, plugins: Sequence[Plugin]) -> None:
-        """Count an attempt for each of these plugins."""
-        append = self._evaluated.append
-        append(profile)
-        append(point)
-        append(plugins)
-
     def count_all(self) -> None:
         """Add what was recorded since the last call to the metrics; call it before each scrape.
 
         To count many values at once is several times faster than to count each value separately.
         """
-        attempts = Counter(zip(self._evaluated[::3], self._evaluated[1::3], self._evaluated[2::3], strict=True))
-        for (profile, point, plugins), count in attempts.items():
-            for plugin in plugins:
-                self._evaluations.labels(plugin.name, point, profile).inc(count)
-        self._evaluated.clear()
-        runs = zip(self._successes[::3], self._successes[1::3], strict=True)
-        for (point, profile), seconds in _grouped(runs, self._successes[2::3]).items():
-            self._point_seconds.labels(point, Code.SUCCESS.value, profile).observe_all(seconds)
-        self._successes.clear()
+        for (point, profile), runs in self._runs.items():
+            self._point_seconds.labels(point, Code.SUCCESS.value, profile).observe_all(runs[1::2])
+            # Most runs have the same tuple of plugins. To count by identity is much faster than to hash the tuples.
+            tuples = {id(evaluated): evaluated for evaluated in runs[::2]}
+            for identity, count in Counter(map(id, runs[::2])).items():
+                self._count_evaluations(point, profile, tuples[identity], count)
+        self._runs.clear()
+        self._uncounted = 0
         calls = zip(self._plugin_calls[::4], self._plugin_calls[1::4], self._plugin_calls[2::4], strict=True)
         for (plugin_name, point, code), seconds in _grouped(calls, self._plugin_calls[3::4]).items():
             self._plugin_seconds.labels(plugin_name, point, code.value).observe_all(seconds)
         self._plugin_calls.clear()
+
+    def _count_evaluations(self, point: str, profile: str, plugins: Sequence[Plugin], count: int) -> None:
+        for plugin in plugins:
+            self._evaluations.labels(plugin.name, point, profile).inc(count)
 
     def _cycles_until_sample(self) -> int:
         """Return a random number of cycles, so that each cycle is a sample with the probability SAMPLED."""
