@@ -103,8 +103,11 @@ class RunMeasures:
                 for name, shares in self._marks.items():
                     shares[key] = self._share(name)
 
-    def sample(self, point: float, snapshot: Snapshot, *, is_last: bool = False) -> None:
-        """Add a point to the series if it is due, and keep the nodes' use at the busiest moment."""
+    def sample(self, point: float, snapshot: Snapshot, *, shown: float | None = None, is_last: bool = False) -> None:
+        """Add a point to the series if it is due, and keep the nodes' use at the busiest moment.
+
+        `shown` is the value of the point in the series, if it differs from `point`.
+        """
         if self._measured.tasks.is_trace:
             if self._used[self._main] > self._peak:
                 self._peak = self._used[self._main]
@@ -113,7 +116,7 @@ class RunMeasures:
             self._keep(snapshot)
         if point < self._next_point and not is_last:
             return
-        self._points.append(point)
+        self._points.append(point if shown is None else shown)
         for name, shares in self._percent.items():
             shares.append(self._share(name))
         self._next_point = point + self._step

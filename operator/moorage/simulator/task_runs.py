@@ -38,19 +38,18 @@ class _Arrived(Struct):
 def run_arrivals(tasks: Iterator[Task], cluster: VirtualCluster, measures: RunMeasures, report: Report) -> None:
     """Place tasks one after the other. A task that does not fit at its arrival is not placed later."""
     placed: dict[str, _Arrived] = {}
-    keeps = False
-    number = 0
+    number, asked = 0, None
     for number, task in enumerate(tasks, 1):
         now = float(number)
         arrived = _Arrived(number - 1, task, cluster.templates.pod(task.name, task.template))
-        keeps = keeps or bool(task.template.priority)
         _place_once(arrived, cluster, measures, placed, now)
         if task.asked_percent is not None:
             measures.asked(task.asked_percent)
-        measures.sample(now, cluster.snapshot)
+        asked = task.asked_percent
+        measures.sample(now, cluster.snapshot, shown=asked)
         if not number % PROGRESS_TASKS:
             report(number)
-    measures.sample(float(number), cluster.snapshot, is_last=True)
+    measures.sample(float(number), cluster.snapshot, shown=asked, is_last=True)
 
 
 def _place_once(
