@@ -2,39 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from cli.command_line import Run
-from inventory.clusters import web_cluster
-from loops import loop_in_thread
-from moorage.api.crd import crd
-from moorage.inventory import Inventory, read_dump
+from moorage.inventory import read_dump
 from moorage.sandbox.api_server import SandboxServer
 from moorage.sandbox.injected_faults import Fail
-from moorage.sandbox.simulation.dumped_objects import create_dumped_objects
-
-
-@pytest.fixture
-def server() -> Iterator[SandboxServer]:
-    """A sandbox with some objects, which runs in another thread."""
-    server = SandboxServer(crds=[crd()])
-    create_dumped_objects(server.registry, Inventory.of(web_cluster()))
-    with loop_in_thread("sandbox") as loop:
-        asyncio.run_coroutine_threadsafe(server.start(), loop).result(10)
-        yield server
-        asyncio.run_coroutine_threadsafe(server.stop(), loop).result(10)
-
-
-@pytest.fixture
-def kubeconfig(server: SandboxServer, tmp_path: Path) -> Path:
-    path = tmp_path / "kubeconfig"
-    path.write_text(server.kubeconfig())
-    return path
 
 
 def test_dump_writes_the_cluster_to_the_named_file(moorage: Run, kubeconfig: Path, tmp_path: Path) -> None:

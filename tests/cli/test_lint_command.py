@@ -51,6 +51,15 @@ def test_nodes_of_a_dump_are_checked(moorage: Run, file: Path, tmp_path: Path) -
     assert "no node is in the zone nowhere" in moorage("lint", file, "--cluster-file", dump).out
 
 
+def test_nodes_and_policies_of_a_cluster_are_checked(moorage: Run, file: Path, kubeconfig: Path) -> None:
+    file.write_text(POLICY.replace("gold", "other") + "  schedulerName: spot\n")
+    out = moorage("lint", file, "--cluster", "--kubeconfig", kubeconfig).out
+    assert "schedulerName spot belongs to the cluster's policy spot" in out
+    file.write_text(POLICY + "  filters: {zones: {allow: [z-a, nowhere]}}\n")
+    (line,) = moorage("lint", file, "--cluster", "--kubeconfig", kubeconfig).out.splitlines()
+    assert line.endswith("spec.filters.zones.allow: no node is in the zone nowhere")
+
+
 def test_directories_are_searched(moorage: Run, file: Path) -> None:
     file.write_text(POLICY + "  weights: {Foo: 1}\n")
     file.with_suffix(".txt").write_text("not yaml: [")

@@ -9,6 +9,7 @@ import pytest
 from builders import Object
 from fakes import Client
 from inventory.clusters import web_cluster
+from inventory.listings import RecordedProgress
 from moorage.api.crd import crd
 from moorage.errors import Forbidden
 from moorage.inventory import Inventory
@@ -17,20 +18,6 @@ from moorage.runtime.cluster_listing import NOT_SERVED, ClusterListing
 from moorage.sandbox.api_server import SandboxServer
 from moorage.sandbox.injected_faults import Expire, Fail
 from moorage.sandbox.simulation.dumped_objects import create_dumped_objects
-
-
-class RecordedProgress:
-    """Keeps what a listing shows."""
-
-    def __init__(self) -> None:
-        self.counts: dict[str, int] = {}
-        self.messages: list[str] = []
-
-    def listing(self, kind: str, count: int) -> None:
-        self.counts[kind] = count
-
-    def left_out(self, message: str) -> None:
-        self.messages.append(message)
 
 
 def sandbox_of(bodies: list[Object]) -> SandboxServer:
@@ -75,6 +62,14 @@ async def test_sandbox_has_the_objects_of_the_dump() -> None:
     assert listed["SchedulingPolicy"]["spot"]["metadata"] == {"name": "spot", "uid": "policy-spot", "generation": 4}
     assert listed["Pod"]["web-0"]["spec"]["nodeName"] == "n1"
     assert listed["Pod"]["web-0"]["metadata"]["ownerReferences"] == given["Pod"]["web-0"]["metadata"]["ownerReferences"]
+
+
+async def test_running_pods_are_ready() -> None:
+    async with sandbox_of(web_cluster()) as server:
+        pods = [record.obj for record in server.store.records("pods.")]
+    running = [pod for pod in pods if pod["status"]["phase"] == "Running"]
+    assert len(running) == 3
+    assert all(status["ready"] for pod in running for status in pod["status"]["containerStatuses"])
 
 
 async def test_budget_allows_as_many_disruptions_as_in_the_dump() -> None:

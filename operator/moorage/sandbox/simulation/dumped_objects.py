@@ -59,6 +59,15 @@ def _complete_pod_status(pod: Object, now: str) -> None:
     if status["phase"] == "Running":
         kept = [each for each in status.get("conditions") or () if each.get("type") != "Ready"]
         status["conditions"] = [*kept, {"type": "Ready", "status": "True", "lastTransitionTime": now}]
+        known = {each.get("name"): each for each in status.get("containerStatuses") or ()}
+        status["containerStatuses"] = [
+            {
+                "name": container["name"], "image": container.get("image", ""), "imageID": "", "ready": True,
+                "started": True, "restartCount": 0, "state": {"running": {"startedAt": now}}, "lastState": {},
+                **known.get(container["name"], {}),
+            }
+            for container in pod["spec"].get("containers") or ()
+        ]  # fmt: skip
 
 
 def _set_budgets(registry: ObjectRegistry) -> None:
