@@ -154,6 +154,12 @@ class TestSeveralObjects:
             "b.yaml:3: error: SchedulingPolicy one: metadata.name: a.yaml:3 has a policy with this name already"
         ]
 
+    def test_files_for_different_clusters_do_not_conflict(self) -> None:
+        for name in ("dev.yaml", "prod.yaml"):
+            Path(name).write_text(policy("one"))
+        report = lint_files([Path("dev.yaml"), Path("prod.yaml")], Settings(), None, each_alone=True)
+        assert lines(report) == []
+
     def test_profile_of_a_configuration_and_a_policy_conflict(self) -> None:
         config = (
             "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"

@@ -253,10 +253,32 @@ def test_extenders_are_not_called_and_reject_no_node(directory: Path) -> None:
         (expecting("{}", "{file: nofile.yaml}"), "nofile.yaml: No such file or directory"),
         (expecting("{}", "{file: policy.yaml}"), "policy.yaml: has no pods"),
         (expecting("{}", "{name: a, cpu: lots}"), "some.test.yaml:7: Pod default/a cannot be read"),
+        (expecting("{}", "{name: a}, {name: a}"), "some.test.yaml:7: there are 2 pods default/a; rename them"),
+        (
+            expecting("{}") + "    placed: [{name: old, node: spot-7}]\n",
+            "some.test.yaml:7: the pod old is in place on the node 'spot-7', which does not exist; there is",
+        ),
     ],
 )
 def test_bad_file_is_refused_with_the_place(directory: Path, tests: str, message: str) -> None:
     assert messages(directory, tests)[0].startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("kind: Pod\n", "objects.yaml:1: metadata.name: is required, as text"),
+        ("metadata: {name: x}\n", "objects.yaml:1: kind: is required"),
+        (
+            "kind: List\nitems:\n- kind: Pod\n  metadata: {name: x}\n  spec: []\n",
+            "objects.yaml:5: items[0].spec: must be",
+        ),
+        ("kind: Pod\nkind: Pod\nmetadata: {name: x}\n", "objects.yaml:2: kind: is repeated"),
+    ],
+)
+def test_bad_object_is_refused_with_its_line(directory: Path, text: str, message: str) -> None:
+    (directory / "objects.yaml").write_text(text)
+    assert messages(directory, expecting("{}", "{file: objects.yaml}"))[0].startswith(message)
 
 
 def test_policy_with_a_fault_is_refused_with_the_line_of_the_policy(directory: Path) -> None:

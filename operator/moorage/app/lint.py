@@ -20,15 +20,20 @@ from moorage.settings import Settings
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 
 
-def lint_files(files: Iterable[Path], settings: Settings, inventory: Inventory | None) -> LintReport:
-    """Check files as an operator with these settings does; `inventory` has the cluster's nodes and policies."""
+def lint_files(
+    files: Iterable[Path], settings: Settings, inventory: Inventory | None, *, each_alone: bool = False
+) -> LintReport:
+    """Check files as an operator with these settings does; `inventory` has the cluster's nodes and policies.
+
+    With `each_alone`, files are not compared with each other.
+    """
     checks = PolicyChecks(
         registry=discover_plugins(),
         permissions=PolicyPermissions.of(settings),
         nodes=_node_facts(inventory) if inventory else None,
     )
     policies = inventory.policies if inventory else ()
-    linter = Linter(checks, lambda file: read_limited(file, MAX_FILE_BYTES, PIPE_SECONDS), policies)
+    linter = Linter(checks, lambda file: read_limited(file, MAX_FILE_BYTES, PIPE_SECONDS), policies, each_alone)
     return linter.lint(file for path in files for file in _files_in(path))
 
 

@@ -38,6 +38,9 @@ def lint(  # noqa: PLR0913 - one parameter for each flag
     cluster_file: Annotated[
         Path | None, typer.Option(help="Check against the nodes and policies of this file of `moorage dump`, too.")
     ] = None,
+    each: Annotated[
+        bool, typer.Option("--each", help="Check each file alone, because the files are for different clusters.")
+    ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Let warnings fail the check.")] = False,
     allow_default_scheduler: AllowDefaultOption = False,
     reserved_scheduler_names: ReservedNamesOption = None,
@@ -66,7 +69,7 @@ def lint(  # noqa: PLR0913 - one parameter for each flag
         policy_extenders=extender_hosts(policy_extenders),
         policy_extender_tls_dir=policy_extender_tls_dir.absolute() if policy_extender_tls_dir else None,
     )
-    report = lint_files(files, settings, _inventory(settings, cluster_file, listed=cluster))
+    report = lint_files(files, settings, _inventory(settings, cluster_file, listed=cluster), each_alone=each)
     if output is Output.JSON:
         print(json.dumps(report.as_json(), indent=2))
     else:

@@ -30,6 +30,8 @@ class Linter:
     read: Callable[[Path], bytes]
     cluster_policies: Sequence[Mapping[str, Any]] = ()
     """The policies that the cluster has already."""
+    each_alone: bool = False
+    """Whether each file is for another cluster, so that files cannot conflict."""
     report: LintReport = field(default_factory=LintReport)
     _names: dict[str, str] = field(default_factory=dict)
     """The place of each policy by its name."""
@@ -40,6 +42,9 @@ class Linter:
         """Check the files, and return all findings by file and line."""
         for file in files:
             self.report.files += 1
+            if self.each_alone:
+                self._names.clear()
+                self._scheduler_names.clear()
             try:
                 text = decode(self.read(file), file)
             except OSError as error:

@@ -14,7 +14,7 @@ import yaml
 from moorage.errors import Fault
 from moorage.policy_tests.engine_run import PodResult
 from moorage.policy_tests.expectation_checks import CheckFailure
-from moorage.policy_tests.policy_test_reader import in_file, read_objects, read_text
+from moorage.policy_tests.policy_test_reader import in_file, read_located, read_text
 
 HEAD = "# Written by `moorage test --update`. Review each change.\n"
 Placements = dict[str, str]
@@ -32,8 +32,8 @@ def read_snapshots(tests: Path) -> dict[str, Placements]:
     if not path.exists() or not read_text(path).strip():
         return {}
     found: dict[str, Any] = {}
-    for content in read_objects(path):
-        found |= content
+    for document in read_located(path):
+        found |= document.content if isinstance(document.content, dict) else {}
     for name, placements in found.items():
         if not isinstance(placements, dict) or not all(isinstance(node, str) for node in placements.values()):
             raise in_file(

@@ -73,12 +73,26 @@ def load_tests(path: Path) -> LoadedTests:
 
 
 def read_objects(path: Path) -> list[Json]:
-    """Return the objects of a YAML or JSON file; raise InvalidInput if it is not valid."""
+    """Return the Kubernetes objects of a YAML or JSON file; raise InvalidInput if it is not valid."""
+    found: list[Json] = []
+    faults: list[Fault] = []
+    for document in read_located(path):
+        faults += document.faults
+        for prefix, body in _objects(document.content, ()):
+            fault = _fault_of_object(body)
+            faults += [document.fault((*prefix, *fault.location), fault.message)] if fault else []
+            found.append(body)
+    if faults:
+        raise in_file(path, faults)
+    return found
+
+
+def read_located(path: Path) -> list[LocatedContent]:
+    """Return the documents of a YAML or JSON file with their lines; raise InvalidInput if it is not valid."""
     try:
-        documents = read_documents(read_text(path))
+        return read_documents(read_text(path))
     except ConfigurationError as error:
         raise in_file(path, error.faults) from error
-    return [each for document in documents for each in _objects(document.content)]
 
 
 def read_text(path: Path) -> str:
@@ -110,14 +124,28 @@ def _repeated_names(tests: tuple[PolicyTestCase, ...], source: LocatedContent) -
             yield source.fault(location, f"is the name of the test in line {source.line_of(earlier)} already")
 
 
-def _objects(content: Any) -> Iterator[Json]:
+def _objects(content: Any, prefix: Location) -> Iterator[tuple[Location, Json]]:
+    """Yield an object, or the objects of a list, each with its location."""
     if not isinstance(content, dict):
         return
     if str(content.get("kind", "")).endswith("List") and isinstance(content.get("items"), list):
-        for item in content["items"]:
-            yield from _objects(item)
+        for index, item in enumerate(content["items"]):
+            yield from _objects(item, (*prefix, "items", index))
     else:
-        yield content
+        yield prefix, content
+
+
+def _fault_of_object(body: Json) -> Fault | None:
+    """Return why an object cannot be part of a cluster; None if it can."""
+    metadata = body.get("metadata")
+    if not isinstance(body.get("kind"), str):
+        return Fault(("kind",), None, "is required")
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
+        return Fault(("metadata", "name"), None, "is required, as text")
+    for field in ("spec", "status"):
+        if not isinstance(body.get(field, {}), dict):
+            return Fault((field,), None, "must be a mapping")
+    return None
 
 
 @cache

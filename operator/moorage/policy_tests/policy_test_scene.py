@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 
 from moorage.errors import Fault
@@ -36,6 +38,7 @@ def build_scene(tests: LoadedTests, case: PolicyTestCase, scheduler_name: str) -
     """Build the objects of a test; raise InvalidInput for a file that cannot be used."""
     scene = PolicyTestScene()
     _add_cluster(scene, tests, case.cluster or tests.file.cluster)
+    of_cluster = len(scene.placed)
     scene.placed += _pods(scene, tests, case.placed, scheduler_name)
     scene.waves[0].extend(_pods(scene, tests, case.pods, scheduler_name))
     scene.waves[1].extend(_pods(scene, tests, case.later, scheduler_name))
@@ -44,6 +47,10 @@ def build_scene(tests: LoadedTests, case: PolicyTestCase, scheduler_name: str) -
     }
     for pod in (*scene.placed, *scene.waves[0], *scene.waves[1]):
         _complete_pod(pod, priorities)
+    line = tests.line_of("tests", tests.file.tests.index(case))
+    faults = [*_repeated_pods(scene), *_misplaced_pods(scene.placed[of_cluster:], scene)]
+    if faults:
+        raise in_file(tests.path, [Fault((), line, fault) for fault in faults])
     _add_namespaces(scene)
     for body in scene.cluster:
         _complete_object(body)
@@ -122,6 +129,26 @@ def _complete_pod(pod: Json, priorities: Mapping[str, int]) -> None:
     if spec.get("priorityClassName") in priorities:
         spec.setdefault("priority", priorities[spec["priorityClassName"]])
     pod.setdefault("status", {}).setdefault("phase", "Running" if spec.get("nodeName") else "Pending")
+
+
+def _repeated_pods(scene: PolicyTestScene) -> Iterator[str]:
+    """Yield a fault for each name that several pods have."""
+    pods = (*scene.placed, *scene.waves[0], *scene.waves[1])
+    keys = Counter(f"{pod['metadata']['namespace']}/{pod['metadata']['name']}" for pod in pods)
+    for key, count in keys.items():
+        if count > 1:
+            yield f"there are {count} pods {key}; rename them"
+
+
+def _misplaced_pods(pods: Iterable[Json], scene: PolicyTestScene) -> Iterator[str]:
+    """Yield a fault for each pod in place whose node does not exist."""
+    nodes = [node["metadata"]["name"] for node in scene.nodes()]
+    for pod in pods:
+        name, node = pod["metadata"]["name"], pod["spec"].get("nodeName", "")
+        if node not in nodes:
+            near = get_close_matches(node, nodes, n=1) or nodes[:1]
+            hint = f"; there is a node {near[0]}" if near else ""
+            yield f"the pod {name} is in place on the node {node!r}, which does not exist{hint}"
 
 
 def _add_namespaces(scene: PolicyTestScene) -> None:
