@@ -17,6 +17,8 @@ Expected outcomes are values, not exceptions: for a pod that fits no node, the e
     ├── ExtenderError           an extender with a wrong, late or missing answer
     ├── CredentialsError        no usable kubeconfig or service account
     │   └── UnusableTls         a certificate, key or authority that cannot be used
+    ├── NoOperator              no operator that a command can ask
+    ├── QuestionRefused         a command's question that the operator does not answer
     ├── ApiUnreachable          no answer: the API server may or may not have carried out a write
     │   └── AnswerTooLong       an answer that is longer than the client's limit
     └── ApiError                the API server refused a request; has the reason and message of its answer
@@ -222,6 +224,14 @@ class UnusableTls(CredentialsError):
         self.field = field
         self.message = message
         super().__init__(f"{field} {message}")
+
+
+class NoOperator(MoorageError):
+    """No operator can be asked; the message has the reason."""
+
+
+class QuestionRefused(MoorageError):
+    """The operator does not answer the question, for example because the user may not get the pod."""
 
 
 class ApiUnreachable(MoorageError):

@@ -17,6 +17,7 @@ from moorage.cli.policy_test_command import run_policy_tests
 from moorage.cli.run_command import run
 from moorage.cli.sandbox_commands import demo, sandbox
 from moorage.cli.simulate_command import simulate
+from moorage.cli.why_command import why
 from moorage.errors import FaultsError, MoorageError
 from moorage.outside_text import one_line
 
@@ -57,7 +58,7 @@ def build_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_moorage)
-    for command in (run, demo, sandbox, dump, lint, simulate, crd, plugins):
+    for command in (run, why, demo, sandbox, dump, lint, simulate, crd, plugins):
         app.command()(command)
     app.command("import")(import_configuration)
     app.command("test")(run_policy_tests)

@@ -41,6 +41,8 @@ class Credentials:
     """The source of the credentials, for the log."""
     headers: Sequence[tuple[str, str]] = ()
     """Sent with every request, in addition to Authorization."""
+    namespace: str = "default"
+    """The default namespace of commands."""
 
 
 async def load_credentials(
@@ -92,6 +94,7 @@ async def _from_kubeconfig(paths: str, context: str | None, clock: Clock, origin
         proxy=Proxy.parse(chosen.cluster.field("proxy-url"), cluster.proxy_url) if cluster.proxy_url else None,
         source=f"the context {chosen.name} of the kubeconfig {shown}{origin}{impersonated}",
         headers=impersonation_headers(chosen.user),
+        namespace=chosen.namespace or "default",
     )
 
 

@@ -119,7 +119,7 @@ class KubeconfigContext(Struct, frozen=True):
     cluster: str = ""
     user: str = ""
     namespace: str = ""
-    """No effect: it is kubectl's default namespace."""
+    """The default namespace of commands such as `moorage why`."""
     extensions: tuple[NamedExtension, ...] = ()
 
 
@@ -178,6 +178,8 @@ class ChosenContext:
     name: str
     cluster: KubeconfigEntry[KubeconfigCluster]
     user: KubeconfigEntry[KubeconfigUser]
+    namespace: str = ""
+    """The default namespace of commands."""
 
     @property
     def runs_plugin(self) -> bool:
@@ -210,7 +212,7 @@ def choose_context(files: Sequence[tuple[Path, Kubeconfig]], context: str | None
     user = users.get(chosen.value.user) if chosen.value.user else anonymous
     if user is None:
         raise CredentialsError(f"{chosen.field('user')} names {chosen.value.user!r}, but the users are {_names(users)}")
-    return ChosenContext(name, cluster, user)
+    return ChosenContext(name, cluster, user, chosen.value.namespace)
 
 
 def _entries(kind: str, found: Iterable[tuple[Path, str, T]]) -> Mapping[str, KubeconfigEntry[T]]:
