@@ -20,6 +20,7 @@ from moorage.settings import Settings
 FILE = Path(__file__).parents[2] / "examples" / "07-scheduler-config" / "config.yaml"
 COMMANDS = (
     "run",
+    "why",
     "demo",
     "sandbox",
     "dump",

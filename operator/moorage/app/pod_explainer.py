@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
@@ -16,7 +16,7 @@ from moorage.model.pods.pod import Pod
 from moorage.runtime.clock import Clock
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class PodExplainer:
     """Explanations from one scheduler. Call it between two turns of the scheduling loop."""
 
@@ -26,6 +26,12 @@ class PodExplainer:
     clock: Clock
     operator: str
     """The name of the operator that answers; empty for a command that decides anew."""
+    _epoch: float = field(init=False)
+    """The time, in seconds since the epoch, at which the monotonic clock was 0."""
+
+    def __post_init__(self) -> None:
+        """Read both clocks once, so that an attempt has the same time in all answers."""
+        self._epoch = self.clock.time() - self.clock.monotonic()
 
     def explain(self, namespace: str, name: str, node: str = "") -> Explanation | None:
         """Explain a pod, and why it is not on `node`; return None if the pod is not known and has no records."""
@@ -82,4 +88,4 @@ class PodExplainer:
 
     def _with_time_of_day(self, record: DecisionRecord) -> DecisionRecord:
         """Return the record with its time in seconds since the epoch."""
-        return replace(record, at=record.at + self.clock.time() - self.clock.monotonic())
+        return replace(record, at=round(record.at + self._epoch, 3))
