@@ -235,10 +235,7 @@ class QuestionRefused(MoorageError):
 
 
 class ApiUnreachable(MoorageError):
-    """The API server did not answer: the connection was refused, reset or cut off, or the request timed out.
-
-    The API server may or may not have carried out a write.
-    """
+    """The API server did not answer or the connection broke; a write may or may not have been carried out."""
 
 
 class AnswerTooLong(ApiUnreachable):

@@ -24,25 +24,25 @@ class OperatorPod:
     name: str
 
 
-class _LeaseSpec(msgspec.Struct, rename="camel"):
+class _HeldLeaseSpec(msgspec.Struct, rename="camel"):
     holder_identity: str | None = None
 
 
-class _Lease(msgspec.Struct):
-    spec: _LeaseSpec = msgspec.field(default_factory=_LeaseSpec)
+class _HeldLease(msgspec.Struct):
+    spec: _HeldLeaseSpec = msgspec.field(default_factory=_HeldLeaseSpec)
 
 
-class _Metadata(msgspec.Struct):
+class _FoundPodName(msgspec.Struct):
     name: str
     namespace: str
 
 
-class _Pod(msgspec.Struct):
-    metadata: _Metadata
+class _FoundPod(msgspec.Struct):
+    metadata: _FoundPodName
 
 
 class _Pods(msgspec.Struct):
-    items: list[_Pod] = msgspec.field(default_factory=list)
+    items: list[_FoundPod] = msgspec.field(default_factory=list)
 
 
 async def find_operator(client: KubeClient, lease: str, namespace: str | None) -> OperatorPod:
@@ -53,7 +53,7 @@ async def find_operator(client: KubeClient, lease: str, namespace: str | None) -
     lease_namespace, _, lease_name = lease.partition("/")
     path = f"{LEASES}/{quote(lease_namespace, safe='')}/leases/{quote(lease_name, safe='')}"
     try:
-        holder = msgspec.json.decode(await client.get(path), type=_Lease).spec.holder_identity or ""
+        holder = msgspec.json.decode(await client.get(path), type=_HeldLease).spec.holder_identity or ""
     except NotFound:
         raise NoOperator(f"there is no Lease {lease}, so no operator runs with leader election") from None
     except ApiError as error:
