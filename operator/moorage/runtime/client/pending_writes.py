@@ -1,4 +1,4 @@
-"""PendingWrites: the writes without an answer, withdrawn when this replica is not sure any more that it leads.
+"""PendingWrites: withdraws writes that have no answer yet when this replica is not sure any more that it leads.
 
 A stalled network could deliver such a write later, when another replica leads.
 """
@@ -48,7 +48,7 @@ class PendingWrites:
             self._check_later()
 
     def close(self) -> None:
-        """Check no more."""
+        """Stop the checks."""
         if self._next_check is not None:
             self._next_check.cancel()
             self._next_check = None

@@ -5,7 +5,8 @@ import socket
 
 CONNECT_SECONDS = 5.0
 IDLE_CONNECTION_SECONDS = 75.0
-"""Shorter than the idle limit of any cloud's load balancer (AWS 350 s, Azure 240 s, GCP 600 s)."""
+"""An idle connection is closed after this time. Any cloud's load balancer would close it later (AWS 350 s, Azure 240 s,
+GCP 600 s)."""
 KEEPALIVE_IDLE_SECONDS, KEEPALIVE_INTERVAL_SECONDS, KEEPALIVE_PROBES = 30, 10, 3
 """These settings detect a dead peer after a minute, even if a watch is silent."""
 UNACKNOWLEDGED_MILLISECONDS = 30_000

@@ -19,7 +19,7 @@ HEADERS = (
     ("Accept", "application/json"),
     ("Accept-Encoding", "identity"),
 )
-"""Sent with every request. Inside a cluster, compressed answers would cost both sides more than they save."""
+"""The headers of every request. Inside a cluster, compressed answers would cost both sides more than they save."""
 
 
 FIRST_REFUSAL = 400

@@ -12,7 +12,7 @@ import stat
 from pathlib import Path, PurePath
 
 MAX_FILE_BYTES = 64 * 1024
-"""Enough for about forty certificates."""
+"""The size of the largest file that is read, enough for about forty certificates."""
 
 
 def path_below(directory: Path, path: str) -> Path | None:
