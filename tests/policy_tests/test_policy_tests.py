@@ -175,7 +175,7 @@ def test_strict_policy_respects_budgets_and_counts_them_again(directory: Path, b
     assert messages(directory, tests) == []
 
 
-def test_pods_that_come_later_find_the_earlier_ones(directory: Path) -> None:
+def test_later_pods_can_evict_earlier_pods(directory: Path) -> None:
     tests = """\
   - name: waves
     pods: [{name: low, count: 3, cpu: 3}]
@@ -193,7 +193,7 @@ def test_namespace_that_the_policy_does_not_allow_is_the_reason(directory: Path)
     assert messages(directory, expecting("{unschedulable: NamespaceNotAllowed}")) == []
 
 
-def test_pod_of_an_unknown_policy_is_told_so(directory: Path) -> None:
+def test_reason_for_a_pod_without_a_policy_names_its_scheduler_name(directory: Path) -> None:
     pods = "{name: web, schedulerName: nobody}"
     assert messages(directory, expecting("{unschedulable: has the schedulerName nobody}", pods)) == []
 

@@ -61,7 +61,7 @@ def keeps_values(key: str) -> bool:
 
 
 def is_plain_value(key: str, value: str) -> bool:
-    """Return whether a value stays whatever cluster it is from: a truth value, or a word that a plugin knows."""
+    """Return whether a value stays because it is a truth value, or a word that a plugin knows."""
     if key == "lifecycle-preference":
         return value.lower() in _LIFECYCLE_WORDS
     return value in {"true", "false"} or SERVERLESS_LABELS.get(key) == value

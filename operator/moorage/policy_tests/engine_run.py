@@ -37,12 +37,12 @@ ARRIVAL_SECONDS = 0.001
 
 @dataclass(slots=True)
 class PodResult:
-    """What became of one pod."""
+    """The result of one pod."""
 
     namespace: str
     name: str
-    comes: bool = True
-    """Whether the pod came in the test; otherwise it was in place."""
+    arrives: bool = True
+    """Whether the pod arrived in the test; otherwise it was in place."""
     node: str = ""
     message: str = ""
     """Why the pod has no node."""
@@ -77,7 +77,7 @@ class EngineRun:
         for event in cluster_events(Inventory.of(bodies), self._decoder):
             self.scheduler.apply(event, self._now)
             if event.kind == POD:
-                self._place(event.new, comes=False)
+                self._place(event.new, arrives=False)
         self._budgets.watch(scene.cluster, self._decoder)
         self._recount()
         for wave in scene.waves:
@@ -135,8 +135,8 @@ class EngineRun:
                 result.message = "extenders with a preemptVerb are not called in tests"
         return False
 
-    def _place(self, pod: Pod, *, comes: bool = True) -> None:
-        result = self.results.setdefault(pod.uid, PodResult(pod.namespace, pod.name, comes=comes))
+    def _place(self, pod: Pod, *, arrives: bool = True) -> None:
+        result = self.results.setdefault(pod.uid, PodResult(pod.namespace, pod.name, arrives=arrives))
         result.node, result.message, result.plugins = pod.node_name, "", frozenset()
         self._placed[pod.uid] = pod
 

@@ -44,7 +44,7 @@ class ExpectationChecks:
         return [
             pod
             for pod in self.run.results.values()
-            if (pod.comes or in_place) and any(fnmatchcase(name, expected.pods) for name in (pod.name, pod.key))
+            if (pod.arrives or in_place) and any(fnmatchcase(name, expected.pods) for name in (pod.name, pod.key))
         ]
 
     def lines(self, pods: Sequence[PodResult]) -> tuple[str, ...]:

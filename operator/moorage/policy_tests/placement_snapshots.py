@@ -43,8 +43,8 @@ def read_snapshots(tests: Path) -> dict[str, Placements]:
 
 
 def placements_of(pods: Iterable[PodResult]) -> Placements:
-    """Return the placements of the pods that came."""
-    return {pod.key: pod.node or f"pending: {pod.message}" for pod in pods if pod.comes}
+    """Return the placements of the pods that arrived."""
+    return {pod.key: pod.node or f"pending: {pod.message}" for pod in pods if pod.arrives}
 
 
 def difference(expected: Mapping[str, str] | None, found: Mapping[str, str]) -> CheckFailure | None:

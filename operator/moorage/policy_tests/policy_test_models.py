@@ -87,7 +87,7 @@ class PodExpectation(ApiModel):
     """
 
     pods: Pattern = "*"
-    """A shell pattern for names of pods, as `web-*`, or for `namespace/name`. Absent: all pods that come."""
+    """A shell pattern for names of pods, as `web-*`, or for `namespace/name`. Absent: all pods that arrive."""
     scheduled: Annotated[int, Field(ge=0)] | None = None
     """The number of these pods that have a node."""
     pending: Annotated[int, Field(ge=0)] | None = None
@@ -128,7 +128,7 @@ class PodExpectation(ApiModel):
 
 
 class PolicyTestCase(ApiModel):
-    """One test: pods come to a cluster, and expectations about them."""
+    """One test: pods that arrive in a cluster, and expectations about them."""
 
     name: Annotated[str, Field(min_length=1)]
     """A sentence that says what the policy does."""
@@ -139,9 +139,9 @@ class PolicyTestCase(ApiModel):
     placed: Annotated[tuple[PodGroup, ...], ListOf] = ()
     """Pods in place. Each group has a node."""
     pods: Annotated[tuple[PodGroup, ...], ListOf]
-    """Pods that come together."""
+    """Pods that arrive at the same time."""
     later: Annotated[tuple[PodGroup, ...], ListOf] = ()
-    """Pods that come after `pods` were tried."""
+    """Pods that arrive after `pods` were tried."""
     expect: Annotated[tuple[PodExpectation, ...], ListOf] = ()
     """The expectations."""
     snapshot: bool = False

@@ -120,7 +120,7 @@ class PolicyTestRunner:
         scene = build_scene(tests, case, profiles[0].name)
         run = run_scene(scene, profiles, case.seed)
         checks = ExpectationChecks(run, NodePlaces.of(scene.nodes()))
-        result.pods = sum(pod.comes for pod in run.results.values())
+        result.pods = sum(pod.arrives for pod in run.results.values())
         for number, expected in enumerate(case.expect):
             line = tests.line_of("tests", index, "expect", number)
             result.failures += [FailureAt(failure=each, line=line) for each in checks.failures(expected)]

@@ -1,4 +1,4 @@
-"""Builds the objects of a test: the cluster, the pods in place, and the pods that come."""
+"""Builds the objects of a test: the cluster, the pods in place, and the pods that arrive."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PolicyTestScene:
     """All objects except pods. Nodes are sorted by name."""
     placed: list[Json] = field(default_factory=list)
     waves: tuple[list[Json], list[Json]] = field(default_factory=lambda: ([], []))
-    """The pods that come, and those that come later."""
+    """The pods that arrive, and those that arrive later."""
 
     def nodes(self) -> Iterator[Json]:
         """Yield the nodes."""
