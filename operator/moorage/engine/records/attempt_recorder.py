@@ -8,10 +8,9 @@ from moorage.engine.outcomes import Unschedulable
 from moorage.engine.pending_extenders import Attempt
 from moorage.engine.preemption.post_filter import PostFilterResult
 from moorage.engine.records.captured_binding import CapturedBinding, capture_filters
+from moorage.engine.records.captured_rejection import CapturedRejection, LastSummary
 from moorage.engine.records.decision_log import DecisionLog
 from moorage.engine.records.decision_record import DecisionOutcome
-from moorage.engine.records.preemption_record import preemption_record
-from moorage.engine.records.rejected_nodes import counts_by_reason
 from moorage.engine.records.score_rows import CapturedScores
 from moorage.engine.records.stored_record import Moment, StoredRecord, record_of
 from moorage.model.pods.pod import Pod
@@ -24,6 +23,8 @@ class AttemptRecorder:
         """Write to `log`; `seed` is the seed of the scheduler."""
         self._seed = seed
         self._log = log
+        self._last_failure: FitError | None = None
+        self._last_summary = LastSummary()
         self.cycle = 0
         """The number of the present cycle."""
 
@@ -60,19 +61,27 @@ class AttemptRecorder:
         """Record that the pod fits on no node, before the cluster changes."""
         if self._log is None:
             return
-        snapshot = fit_error.snapshot
-        candidates = attempt.candidates.candidates if attempt.candidates else ()
-        record = replace(
-            record_of(attempt.queued.pod, attempt.profile, self._moment(now), DecisionOutcome.UNSCHEDULABLE),
-            attempt=outcome.attempts,
-            message=outcome.message,
-            node=post.nominated_node_name or "",
-            total_nodes=snapshot.size,
-            evaluated_nodes=snapshot.size,
-            filters=tuple(counts_by_reason(fit_error)),
-            preemption=preemption_record(post, candidates, outcome.displaced, snapshot.names),
+        is_shared = fit_error is self._last_failure
+        self._last_failure = fit_error
+        names = fit_error.snapshot.names
+        self._log.add(
+            CapturedRejection(
+                attempt.queued.pod,
+                attempt.profile,
+                outcome.attempts,
+                self._seed,
+                self.cycle,
+                now,
+                outcome.message,
+                fit_error,
+                post,
+                attempt.candidates.candidates if attempt.candidates else (),
+                outcome.displaced,
+                names,
+                self._last_summary,
+            ),
+            0 if is_shared else len(names),
         )
-        self._log.add(StoredRecord(record))
 
     def record_failure(self, attempt: Attempt, message: str, now: float) -> None:
         """Record that an attempt ended in an error."""

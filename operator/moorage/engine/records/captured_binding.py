@@ -18,7 +18,7 @@ from moorage.cluster.arrays import BoolArray, IntArray
 from moorage.engine.cycle.filtering import FilteredNodes
 from moorage.engine.cycle.pre_filter import PreFiltered
 from moorage.engine.records.decision_record import DecisionOutcome, NodeCount
-from moorage.engine.records.rejected_nodes import count_nodes, counts_left_out, status_counts
+from moorage.engine.records.rejected_nodes import count_nodes, counts_left_out, counts_with_nominated
 from moorage.engine.records.score_rows import CapturedScores
 from moorage.engine.records.stored_record import Moment, StoredRecord, record_of
 from moorage.framework.extension_points import FilterPlugin
@@ -48,10 +48,7 @@ class CapturedFilters(Struct, frozen=True, eq=False, gc=False):
             if rejected.any():
                 yield count_nodes(plugin.name, "", rejected, names, self.slots)
                 left &= passed
-        slots, statuses = self.slots, self.with_nominated.items()
-        yield from status_counts(
-            (names[position if slots is None else int(slots[position])], status) for position, status in statuses
-        )
+        yield from counts_with_nominated(self.with_nominated, names, self.slots)
         yield from self.left_out
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from moorage.engine.records.captured_binding import CapturedBinding
+from moorage.engine.records.captured_rejection import CapturedRejection
 from moorage.engine.records.decision_record import DecisionRecord
 from moorage.engine.records.stored_record import StoredRecord
 
@@ -31,6 +32,7 @@ class LogLimits(Struct, frozen=True, kw_only=True):
 
 
 DEFAULT_LOG_LIMITS = LogLimits()
+LogEntry = CapturedBinding | CapturedRejection | StoredRecord
 
 
 class DecisionLog:
@@ -39,7 +41,7 @@ class DecisionLog:
     def __init__(self, limits: LogLimits = DEFAULT_LOG_LIMITS) -> None:
         """Start empty."""
         self._limits = limits
-        self._new: list[CapturedBinding | StoredRecord] = []
+        self._new: list[LogEntry] = []
         self._new_nodes = 0
         self._attempts: OrderedDict[str, list[StoredRecord]] = OrderedDict()
         """The attempts by uid of the pod, the oldest first; the pod that was tried last is the last."""
@@ -63,7 +65,7 @@ class DecisionLog:
         """Whether decisions wait to be summarized."""
         return bool(self._new)
 
-    def add(self, entry: CapturedBinding | StoredRecord, compared_nodes: int = 0) -> None:
+    def add(self, entry: LogEntry, compared_nodes: int = 0) -> None:
         """Add an attempt that compared this number of nodes."""
         self._new.append(entry)
         self._new_nodes += compared_nodes
@@ -77,7 +79,7 @@ class DecisionLog:
         if not self._new:
             self._new_nodes = 0
         for entry in some:
-            self._file(entry.summarize() if isinstance(entry, CapturedBinding) else entry)
+            self._file(entry if isinstance(entry, StoredRecord) else entry.summarize())
 
     def find(self, key: str) -> Sequence[DecisionRecord]:
         """Return the records of the last pod with this `namespace/name`, the latest first.

@@ -97,7 +97,7 @@ class PresentDecision:
             total_nodes=size,
             evaluated_nodes=size,
             fitting_nodes=fitting.size,
-            filters=tuple(counts_by_reason(self._fit_error)),
+            filters=tuple(counts_by_reason(self._fit_error, self._snapshot.names)),
             scores=scores.rows(self._profile, self._snapshot.names).scores() if scores else None,
         )
 
@@ -112,7 +112,7 @@ class PresentDecision:
             node=(post.nominated_node_name or "") if post else "",
             total_nodes=size,
             evaluated_nodes=size,
-            filters=tuple(counts_by_reason(self._fit_error)) if size else (),
+            filters=tuple(counts_by_reason(self._fit_error, self._snapshot.names)) if size else (),
             preemption=preemption_record(post, (), (), self._snapshot.names) if post else None,
         )
 

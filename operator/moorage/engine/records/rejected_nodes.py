@@ -1,33 +1,45 @@
 """The nodes that plugins reject, counted by plugin and reason, with some names."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from moorage.cluster.arrays import BoolArray, IntArray
 from moorage.engine.cycle.diagnosis import EXTENDER
-from moorage.engine.cycle.filtering import FilteredNodes
 from moorage.engine.cycle.fit_error import FitError
 from moorage.engine.cycle.pre_filter import PreFiltered
 from moorage.engine.records.decision_record import MAX_EXAMPLES, NodeCount
 from moorage.framework.status import Status
 
 
-def counts_by_reason(fit_error: FitError) -> Iterator[NodeCount]:
-    """Yield the numbers of nodes by plugin and reason. Call it before the cluster changes."""
-    snapshot, pre_filtered, filtered = fit_error.snapshot, fit_error.pre_filtered, fit_error.filtered
-    if filtered is None:
+def counts_by_reason(fit_error: FitError, names: Sequence[str]) -> Iterator[NodeCount]:
+    """Yield the numbers of nodes by plugin and reason; `names` are the names by slot at the time of the failure.
+
+    `FitError.rejections` must have been read before the cluster changed.
+    """
+    pre_filtered, total_nodes = fit_error.pre_filtered, len(names)
+    if fit_error.filtered is None:
         status = pre_filtered.status
-        yield from (NodeCount(status.plugin, reason, snapshot.size) for reason in status.reasons)
+        yield from (NodeCount(status.plugin, reason, total_nodes) for reason in status.reasons)
         return
     for result, rejections in fit_error.rejections:
+        slots = result.nodes.slots
         for rejected in rejections:
             for reason in rejected.reasons:
                 nodes = reason.nodes & rejected.nodes
                 if nodes.any():
-                    yield count_nodes(rejected.plugin, reason.reason, nodes, snapshot.names, result.nodes.slots)
-        yield from _counts_with_nominated(result)
+                    yield count_nodes(rejected.plugin, reason.reason, nodes, names, slots)
+        yield from counts_with_nominated(result.with_nominated, names, slots)
     yield from _counts_by_status((name, _named(status, EXTENDER)) for name, status in fit_error.extenders.items())
-    filtered_nodes = sum(result.nodes.size for result, _ in fit_error.rejections)
-    yield from counts_left_out(pre_filtered, snapshot.size - filtered_nodes)
+    filtered_nodes = sum(result.feasible.size for result, _ in fit_error.rejections)
+    yield from counts_left_out(pre_filtered, total_nodes - filtered_nodes)
+
+
+def counts_with_nominated(
+    statuses: Mapping[int, Status], names: Sequence[str], slots: IntArray | None
+) -> Iterator[NodeCount]:
+    """Yield the numbers of nodes that fail because of their nominated pods; the keys of `statuses` are positions."""
+    return _counts_by_status(
+        (names[position if slots is None else int(slots[position])], status) for position, status in statuses.items()
+    )
 
 
 def counts_left_out(pre_filtered: PreFiltered, nodes: int) -> Iterator[NodeCount]:
@@ -41,11 +53,6 @@ def counts_left_out(pre_filtered: PreFiltered, nodes: int) -> Iterator[NodeCount
 def status_counts(statuses: Iterable[tuple[str, Status]]) -> tuple[NodeCount, ...]:
     """Return the numbers of nodes by plugin and reason, the most frequent first."""
     return tuple(sorted(_counts_by_status(statuses), key=lambda count: -count.nodes))
-
-
-def _counts_with_nominated(filtered: FilteredNodes) -> Iterator[NodeCount]:
-    nodes = filtered.nodes
-    return _counts_by_status((nodes.names[each], status) for each, status in filtered.with_nominated.items())
 
 
 def _counts_by_status(statuses: Iterable[tuple[str, Status]]) -> Iterator[NodeCount]:
