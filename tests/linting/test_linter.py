@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from api.samples import ACCEPTED, REFUSED
 from builders import node_object
 from moorage.app.lint import lint_files
 from moorage.controller.policies import PolicyStore
@@ -256,3 +257,31 @@ def test_operator_refuses_the_same_policies_with_the_same_words(spec: dict[str, 
     assert bool(report.errors) == (state.refusal is not None)
     for finding in report.findings:
         assert state.refusal is None or finding.message in state.refusal.message
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_each_refused_spec_has_an_error_at_its_field(name: str, written: Path) -> None:
+    path, spec = REFUSED[name]
+    body = {
+        "apiVersion": "scheduling.moorage.dev/v1alpha1",
+        "kind": "SchedulingPolicy",
+        "metadata": {"name": "p"},
+        "spec": spec,
+    }
+    file = written / "a.yaml"
+    file.write_text(yaml.safe_dump(body))
+    report = lint_files([file], Settings(policy_extenders=("extender", "*.example.com")), None)
+    assert path in {finding.path for finding in report.findings if finding.severity == "error"}
+    assert all(finding.line for finding in report.findings)
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_accepted_spec_has_no_error_of_its_fields(name: str, written: Path) -> None:
+    file = written / "a.yaml"
+    body = {"apiVersion": "scheduling.moorage.dev/v1alpha1", "kind": "SchedulingPolicy", "metadata": {"name": "p"}}
+    file.write_text(yaml.safe_dump({**body, "spec": ACCEPTED[name]}, sort_keys=False))
+    report = lint_files([file], Settings(policy_extenders=("extender", "binder", "*.example.com")), None)
+    ours = ("spec.extenders", "spec.plugin", "spec.weights", "spec.schedulerName")
+    assert [
+        str(finding) for finding in report.findings if finding.severity == "error" and not finding.path.startswith(ours)
+    ] == []

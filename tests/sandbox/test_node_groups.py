@@ -44,6 +44,17 @@ def test_node_has_the_properties_of_its_group() -> None:
     assert node["status"]["images"] == [{"names": ["app:1"], "sizeBytes": 100}]
 
 
+def test_amounts_can_be_numbers() -> None:
+    text = EXAMPLE.replace('"4"', "4")
+    assert load_node_groups(text) == load_node_groups(EXAMPLE) != []
+
+
+def test_allocatable_adds_and_replaces_amounts() -> None:
+    [group] = load_node_groups(GPU_GROUP + "    allocatable: {memory: 1Gi, example.com/disk: 2}\n")
+    amounts = next(group.nodes())["status"]["allocatable"]
+    assert amounts.items() >= {"memory": "1Gi", "example.com/disk": "2", "nvidia.com/gpu": "8"}.items()
+
+
 def test_system_reserves_a_part_of_a_node() -> None:
     text = 'nodeGroups: \n- {name: a, count: 1, instanceType: m5.xlarge, cpu: "4", memory: 16Gi, pods: 58}'
     [group] = load_node_groups(text)

@@ -44,7 +44,13 @@ class NodeGroupsError(MultilineError):
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        alias_generator=to_camel,
+        populate_by_name=True,
+        coerce_numbers_to_str=True,  # users write `cpu: 4`
+    )
 
 
 class GroupGpus(_Model):
