@@ -252,7 +252,11 @@ def test_extenders_are_not_called_and_reject_no_node(directory: Path) -> None:
         ("  - [\n", "some.test.yaml:8: this is not valid YAML"),
         (expecting("{}", "{file: nofile.yaml}"), "nofile.yaml: No such file or directory"),
         (expecting("{}", "{file: policy.yaml}"), "policy.yaml: has no pods"),
-        (expecting("{}", "{name: a, cpu: lots}"), "some.test.yaml:7: Pod default/a cannot be read"),
+        (
+            expecting("{}", "{name: a, cpu: lots}"),
+            "some.test.yaml:8: tests[0].pods[0].cpu: 'lots' is not a quantity such as 100m, 1.5Gi or 1e3",
+        ),
+        (expecting("{}", "{name: a, spec: {tolerations: 5}}"), "some.test.yaml:7: Pod default/a cannot be read"),
         (expecting("{}", "{name: a}, {name: a}"), "some.test.yaml:7: there are 2 pods default/a; rename them"),
         (
             expecting("{}") + "    placed: [{name: old, node: spot-7}]\n",
@@ -279,6 +283,12 @@ def test_bad_file_is_refused_with_the_place(directory: Path, tests: str, message
 def test_bad_object_is_refused_with_its_line(directory: Path, text: str, message: str) -> None:
     (directory / "objects.yaml").write_text(text)
     assert messages(directory, expecting("{}", "{file: objects.yaml}"))[0].startswith(message)
+
+
+def test_two_nodes_of_a_name_are_refused(directory: Path) -> None:
+    head = HEAD.replace("name: fixed", "name: spot")
+    (line,) = messages(directory, expecting("{}"), head=head)
+    assert line == "some.test.yaml:7: there are 2 nodes spot-0; rename them"
 
 
 def test_policy_with_a_fault_is_refused_with_the_line_of_the_policy(directory: Path) -> None:

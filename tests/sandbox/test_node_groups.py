@@ -81,6 +81,7 @@ def test_default_cluster_has_all_zones_and_capacity_types() -> None:
         ("nodeGroups:\n\t- x", "the node groups: invalid YAML"),
         ("[]\n", "the node groups: the key `nodeGroups` is missing; a file of node groups looks like this"),
         (GPU_GROUP.replace("spot", "cheap"), "nodeGroups.0.lifecycle"),
+        (GPU_GROUP.replace('"192"', "lots"), "nodeGroups.0.cpu: Value error, 'lots' is not a quantity"),
     ],
 )
 def test_invalid_file_is_refused_with_the_path_of_the_field(text: str, message: str) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from moorage.api.base import ApiModel, ListOf, Rule
-from moorage.sandbox.simulation.node_groups import NodeGroup
+from moorage.sandbox.simulation.node_groups import NodeGroup, Quantity
 
 MAX_PODS = 5000
 """The maximum number of pods in a group."""
@@ -18,7 +18,7 @@ def _as_text(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-Amount = Annotated[str, BeforeValidator(_as_text)]
+Amount = Annotated[Quantity, BeforeValidator(_as_text)]
 Pattern = Annotated[str, Field(min_length=1)]
 """A shell pattern, such as `web-*`."""
 Counts = dict[str, Annotated[int, Field(ge=0)]]

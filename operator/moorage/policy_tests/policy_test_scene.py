@@ -48,7 +48,7 @@ def build_scene(tests: LoadedTests, case: PolicyTestCase, scheduler_name: str) -
     for pod in (*scene.placed, *scene.waves[0], *scene.waves[1]):
         _complete_pod(pod, priorities)
     line = tests.line_of("tests", tests.file.tests.index(case))
-    faults = [*_repeated_pods(scene), *_misplaced_pods(scene.placed[of_cluster:], scene)]
+    faults = [*_repeated_names(scene), *_misplaced_pods(scene.placed[of_cluster:], scene)]
     if faults:
         raise in_file(tests.path, [Fault((), line, fault) for fault in faults])
     _add_namespaces(scene)
@@ -131,13 +131,14 @@ def _complete_pod(pod: Json, priorities: Mapping[str, int]) -> None:
     pod.setdefault("status", {}).setdefault("phase", "Running" if spec.get("nodeName") else "Pending")
 
 
-def _repeated_pods(scene: PolicyTestScene) -> Iterator[str]:
-    """Yield a fault for each name that several pods have."""
+def _repeated_names(scene: PolicyTestScene) -> Iterator[str]:
+    """Yield a fault for each name that several pods or several nodes have."""
     pods = (*scene.placed, *scene.waves[0], *scene.waves[1])
-    keys = Counter(f"{pod['metadata']['namespace']}/{pod['metadata']['name']}" for pod in pods)
+    keys = Counter(f"pods {pod['metadata']['namespace']}/{pod['metadata']['name']}" for pod in pods)
+    keys.update(f"nodes {node['metadata']['name']}" for node in scene.nodes())
     for key, count in keys.items():
         if count > 1:
-            yield f"there are {count} pods {key}; rename them"
+            yield f"there are {count} {key}; rename them"
 
 
 def _misplaced_pods(pods: Iterable[Json], scene: PolicyTestScene) -> Iterator[str]:

@@ -4,10 +4,10 @@ import ipaddress
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from moorage.model.quantity import milli_value, value
@@ -37,6 +37,15 @@ _CAPACITY_TYPES = {"on-demand": "ON_DEMAND", "spot": "SPOT", "capacity-block": "
 _CORE_RESERVES = (60, 10, 5, 5)  # milli-CPU that EKS reserves on each of the first four cores
 _FURTHER_CORE_RESERVE = 2.5  # milli-CPU on each further core
 _BASE_RESERVE_MIB, _POD_RESERVE_MIB, _EVICTION_RESERVE_MIB = 255, 11, 100
+
+
+def _quantity(text: str) -> str:
+    """Return the text of a quantity. Raises ValueError for other texts."""
+    value(text)
+    return text
+
+
+Quantity = Annotated[str, AfterValidator(_quantity)]
 
 
 class NodeGroupsError(MultilineError):
@@ -84,14 +93,14 @@ class NodeGroup(_Model):
     instance_type: str
     zones: tuple[str, ...] = ("us-east-1a", "us-east-1b", "us-east-1c")
     lifecycle: Literal["on-demand", "spot", "capacity-block"] | None = "on-demand"
-    cpu: str
-    memory: str
+    cpu: Quantity
+    memory: Quantity
     pods: int = Field(default=110, ge=0)
     gpus: GroupGpus | None = None
     labels: dict[str, str] = {}
     taints: tuple[GroupTaint, ...] = ()
     images: tuple[GroupImage, ...] = ()
-    allocatable: dict[str, str] = {}
+    allocatable: dict[str, Quantity] = {}
     """Amounts that pods can request, in addition to the others or instead of them."""
 
     def nodes(self) -> Iterator[Object]:
