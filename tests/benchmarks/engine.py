@@ -11,6 +11,7 @@ import msgspec
 from benchmarks import workloads
 from moorage.engine.messages import BindingFinished, ProfileChanged
 from moorage.engine.outcomes import Bind
+from moorage.engine.records.decision_log import DecisionLog
 from moorage.engine.scheduler import Scheduler
 from moorage.framework.cluster_events import added
 from moorage.framework.profile import ProfileSpec
@@ -42,20 +43,27 @@ class EngineResult:
 def measure(nodes: int, pods_a_node: int) -> Iterator[EngineResult]:
     """Fill a cluster, and yield the result for each kind of pod."""
     decoder = Decoder()
-    scheduler = Scheduler(seed=1)
-    profile = Registry.discover().build_profile(ProfileSpec(scheduler_name=workloads.SCHEDULER_NAME))
-    scheduler.apply(ProfileChanged(profile), 0.0)
-    for index in range(nodes):
-        node = decoder.decode_node(msgspec.json.encode(_identified(workloads.node(index))))
-        scheduler.apply(added("Node", node), 0.0)
-    for manifest in workloads.placed_pods(nodes, pods_a_node):
-        scheduler.apply(added("Pod", decoder.decode_pod(msgspec.json.encode(_identified(manifest)))), 0.0)
+    scheduler = built(nodes, pods_a_node)
     for kind, pod in workloads.KINDS.items():
         count = min(WARM_UP + MEASURED, nodes) if kind == "anti-affinity" else WARM_UP + MEASURED
         for number in range(count):
-            manifest = _identified(pod(number), suffix=kind)
+            manifest = identified(pod(number), suffix=kind)
             scheduler.apply(added("Pod", decoder.decode_pod(msgspec.json.encode(manifest))), 0.0)
         yield EngineResult(kind, nodes, pods_a_node, _microseconds_a_decision(scheduler, count))
+
+
+def built(nodes: int, pods_a_node: int, log: DecisionLog | None = None) -> Scheduler:
+    """Return a scheduler with equal nodes and placed pods."""
+    decoder = Decoder()
+    scheduler = Scheduler(seed=1, log=log)
+    profile = Registry.discover().build_profile(ProfileSpec(scheduler_name=workloads.SCHEDULER_NAME))
+    scheduler.apply(ProfileChanged(profile), 0.0)
+    for index in range(nodes):
+        node = decoder.decode_node(msgspec.json.encode(identified(workloads.node(index))))
+        scheduler.apply(added("Node", node), 0.0)
+    for manifest in workloads.placed_pods(nodes, pods_a_node):
+        scheduler.apply(added("Pod", decoder.decode_pod(msgspec.json.encode(identified(manifest)))), 0.0)
+    return scheduler
 
 
 def _microseconds_a_decision(scheduler: Scheduler, count: int) -> float:
@@ -71,7 +79,7 @@ def _microseconds_a_decision(scheduler: Scheduler, count: int) -> float:
     return (time.process_time() - started) / (count - warm_up) * 1e6
 
 
-def _identified(manifest: workloads.Manifest, suffix: str = "") -> workloads.Manifest:
+def identified(manifest: workloads.Manifest, suffix: str = "") -> workloads.Manifest:
     """Return an object with the uid and resourceVersion that the API server would set."""
     metadata = manifest["metadata"]
     name = f"{metadata['name']}-{suffix.replace(' ', '-')}" if suffix else metadata["name"]

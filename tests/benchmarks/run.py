@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import end_to_end, engine
+from benchmarks import end_to_end, engine, records
 from controlplane.build import Binaries
 
 console = Console(stderr=True, highlight=False)
@@ -27,7 +27,9 @@ console = Console(stderr=True, highlight=False)
 def main() -> None:
     """Parse the arguments, and run the benchmarks."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--part", choices=["all", "engine", "end-to-end"], default="all", help="run only this part")
+    parser.add_argument(
+        "--part", choices=["all", "engine", "records", "end-to-end"], default="all", help="run only this part"
+    )
     parser.add_argument("--nodes", type=int, nargs="+", help="measure clusters of these sizes")
     parser.add_argument(
         "--pods-a-node", type=int, nargs="+", default=[3, 30], help="placed pods on each node, for the engine alone"
@@ -39,15 +41,36 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=Path("bench.json"), help="write the figures to this file")
     arguments = parser.parse_args()
     figures: dict[str, list[dict[str, object]]] = {}
-    if arguments.part != "end-to-end":
+    if arguments.part in {"all", "records"}:
+        measured = list(_records(arguments.nodes or [100, 1000, 5000]))
+        _print_records(measured)
+        figures["records"] = [asdict(each) for each in measured]
+    if arguments.part in {"all", "engine"}:
         results = list(_engine(arguments.nodes or [100, 1000, 5000], arguments.pods_a_node))
         _print_engine(results)
         figures["engine"] = [asdict(result) for result in results]
-    if arguments.part != "engine":
+    if arguments.part in {"all", "end-to-end"}:
         groups = list(_end_to_end(arguments.kinds, arguments.nodes or [1000, 5000], arguments.pods))
         _print_end_to_end(groups)
         figures["endToEnd"] = [asdict(result) for group in groups for result in group]
     arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+
+
+def _records(sizes: Iterable[int]) -> Iterator[records.RecordsResult]:
+    for nodes in sizes:
+        console.print(f"records of decisions: {nodes} nodes ...", style="dim")
+        yield from records.measure(nodes)
+
+
+def _print_records(results: Iterable[records.RecordsResult]) -> None:
+    table = Table(title="Records of decisions, µs of CPU time a decision", title_justify="left")
+    for heading in ("kind", "nodes", "without", "with", "cost", "summary, when idle"):
+        table.add_column(heading, justify="left" if heading == "kind" else "right")
+    for result in results:
+        figures = (result.without, result.recorded, result.percent, result.summary)
+        without, recorded, percent, summary = (f"{figure:,.1f}" for figure in figures)
+        table.add_row(result.kind, f"{result.nodes:,}", without, recorded, f"{percent} %", summary)
+    Console().print(table)
 
 
 def _engine(sizes: Iterable[int], pods_a_node: Iterable[int]) -> Iterator[engine.EngineResult]:

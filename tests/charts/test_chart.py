@@ -89,6 +89,19 @@ def test_the_metrics_reader_role_allows_only_reading_metrics() -> None:
     assert reader["rules"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
 
 
+def test_the_roles_of_moorage_why_reach_only_the_operator_and_its_lease() -> None:
+    objects = render()
+    asker, lease = (one("Role", objects, f"moorage-{name}") for name in ("why", "why-lease"))
+    assert asker["rules"] == [
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]},
+        {"apiGroups": [""], "resources": ["pods/portforward"], "verbs": ["create"]},
+    ]
+    assert asker["metadata"]["namespace"] != lease["metadata"]["namespace"] == "kube-system"
+    assert [(rule["resourceNames"], rule["verbs"]) for rule in lease["rules"]] == [(["moorage"], ["get"])]
+    subjects = [object_["roleRef"]["name"] for object_ in objects if object_["kind"].endswith("RoleBinding")]
+    assert not [name for name in subjects if "why" in name]
+
+
 def test_the_optional_metrics_service_selects_the_operators_pods() -> None:
     objects = render({"metrics": {"service": {"enabled": True}}})
     service, template = one("Service", objects)["spec"], one("Deployment", objects)["spec"]["template"]
@@ -150,7 +163,7 @@ def test_the_values_for_policies_become_flags_and_mounts() -> None:
 )
 def test_the_role_allows_the_lease_that_the_operator_uses(values: dict[str, Any], lease: tuple[str, str]) -> None:
     objects = render(values)
-    role, binding = one("Role", objects), one("RoleBinding", objects)
+    role, binding = one("Role", objects, "moorage"), one("RoleBinding", objects)
     rule = next(rule for rule in role["rules"] if "resourceNames" in rule)
     assert (role["metadata"]["namespace"], *rule["resourceNames"]) == lease
     assert binding["metadata"]["namespace"] == lease[0]

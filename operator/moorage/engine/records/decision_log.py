@@ -43,7 +43,7 @@ class DecisionLog:
         self._limits = limits
         self._new: list[LogEntry] = []
         self._new_nodes = 0
-        self._attempts: OrderedDict[str, list[StoredRecord]] = OrderedDict()
+        self._attempts: OrderedDict[str, tuple[StoredRecord, ...]] = OrderedDict()
         """The attempts by uid of the pod, the oldest first; the pod that was tried last is the last."""
         self._uids: dict[str, str] = {}
         """By `namespace/name`, the uid of the pod that was tried last."""
@@ -93,14 +93,11 @@ class DecisionLog:
     def _file(self, stored: StoredRecord) -> None:
         record = stored.record
         self._uids[record.key] = record.uid
-        attempts = self._attempts.get(record.uid)
-        if attempts is None:
-            self._attempts[record.uid] = [stored]
-        else:
-            self._attempts.move_to_end(record.uid)
-            attempts.append(stored)
-            if len(attempts) > self._limits.attempts:
-                self._size_bytes -= attempts.pop(0).size_bytes
+        attempts = (*self._attempts.pop(record.uid, ()), stored)
+        if len(attempts) > self._limits.attempts:
+            self._size_bytes -= attempts[0].size_bytes
+            attempts = attempts[1:]
+        self._attempts[record.uid] = attempts
         self._size_bytes += stored.size_bytes
         while len(self._attempts) > self._limits.pods or self._size_bytes > self._limits.size_bytes:
             self._drop_oldest()
