@@ -163,7 +163,8 @@ def test_the_values_for_policies_become_flags_and_mounts() -> None:
 )
 def test_the_role_allows_the_lease_that_the_operator_uses(values: dict[str, Any], lease: tuple[str, str]) -> None:
     objects = render(values)
-    role, binding = one("Role", objects, "moorage"), one("RoleBinding", objects)
+    binding = one("RoleBinding", objects)
+    role = one("Role", objects, binding["roleRef"]["name"])
     rule = next(rule for rule in role["rules"] if "resourceNames" in rule)
     assert (role["metadata"]["namespace"], *rule["resourceNames"]) == lease
     assert binding["metadata"]["namespace"] == lease[0]

@@ -75,6 +75,7 @@ def test_record_of_a_preemption_has_the_victims_and_the_rule() -> None:
     ]
     assert [(each.namespace, each.name) for each in preemption.considered[0].pods] == [("tenant", "low")]
     assert preemption.reason == "its most important victim has the lowest priority"
+    assert preemption.rejected == ()
 
 
 def test_record_says_why_preemption_gave_up() -> None:

@@ -62,8 +62,12 @@ def _parts(explanation: Explanation) -> Iterator[RenderableType]:
     for record in records[:1]:
         yield ""
         yield from _decision(_title(record, explanation.at), record)
+    for record in records[1:]:
+        if record.preemption is not None and record.preemption.node:
+            yield ""
+            yield from _decision(_title(record, explanation.at), record)
     if len(records) > 1:
-        earlier = ", ".join(f"{_ago(explanation.at - each.at)}: {_short(each)}" for each in records[1:])
+        earlier = ", ".join(f"{_short(each)} ({_ago(explanation.at - each.at)})" for each in records[1:])
         yield ""
         yield clean(f"Earlier attempts: {earlier}")
     now = explanation.now
@@ -101,7 +105,7 @@ def _decision(title: str, record: DecisionRecord) -> Iterator[RenderableType]:
 def _details(record: DecisionRecord) -> Iterator[RenderableType]:
     if record.outcome is not DecisionOutcome.BOUND:
         yield _indented(f"{record.message}")
-    elif record.evaluated_nodes < record.total_nodes:
+    elif 0 < record.evaluated_nodes < record.total_nodes:
         yield _indented(f"The search ended after {record.evaluated_nodes} nodes, because enough of them fit.")
     if record.scores is not None:
         yield from _scores(record)
@@ -118,7 +122,9 @@ def _details(record: DecisionRecord) -> Iterator[RenderableType]:
 
 def _title(record: DecisionRecord, at: float) -> str:
     when = _time(record.at)
-    nodes = f"{record.fitting_nodes} of {_nodes(record.total_nodes)} fit"
+    nodes = "its nominated node"
+    if record.evaluated_nodes:
+        nodes = f"{record.fitting_nodes} of {_nodes(record.total_nodes)} fit"
     match record.outcome:
         case DecisionOutcome.BOUND:
             return f"Attempt {record.attempt}, {when} ({_ago(at - record.at)}): {record.node}; {nodes}"
@@ -145,6 +151,8 @@ def _scores(record: DecisionRecord) -> Iterator[RenderableType]:
 
 
 def _why_unscored(record: DecisionRecord) -> str:
+    if not record.evaluated_nodes:
+        return "Preemption has made room there, and the pod fits. No other node was looked at."
     if record.fitting_nodes == 1:
         return "It is the only node that fits, so nodes were not scored."
     return "The policy scores no nodes, so the first node that fits was chosen."
@@ -152,7 +160,7 @@ def _why_unscored(record: DecisionRecord) -> str:
 
 def _preemption(preemption: Preemption) -> Iterator[RenderableType]:
     if preemption.node:
-        yield _indented(f"Preemption makes room on {preemption.node}, because {preemption.reason}.")
+        yield _indented(f"Preemption makes room on {preemption.node}: {preemption.reason}.")
     else:
         yield _indented(f"Preemption does not help: {preemption.reason}")
     if preemption.considered:

@@ -81,6 +81,7 @@ def _rejected(search: DryRun, names: Sequence[str]) -> tuple[NodeCount, ...]:
     if without:
         examples = tuple(names[position] for position in without[:MAX_EXAMPLES])
         counts.append(NodeCount("", NO_VICTIMS, len(without), examples))
-    if hopeless := search.reasons(len(names)).get(NOT_HELPFUL, 0):
+    hopeless = 0 if search.candidates else search.reasons(len(names)).get(NOT_HELPFUL, 0)
+    if hopeless:  # if there are candidates, other nodes may also not have been tried
         counts.append(NodeCount("", NOT_HELPFUL, hopeless))
     return tuple(counts)
