@@ -64,6 +64,12 @@ class SchedulingPolicySpec(ApiModel):
 
     rules = (
         Rule(
+            cel="(has(self.mode) && self.mode == 'Shadow') == has(self.shadowOf)",
+            holds=lambda spec: (spec.mode == "Shadow") == (spec.shadow_of is not None),
+            message="mode Shadow needs shadowOf, and only mode Shadow has it",
+            field="shadowOf",
+        ),
+        Rule(
             cel="!has(self.extenders) || self.extenders.filter(e, has(e.bindVerb)).size() <= 1",
             holds=lambda spec: not further_binders(spec.extenders),
             message="only one extender can bind",
@@ -89,6 +95,12 @@ class SchedulingPolicySpec(ApiModel):
     allow_default_scheduler: bool = False
     """Whether schedulerName may be default-scheduler. Set it to true only if no kube-scheduler serves that name. The
     operator must also run with --allow-default-scheduler; otherwise it refuses the policy."""
+    mode: Literal["Active", "Shadow"] = "Active"
+    """Active binds pods. Shadow decides for the pods of the schedulerName `shadowOf` at the moment when another policy
+    or scheduler places them, counts in the status how the decisions differ, and binds no pods."""
+    shadow_of: LabelValue | None = None
+    """The spec.schedulerName of the pods for which this policy decides in mode Shadow. default-scheduler stands for the
+    pods of kube-scheduler."""
     paused: bool = False
     """Whether scheduling is paused: the pods of this policy wait, and none is bound."""
     allowed_namespaces: NamespaceSelector | None = Field(

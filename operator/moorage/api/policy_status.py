@@ -65,6 +65,33 @@ class PodCounts(ApiModel):
     """Failed binds since the active generation went live, or since this replica became leader, whichever was later."""
 
 
+class ShadowCounts(ApiModel):
+    """Counts of the decisions of a policy in mode Shadow, since the active generation went live on this replica."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    same: Count = 0
+    """Pods for which this policy chose the real node, or also found no node."""
+    tie: Count = 0
+    """Pods for which this policy chose another node, although the real node has the same score."""
+    other_node: Count = 0
+    """Pods for which this policy prefers another node."""
+    fits_nowhere: Count = 0
+    """Pods that have a node, but fit on no node by this policy."""
+    fits: Count = 0
+    """Pods that have no node, but fit on a node by this policy."""
+    failed: Count = 0
+    """Pods for which a plugin failed."""
+    skipped: Count = 0
+    """Pods that were not compared, because shadows use at most a tenth of the time."""
+    zone_skew: Count = 0
+    """Largest minus smallest number of compared pods in a zone, by the decisions of this policy."""
+    actual_zone_skew: Count = 0
+    """Largest minus smallest number of compared pods in a zone, on the real nodes."""
+    last_difference: Annotated[str, Field(max_length=REJECTION_LENGTH)] = ""
+    """The last pod for which the decisions differ, and the reason."""
+
+
 class SchedulingPolicyStatus(ApiModel):
     """The observed state of the policy. Only the operator writes it."""
 
@@ -85,6 +112,8 @@ class SchedulingPolicyStatus(ApiModel):
     no required extender fails. Stalled: the policy cannot become Ready until its spec changes."""
     pods: PodCounts | None = None
     """Counts of the policy's pods."""
+    shadow: ShadowCounts | None = None
+    """Counts of the decisions in mode Shadow. Absent in mode Active."""
     last_bound_time: Timestamp | None = None
     """Time of the last bind that `pods.bound` counts."""
     top_rejections: Annotated[

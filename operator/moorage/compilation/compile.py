@@ -62,6 +62,7 @@ class _Parts:
             initial_backoff_seconds=(backoff and backoff.initial_seconds) or defaults.initial_backoff_seconds,
             max_backoff_seconds=(backoff and backoff.max_seconds) or defaults.max_backoff_seconds,
             paused=spec.paused,
+            shadow_of=spec.shadow_of or "",
             allowed_namespaces=compile_selector(spec.allowed_namespaces),
             strict_preemption=spec.preemption.pdb_policy == "Strict",
             extenders=(*defaults.extenders, *spec.extenders),

@@ -38,7 +38,8 @@ def _log(state: PolicyState, *, is_scheduling: bool) -> None:
     refusal, generation, name = state.refusal, state.observed_generation, state.scheduler_name
     if refusal is None:
         active = "is live" if is_scheduling else "is accepted, and live once this replica schedules"
-        status = "is paused" if state.is_paused else active
+        shadow = f"follows the schedulerName {state.shadow_of} as a shadow" if state.shadow_of else ""
+        status = "is paused" if state.is_paused else shadow or active
         logger.info("SchedulingPolicy %s %s: generation %d, schedulerName %s", state.name, status, generation, name)
         return
     kept = ", its last accepted generation stays live" if state.profile else ""
@@ -50,6 +51,9 @@ def _event(state: PolicyState) -> Event:
     refusal, name = state.refusal, state.scheduler_name
     if refusal:
         reason, note = refusal.reason, f"SchedulingPolicy {state.name} is refused: {refusal.message}"
+    elif state.shadow_of:
+        reason = "Shadow"
+        note = f"The policy decides for the pods with schedulerName {state.shadow_of}, and binds none"
     elif state.is_paused:
         reason, note = "Paused", f"Pods with schedulerName {name} wait: spec.paused is true"
     else:

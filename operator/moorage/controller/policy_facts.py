@@ -6,11 +6,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from moorage.api.policy_status import REJECTION_LENGTH, ShadowCounts
 from moorage.controller.policy_report import PolicyCounts
 from moorage.controller.policy_state import PolicyState
+from moorage.engine.outcomes import ShadowVerdict
 from moorage.engine.scheduler import Scheduler
 from moorage.framework.profile import Profile
+from moorage.outside_text import one_line
 from moorage.runtime.degradation import Degradation
+from moorage.runtime.shadow_tally import ShadowTally, skew
 from moorage.runtime.tally import Tally
 
 FAILURES_IN_A_ROW = 3
@@ -25,6 +29,7 @@ class PolicyFacts:
     ) -> None:
         """Count the pending pods. `degradations_of` returns a profile's missing rights and failing extenders."""
         self._pending = scheduler.statistics.pending_pods_by_profile()
+        self._skipped = scheduler.statistics.skipped_by_shadows()
         self._tally = tally
         self._degradations_of = degradations_of
 
@@ -46,6 +51,22 @@ class PolicyFacts:
             failed=tally.failed,
             last_bound_time=datetime.fromtimestamp(int(bound_at), UTC) if bound_at else None,
             rejections=tally.rejections,
+            shadow=self._shadow_counts(state, tally.shadow) if state.shadow_of else None,
+        )
+
+    def _shadow_counts(self, state: PolicyState, tally: ShadowTally) -> ShadowCounts:
+        verdicts = tally.verdicts
+        return ShadowCounts(
+            same=verdicts[ShadowVerdict.SAME],
+            tie=verdicts[ShadowVerdict.TIE],
+            other_node=verdicts[ShadowVerdict.OTHER_NODE],
+            fits_nowhere=verdicts[ShadowVerdict.FITS_NOWHERE],
+            fits=verdicts[ShadowVerdict.FITS],
+            failed=verdicts[ShadowVerdict.FAILED],
+            skipped=self._skipped.get(state.scheduler_name, 0),
+            zone_skew=skew(tally.zones, tally.actual_zones),
+            actual_zone_skew=skew(tally.actual_zones, tally.zones),
+            last_difference=one_line(tally.last_difference, REJECTION_LENGTH),
         )
 
     def degradations(self, state: PolicyState) -> Sequence[Degradation]:

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from moorage.api.conditions import ACCEPTED, DEGRADED, PROGRAMMED, READY, WARNINGS, condition, merge, summarize
-from moorage.api.policy_status import REJECTION_LENGTH, Condition, PodCounts, SchedulingPolicyStatus
+from moorage.api.policy_status import (
+    REJECTION_LENGTH,
+    Condition,
+    PodCounts,
+    SchedulingPolicyStatus,
+    ShadowCounts,
+)
 from moorage.compilation.policy_warning import PolicyWarning
 from moorage.controller.policy_state import PolicyState
 from moorage.outside_text import one_line
@@ -32,6 +38,8 @@ class PolicyCounts:
     last_bound_time: datetime | None = None
     rejections: Mapping[str, int] | None = None
     """The number of nodes by reason, from the last scheduling attempt in which the pod fitted no node."""
+    shadow: ShadowCounts | None = None
+    """The decisions in mode Shadow; None in mode Active."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +70,7 @@ def status_of(
             bound=counts.bound,
             failed=counts.failed,
         ),
+        shadow=counts.shadow,
         last_bound_time=counts.last_bound_time,
         top_rejections=_top_rejections(counts) if counts.unschedulable else (),
     )
@@ -82,6 +91,11 @@ def _programmed(state: PolicyState) -> Condition:
     if state.refusal or state.profile is None:
         message = "the policy schedules no pods; the condition Accepted has the reason"
         return condition(PROGRAMMED, "False", "NotAccepted", message, observed_generation=generation)
+    if state.shadow_of:
+        message = (
+            f"decides for the pods of schedulerName {state.shadow_of}, and binds none; status.shadow has the counts"
+        )
+        return condition(PROGRAMMED, "True", "Shadow", message, observed_generation=generation)
     if state.is_paused:
         message = "spec.paused is true: pods wait, and none is bound; set it to false to continue"
         return condition(PROGRAMMED, "False", "Paused", message, observed_generation=generation)

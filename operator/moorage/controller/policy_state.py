@@ -46,6 +46,11 @@ class PolicyState:
         return self.profile.policy.generation if self.profile and self.profile.policy else None
 
     @property
+    def shadow_of(self) -> str:
+        """The schedulerName that the live profile follows in mode Shadow; empty in mode Active."""
+        return self.profile.settings.shadow_of if self.profile else ""
+
+    @property
     def is_paused(self) -> bool:
         """Whether the live profile binds no pods, because `spec.paused` is true."""
         return self.profile is not None and self.profile.settings.paused

@@ -16,6 +16,7 @@ from moorage.engine.messages import ProfileChanged, ProfileRefused, ProfileRemov
 from moorage.engine.outcomes import HoldReason
 from moorage.engine.queue.queued_pod_info import QueueType
 from moorage.engine.queue.scheduling_queue import SchedulingQueue
+from moorage.engine.shadows import Shadows
 from moorage.framework.cluster_events import Action, ClusterEvent, added, deleted, updated
 from moorage.framework.profile import Profile
 from moorage.model.node import scheduling_properties_differ
@@ -40,6 +41,7 @@ class EventHandlers:
     binding: BindingPods
     held: HeldPods
     disallowed: DisallowedPods
+    shadows: Shadows
 
     def handle(self, event: ClusterEvent, now: float) -> None:
         """Write an event's object to the cache or the queue, and requeue the pods that the event may help."""
@@ -64,13 +66,14 @@ class EventHandlers:
                 self.remove_profile(scheduler_name, Hold(HoldReason.REFUSED, reason))
 
     def set_profile(self, profile: Profile, now: float) -> None:
-        """Add or replace a profile. Try its pods at once, or hold them if the profile is paused."""
+        """Add or replace a profile. Try its pods at once, or hold them if the profile is paused or a shadow."""
         name = profile.name
         self.profiles[name] = profile
         if profile.policy is not None:
             self.held.add_policy_name(name)
-        if profile.settings.paused:
-            self._hold_profile(name, Hold(HoldReason.PAUSED))
+        self.shadows.set_profile(profile)
+        if not self.is_live(name):
+            self._hold_profile(name, Hold(HoldReason.SHADOW if profile.settings.shadow_of else HoldReason.PAUSED))
             return
         if profile.settings.allowed_namespaces is not None:
             self._hold_disallowed(lambda pod: pod.scheduler_name == name)
@@ -81,21 +84,26 @@ class EventHandlers:
     def remove_profile(self, scheduler_name: str, hold: Hold) -> None:
         """Remove a profile if it is live, and hold the pods of its schedulerName."""
         self.profiles.pop(scheduler_name, None)
+        self.shadows.remove_profile(scheduler_name)
         self.held.remove_policy_name(scheduler_name)
         self._hold_profile(scheduler_name, hold)
 
     def is_live(self, scheduler_name: str) -> bool:
-        """Return whether the pods of a schedulerName are scheduled: the name has a profile that is not paused."""
+        """Return whether the pods of a schedulerName are scheduled: its profile is neither paused nor a shadow."""
         profile = self.profiles.get(scheduler_name)
-        return profile is not None and not profile.settings.paused
+        return profile is not None and not profile.settings.paused and not profile.settings.shadow_of
 
     def may_try(self, pod: Pod) -> bool:
         """Return whether a pod is scheduled: its schedulerName is live, and its policy allows its namespace."""
         return self.is_live(pod.scheduler_name) and self.allows_namespace(pod)
 
     def allows_namespace(self, pod: Pod) -> bool:
-        """Return whether the live profile of a pod allows the pod's namespace. An unknown namespace is not allowed."""
-        selector = self.profiles[pod.scheduler_name].settings.allowed_namespaces
+        """Return whether the live profile of a pod allows the pod's namespace."""
+        return self.is_allowed(self.profiles[pod.scheduler_name], pod)
+
+    def is_allowed(self, profile: Profile, pod: Pod) -> bool:
+        """Return whether a profile allows a pod's namespace. An unknown namespace is not allowed."""
+        selector = profile.settings.allowed_namespaces
         if selector is None:
             return True
         labels = self._namespace_labels(pod.namespace)
@@ -182,6 +190,8 @@ class EventHandlers:
     def _set_pod_with_node(self, pod: Pod, now: float) -> None:
         known = self.cache.find(pod.uid)
         was_assumed = self.cache.is_assumed(pod.uid)
+        if known is None and self.held.has(pod):  # another scheduler has bound it
+            self.shadows.compare(pod, pod.node_name, self.is_allowed)
         if known is None or was_assumed:
             self._dequeue(pod)
         self.cache.set_pod(pod)
@@ -204,6 +214,8 @@ class EventHandlers:
         elif self.may_try(pod):
             self._enqueue(pod, now)
         else:
+            if self.held.has(pod) and _became_unschedulable(event.old, pod):
+                self.shadows.compare(pod, "", self.is_allowed)
             self.hold(pod)
 
     def _update_assumed_pod(self, pod: Pod, now: float) -> None:
@@ -246,3 +258,10 @@ class EventHandlers:
 def _requests_or_shape_differ(old: Pod, new: Pod) -> bool:
     """Return whether the update of a placed pod may help other pods: its requests or its shape (labels) differ."""
     return old.shape is not new.shape or old.requests != new.requests
+
+
+def _became_unschedulable(old: Pod | None, new: Pod) -> bool:
+    """Return whether another scheduler has just reported that a pod fits on no node."""
+    condition = new.scheduled_condition
+    is_rejected = condition is not None and condition[:2] == ("False", "Unschedulable")
+    return is_rejected and (old is None or old.scheduled_condition != condition)

@@ -117,6 +117,10 @@ class HeldPods:
         if not pods:
             self._by_name.pop(pod.scheduler_name, None)
 
+    def has(self, pod: Pod) -> bool:
+        """Return whether a pod is held."""
+        return pod.uid in self._by_name.get(pod.scheduler_name, {})
+
     def release(self, scheduler_name: str) -> list[Pod]:
         """Remove and return the pods of a schedulerName, and forget its `Hold`."""
         self._holds.pop(scheduler_name, None)

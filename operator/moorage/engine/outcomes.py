@@ -87,6 +87,7 @@ class HoldReason(Enum):
     NO_PROFILE = "SchedulingPolicyNotFound"  # the policy with its schedulerName is gone
     REFUSED = "SchedulingPolicyRefused"  # its policy is invalid, and no valid version of it was ever live
     PAUSED = "SchedulingPolicyPaused"  # the policy with its schedulerName is paused
+    SHADOW = "SchedulingPolicyIsShadow"  # the policy with its schedulerName is in mode Shadow, and binds no pods
     NAMESPACE = "NamespaceNotAllowed"  # its policy does not allow the namespace of the pod
 
 
@@ -116,4 +117,42 @@ class Skipped(Struct, frozen=True, kw_only=True):
     """kube-scheduler's text."""
 
 
-Outcome = Bind | Unschedulable | SchedulingFailed | CallExtenders | AskAboutVictims | Held | Misnamed | Skipped
+class ShadowVerdict(Enum):
+    """The comparison of a shadow's decision with the real one."""
+
+    SAME = "same"  # the same node, or no node in both
+    TIE = "tie"  # another node with the same score, so that chance decides between them
+    OTHER_NODE = "otherNode"
+    FITS_NOWHERE = "fitsNowhere"  # the pod has a node, but the shadow finds none
+    FITS = "fits"  # the pod has no node, but the shadow finds one
+    FAILED = "failed"  # a plugin of the shadow failed
+
+
+class ShadowDecision(Struct, frozen=True, kw_only=True):
+    """A decision of a policy in mode Shadow: count it; nothing is bound."""
+
+    pod: Pod
+    profile: Profile
+    """The profile of the shadow."""
+    actual_node_name: str
+    """The node on which the pod really is; empty if it fits on no node."""
+    actual_zone: str = ""
+    node_name: str = ""
+    """The node that the shadow chose; empty if the pod fits on no node."""
+    zone: str = ""
+    verdict: ShadowVerdict = ShadowVerdict.SAME
+    message: str = ""
+    """Why the decisions differ; empty if they do not."""
+
+
+Outcome = (
+    Bind
+    | Unschedulable
+    | SchedulingFailed
+    | CallExtenders
+    | AskAboutVictims
+    | Held
+    | Misnamed
+    | Skipped
+    | ShadowDecision
+)

@@ -56,6 +56,13 @@ class Recorder:
     def observe_plugin(self, plugin: str, point: str, code: Code, started: float) -> None:
         """Record one call of a plugin."""
 
+    def may_shadow(self) -> bool:
+        """Return whether a shadow may decide now, because shadows have used less than their share of the time."""
+        return True
+
+    def observe_shadow(self, started: float) -> None:
+        """Record that a shadow has decided since `started`."""
+
     def count_incoming(self, queue: str, event: str) -> None:
         """Count a pod that enters a queue: `active`, `backoff` or `unschedulable`."""
 

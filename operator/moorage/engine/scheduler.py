@@ -64,6 +64,7 @@ from moorage.engine.records.pod_standings import PodStandings
 from moorage.engine.refusing_nodes import RefusingNodes
 from moorage.engine.room_check import lost_room, missing_room
 from moorage.engine.scheduler_statistics import SchedulerStatistics
+from moorage.engine.shadows import Shadows
 from moorage.engine.unreadable_kinds import UnreadableKinds
 from moorage.framework.cluster_events import ClusterEvent
 from moorage.framework.profile import Profile
@@ -98,12 +99,15 @@ class Scheduler:
         self._held = HeldPods()
         self._disallowed = DisallowedPods()
         self._unreadable = UnreadableKinds()
+        self._shadows = Shadows(self._cache, seed, recorder)
         self._handlers = EventHandlers(
-            self._profiles, self._cache, self._queue, self._binding, self._held, self._disallowed
+            self._profiles, self._cache, self._queue, self._binding, self._held, self._disallowed, self._shadows
         )
         self._refusing = RefusingNodes()
         self._failures = FailureHandler(self._queue, self._nominations, self._handlers)
-        self.statistics = SchedulerStatistics(self._cache, self._queue, self._binding, self._held, self._disallowed)
+        self.statistics = SchedulerStatistics(
+            self._cache, self._queue, self._binding, self._held, self._disallowed, self._shadows
+        )
         self.standings = PodStandings(
             self._profiles, self._cache, self._queue, self._binding, self._held, self._disallowed, self._extenders
         )
@@ -148,7 +152,8 @@ class Scheduler:
             case NodeRefused():
                 self._avoid_node(message, now)
             case KindUnreadable() | KindReadable():
-                self._set_readability(message, now)
+                for uid in self._unreadable.update(message):
+                    self._queue.retry(uid, now)
             case ProfileChanged() | ProfileRemoved() | ProfileRefused():
                 self._handlers.change_profile(message, now)
 
@@ -165,7 +170,8 @@ class Scheduler:
 
         That is `now` if a pod is ready, and None if no pod waits for a certain time.
         """
-        has_report = self._held.has_unreported or self._disallowed.has_unreported
+        sources = (self._held, self._disallowed, self._shadows)
+        has_report = any(source.has_unreported for source in sources)
         if has_report or self._extenders.has_answered or self._queue.has_next():
             return now
         times = [self._queue.next_backoff_expiry(), self._held.next_tick]
@@ -175,7 +181,7 @@ class Scheduler:
 
     def schedule_one(self, now: float) -> Outcome | None:
         """Try the next pod; return None if no pod is ready. Never raises: a fault becomes `SchedulingFailed`."""
-        if report := self._held.next_report() or self._disallowed.next_report():
+        if report := self._held.next_report() or self._disallowed.next_report() or self._shadows.next_report():
             return report
         attempt = self._next_attempt(now)
         if attempt is None:
@@ -248,6 +254,7 @@ class Scheduler:
         """
         queued, node_name = attempt.queued, result.node_name
         snapshot = self._cache.snapshot
+        self._shadows.compare(queued.pod, node_name, self._handlers.is_allowed)
         intents = run_reserve(attempt.profile, result, snapshot)
         self._start = (self._start + result.evaluated_nodes) % snapshot.size
         assumed = self._cache.assume(queued.pod, node_name, intents)
@@ -276,6 +283,8 @@ class Scheduler:
             self._extenders.ask(attempt)
             candidates = post.search.candidates if post.search else ()
             return AskAboutVictims(pod=queued.pod, profile=profile, candidates=candidates)
+        if not post.victims:
+            self._shadows.compare(queued.pod, "", self._handlers.is_allowed)
         outcome = self._failures.reject(attempt, fit_error, post, now)
         self._records.record_rejection(attempt, fit_error, post, outcome, now)
         return outcome
@@ -288,12 +297,3 @@ class Scheduler:
         """Let a node rest if its kubelet refused a pod for which the cache shows room."""
         if not missing_room(message.profile, message.pod, message.node_name, self._cache.snapshot):
             self._refusing.add(message.node_name, now)
-
-    def _set_readability(self, message: KindUnreadable | KindReadable, now: float) -> None:
-        """Record whether a kind can be read, and requeue the pods whose preemption waited for it."""
-        if isinstance(message, KindUnreadable):
-            self._unreadable.add(message)
-            return
-        self._unreadable.remove(message.kind)
-        for uid in self._unreadable.take_waiting():
-            self._queue.retry(uid, now)

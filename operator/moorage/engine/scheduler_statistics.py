@@ -8,6 +8,7 @@ from moorage.engine.cache import Cache
 from moorage.engine.disallowed_pods import DisallowedPods
 from moorage.engine.held_pods import HeldPods
 from moorage.engine.queue.scheduling_queue import SchedulingQueue
+from moorage.engine.shadows import Shadows
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,7 @@ class SchedulerStatistics:
     binding: BindingPods
     held: HeldPods
     disallowed: DisallowedPods
+    shadows: Shadows
 
     def pending_pods(self) -> Mapping[str, int]:
         """Return the number of pods without a node: active, backoff, unschedulable, gated, inFlight and binding."""
@@ -48,6 +50,10 @@ class SchedulerStatistics:
         A pod counts once for each plugin that rejected it.
         """
         return self.queue.unschedulable_counts()
+
+    def skipped_by_shadows(self) -> Mapping[str, int]:
+        """Return the number of decisions that each policy in mode Shadow left out for lack of time."""
+        return self.shadows.skipped
 
     def stuck_pods(self, now: float, seconds: float) -> Mapping[str, float]:
         """Return, by namespace/name, for how many seconds each pod has been active, if for more than `seconds`."""

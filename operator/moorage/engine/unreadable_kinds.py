@@ -4,7 +4,7 @@ While the API server refuses to list a storage kind, a pod with claims is not tr
 Preemption waits while disruption budgets cannot be read, because a new budget may protect a victim.
 """
 
-from moorage.engine.messages import KindUnreadable
+from moorage.engine.messages import KindReadable, KindUnreadable
 from moorage.model.pods.pod import Pod
 
 BUDGETS = "PodDisruptionBudget"
@@ -24,18 +24,15 @@ class UnreadableKinds:
         self._without_budgets = ""
         self._waiting: set[str] = set()
 
-    def add(self, message: KindUnreadable) -> None:
-        """Record that a kind cannot be read."""
-        if message.is_refused:
-            self._refused[message.kind] = message.error
+    def update(self, message: KindUnreadable | KindReadable) -> set[str]:
+        """Record whether a kind can be read. Return the uids of the pods whose preemption waited for the budgets."""
+        if isinstance(message, KindUnreadable):
+            self._add(message)
+            return set()
+        self._refused.pop(message.kind, None)
         if message.kind == BUDGETS:
-            self._without_budgets = message.error
-
-    def remove(self, kind: str) -> None:
-        """Record that a kind can be read."""
-        self._refused.pop(kind, None)
-        if kind == BUDGETS:
             self._without_budgets = ""
+        return self._take_waiting()
 
     def fault_of(self, pod: Pod) -> str:
         """Return why the pod cannot be tried; empty if every kind that it needs can be read."""
@@ -49,8 +46,14 @@ class UnreadableKinds:
             self._waiting.add(pod.uid)
         return self._without_budgets
 
-    def take_waiting(self) -> set[str]:
-        """Return the uids of the pods whose preemption waited for the budgets; none while budgets cannot be read."""
+    def _add(self, message: KindUnreadable) -> None:
+        if message.is_refused:
+            self._refused[message.kind] = message.error
+        if message.kind == BUDGETS:
+            self._without_budgets = message.error
+
+    def _take_waiting(self) -> set[str]:
+        """Return the uids of the waiting pods; none while budgets cannot be read."""
         if self._without_budgets:
             return set()
         waiting, self._waiting = self._waiting, set()

@@ -53,6 +53,8 @@ class ProfileSettings:
     """The longest wait; 0 means no backoff."""
     paused: bool = False
     """Whether the profile is loaded but schedules no pods."""
+    shadow_of: str = ""
+    """The schedulerName for whose pods the profile decides as a shadow, without binding them. Empty: no shadow."""
     strict_preemption: bool = False
     """Whether preemption evicts victims, so that the API server enforces budgets. kube-scheduler deletes victims
     instead."""

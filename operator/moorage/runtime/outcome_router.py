@@ -15,6 +15,7 @@ from moorage.engine.outcomes import (
     Held,
     Misnamed,
     SchedulingFailed,
+    ShadowDecision,
     Skipped,
     Unschedulable,
 )
@@ -67,5 +68,7 @@ class OutcomeRouter:
                 self.reporter.report_misnamed(outcome)
             case Skipped():
                 self.reporter.report_skipped(outcome)
+            case ShadowDecision():
+                self.reporter.report_shadow(outcome)
             case _:
                 assert_never(outcome)

@@ -8,10 +8,19 @@ from typing import TYPE_CHECKING, assert_never
 from moorage.engine.outcomes import HoldReason
 from moorage.runtime.events.event import Event, cut_note, failed_scheduling, pod_reference, scheduled
 from moorage.runtime.pod_status_writer import SCHEDULER_ERROR, UNSCHEDULABLE, PodScheduled
+from moorage.runtime.shadow_tally import difference
 from moorage.runtime.tally import rejections_by_field
 
 if TYPE_CHECKING:
-    from moorage.engine.outcomes import Bind, Held, Misnamed, SchedulingFailed, Skipped, Unschedulable
+    from moorage.engine.outcomes import (
+        Bind,
+        Held,
+        Misnamed,
+        SchedulingFailed,
+        ShadowDecision,
+        Skipped,
+        Unschedulable,
+    )
     from moorage.framework.profile import Profile
     from moorage.model.pods.pod import Pod
     from moorage.runtime.clock import Clock
@@ -115,6 +124,13 @@ class Reporter:
         """Report that a pod is not scheduled because it is being deleted."""
         self._recorder.record(failed_scheduling(outcome.pod, outcome.message, outcome.profile.name))
 
+    def report_shadow(self, decision: ShadowDecision) -> None:
+        """Count a decision of a policy in mode Shadow. Log at DEBUG how it differs from the real decision."""
+        self._tally.of(decision.profile).shadow.count(decision)
+        self._metrics.observe_shadow(decision.profile.name, decision.verdict.value)
+        if decision.message:
+            logger.debug("Shadow %s: %s", decision.profile.name, difference(decision))
+
     def _end_errors(self, profile: Profile) -> None:
         """Reset the number of errors in a row after an attempt without an error."""
         tally = self._tally.of(profile)
@@ -165,6 +181,11 @@ def _hold_note(outcome: Held) -> str:
     match outcome.reason:
         case HoldReason.PAUSED:
             return f"The SchedulingPolicy with schedulerName {name} is paused; the pod waits until it resumes"
+        case HoldReason.SHADOW:
+            return (
+                f"The SchedulingPolicy with schedulerName {name} is in mode Shadow and binds no pods; "
+                "the pod waits until the mode is Active"
+            )
         case HoldReason.REFUSED:
             return f"{outcome.message}; the pod waits until the policy is corrected {LIST_POLICIES}"
         case HoldReason.NO_PROFILE:

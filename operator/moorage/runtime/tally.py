@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from moorage.engine.cycle.diagnosis import Diagnosis
 from moorage.framework.profile import Profile
+from moorage.runtime.shadow_tally import ShadowTally
 
 
 @dataclass(slots=True)
@@ -31,6 +32,8 @@ class ProfileTally:
     """In seconds since the epoch."""
     rejections: Mapping[str, int] = field(default_factory=dict)
     """Number of rejected nodes by reason and field of the policy, for the last unschedulable pod."""
+    shadow: ShadowTally = field(default_factory=ShadowTally)
+    """The decisions of a policy in mode Shadow."""
 
 
 class Tally:

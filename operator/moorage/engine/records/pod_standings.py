@@ -26,6 +26,7 @@ HOLDS = {
     HoldReason.NO_PROFILE: "its policy was deleted",
     HoldReason.REFUSED: "its policy is invalid",
     HoldReason.PAUSED: "its policy is paused",
+    HoldReason.SHADOW: "its policy is in mode Shadow",
     HoldReason.NAMESPACE: "its policy does not allow its namespace",
 }
 

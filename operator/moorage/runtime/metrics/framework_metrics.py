@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from moorage.engine.recorder import Recorder
 from moorage.framework.status import Code
 from moorage.runtime.metrics.collectors import Counts, Distributions, exponential
+from moorage.runtime.shadow_budget import ShadowBudget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -80,6 +81,7 @@ class FrameworkMetrics(Recorder):
         self._uncounted = 0
         """The number of cycles that are not counted yet."""
         self._until_sample = self._cycles_until_sample()
+        self._shadow_budget = ShadowBudget()
 
     def start_cycle(self) -> None:
         """Decide at random whether the next cycle measures the duration of each plugin."""
@@ -141,6 +143,14 @@ class FrameworkMetrics(Recorder):
     def _cycles_until_sample(self) -> int:
         """Return a random number of cycles, so that each cycle is a sample with the probability SAMPLED."""
         return int(log(1 - self._chance()) / log(1 - SAMPLED))
+
+    def may_shadow(self) -> bool:
+        """Return whether a policy in mode Shadow may use more time."""
+        return self._shadow_budget.allows(self.now())
+
+    def observe_shadow(self, started: float) -> None:
+        """Record that a policy in mode Shadow has used the time since `started`."""
+        self._shadow_budget.spend(self.now() - started)
 
     def count_incoming(self, queue: str, event: str) -> None:
         """Count a pod that enters a queue."""

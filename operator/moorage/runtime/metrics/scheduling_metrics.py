@@ -82,6 +82,12 @@ class SchedulingMetrics:
             exponential(0.0001, 2, 12),
             registry,
         )
+        self._shadows = Counts(
+            "moorage_shadow_decisions",
+            "Number of decisions of policies in mode Shadow, by how they compare with the real decisions.",
+            ("profile", "verdict"),
+            registry,
+        )
         self._faults = Counts("moorage_loop_faults", "Unexpected errors in the scheduling loop.", (), registry).labels()
         self._by_result: dict[tuple[str, str], tuple[Count, Distribution]] = {}
         self._by_attempts: dict[int, Distribution] = {}
@@ -101,6 +107,7 @@ class SchedulingMetrics:
         """Remove the series of all other profiles."""
         self._attempts.keep("profile", profiles)
         self._attempt_seconds.keep("profile", profiles)
+        self._shadows.keep("profile", profiles)
         self._by_result.clear()
 
     def observe_decision(self, seconds: float) -> None:
@@ -120,6 +127,10 @@ class SchedulingMetrics:
     def observe_flushed(self) -> None:
         """Count a bound pod that the queue tried again only because the pod had waited too long as unschedulable."""
         self._flushed.inc()
+
+    def observe_shadow(self, profile: str, verdict: str) -> None:
+        """Count a decision of a policy in mode Shadow."""
+        self._shadows.labels(profile, verdict).inc()
 
     def observe_preemption(self, victims: int) -> None:
         """Count a preemption and its victims."""

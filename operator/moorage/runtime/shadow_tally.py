@@ -1,0 +1,52 @@
+"""Counts the decisions of one policy in mode Shadow; the policy's status shows the numbers."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from moorage.engine.outcomes import ShadowDecision, ShadowVerdict
+
+
+@dataclass(slots=True)
+class ShadowTally:
+    """The numbers of one shadow."""
+
+    verdicts: Counter[ShadowVerdict] = field(default_factory=Counter)
+    zones: Counter[str] = field(default_factory=Counter)
+    """By zone, the number of compared pods that the shadow would have placed there."""
+    actual_zones: Counter[str] = field(default_factory=Counter)
+    """By zone, the number of compared pods that were really placed there."""
+    last_difference: str = ""
+    """The last pod for which the decisions differ, and why."""
+
+    def count(self, decision: ShadowDecision) -> None:
+        """Count a decision."""
+        self.verdicts[decision.verdict] += 1
+        if decision.zone:
+            self.zones[decision.zone] += 1
+        if decision.actual_zone:
+            self.actual_zones[decision.actual_zone] += 1
+        if decision.verdict not in {ShadowVerdict.SAME, ShadowVerdict.TIE}:
+            self.last_difference = difference(decision)
+
+
+def difference(decision: ShadowDecision) -> str:
+    """Return in one sentence how a shadow's decision differs from the real one."""
+    pod = decision.pod.key
+    match decision.verdict:
+        case ShadowVerdict.FITS_NOWHERE:
+            return f"{pod} is on {decision.actual_node_name}, but fits on no node here: {decision.message}"
+        case ShadowVerdict.FITS:
+            return f"{pod} fits on no node, but here it fits on {decision.node_name}"
+        case ShadowVerdict.FAILED:
+            return f"{pod} cannot be compared: {decision.message}"
+        case _:
+            return (
+                f"{pod} is on {decision.actual_node_name}, here it would be on {decision.node_name}: {decision.message}"
+            )
+
+
+def skew(zones: Mapping[str, int], others: Mapping[str, int]) -> int:
+    """Return the largest minus the smallest number of pods in a zone, over the zones of both counts."""
+    counts = [zones.get(zone, 0) for zone in {*zones, *others}]
+    return max(counts, default=0) - min(counts, default=0)
