@@ -1,7 +1,7 @@
 """Reads the policies of a simulation: SchedulingPolicy objects and KubeSchedulerConfigurations, from files.
 
 A simulation has one profile for each policy. It calls no extenders, and schedules all pods in one namespace: therefore
-the fields `extenders`, `allowedNamespaces` and `paused` have no effect.
+the fields `extenders`, `allowedNamespaces` and `paused` have no effect. A policy in mode Shadow places pods here.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def _simulated(name: str, profile: Profile, file: Path) -> NamedProfile:
         "paused": settings.paused,
     }
     warnings = tuple(f"{file}: {name}: the simulation ignores {field}" for field, is_set in without.items() if is_set)
-    settings = replace(settings, extenders=(), allowed_namespaces=None, paused=False)
+    settings = replace(settings, extenders=(), allowed_namespaces=None, paused=False, shadow_of="")
     return NamedProfile(name, replace(profile, settings=settings), str(file), warnings)
 
 
