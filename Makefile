@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 STRICT_PYTHON ?= $(lastword python3.13 $(wildcard $(HOME)/.pyenv/versions/3.13.*/bin/python3.13))
 
-.PHONY: help install demo test test-tls check bench controlplane image crds lock
+.PHONY: help install demo test test-tls check bench controlplane browser image crds lock
 help:            ## List the targets
 	@sed -n 's/^\([a-z-]*\): .*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
 
@@ -46,6 +46,10 @@ bench: install  ## Measure the engine alone, and the whole path compared with ku
 
 controlplane:  ## Build etcd, kube-apiserver, kube-scheduler, ... for the tests (needs Go; about 10 minutes, once)
 	$(PYTHON) tests/controlplane/build.py
+
+browser:  ## Install Chromium for the tests of pages, on Debian as root; without it, these tests are skipped
+	@command -v chromium >/dev/null || { apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium; } \
+	  || echo "browser: Chromium could not be installed; the tests of pages will be skipped" >&2
 
 image:  ## Build the container image with docker or buildah
 	./hack/image.sh

@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moorage.simulator.run_result import Cost, Waiting
+from moorage.simulator.simulation import Request, simulate
 from simulator.sim_files import PACK, baseline, results, run, write
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "11-gpu-simulation"
 TRACE = "name,cpu_milli,memory_mib,gpu,created_s,duration_s"
 ONE_NODE = "name,cpu_milli,memory_mib,gpu,model\na,4000,4096,2,T4\n"
 
@@ -148,3 +150,10 @@ def test_tasks_with_priorities_are_all_accounted_for(
         result = baseline(folder, "\n".join((*rows, "")), nodes=ONE_NODE)
         assert result.unplaced == sum(result.reasons.values())
         assert all(0 <= share <= 100 for shares in result.series.percent.values() for share in shares)
+
+
+def test_the_policies_of_the_example_allocate_more_gpus_than_kube_scheduler() -> None:
+    files = {name: EXAMPLE / name for name in ("nodes.csv", "arrivals.csv", "policies.yaml")}
+    request = Request(nodes=files["nodes.csv"], tasks=files["arrivals.csv"], policies=(files["policies.yaml"],))
+    found = {result.name: result.allocated["nvidia.com/gpu"]["100"] for result in simulate(request, jobs=1).results}
+    assert found["gpu-models"] > found["gpu-balance"] > found["kube-scheduler"] + 5

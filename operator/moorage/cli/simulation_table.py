@@ -21,18 +21,18 @@ POLICY_WIDTH = 14
 
 
 def print_simulation(simulation: Simulation) -> None:
-    """Print the table; if there are too many policies for the width, print several tables."""
+    """Print the table; if there are too many policies for the width, print several tables, each with the baseline."""
     console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
     sections = list(sections_of(simulation))
-    count = len(simulation.results)
-    fitting = max((console.width - LABEL_WIDTH) // POLICY_WIDTH, 1)
-    for start in range(0, count, fitting):
+    others = range(1, len(simulation.results))
+    fitting = max((console.width - LABEL_WIDTH) // POLICY_WIDTH - 1, 1)
+    for start in range(0, max(len(others), 1), fitting):
         if start:
             console.print()
-        console.print(_table(simulation, sections, range(start, min(start + fitting, count))))
+        console.print(_table(simulation, sections, [0, *others[start : start + fitting]]))
 
 
-def _table(simulation: Simulation, sections: list[Section], policies: range) -> Table:
+def _table(simulation: Simulation, sections: list[Section], policies: list[int]) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 0, 0, 1))
     title = f"{simulation.tasks.count:,} tasks, {len(simulation.nodes):,} nodes"
     table.add_column(title, max_width=LABEL_WIDTH, overflow="fold", no_wrap=False)
