@@ -2,11 +2,12 @@ from typing import Any
 
 from builders import node, pod
 from engine.doubles import SCHEDULER, NameScore, profile
-from engine.scheduler_driver import REGISTRY, next_outcome, run_until_idle, scheduler_of
+from engine.scheduler_driver import REGISTRY, add_objects, next_outcome, run_until_idle, scheduler_of
 from moorage.api.extender import Extender, ExtenderManagedResource
-from moorage.engine.messages import CandidatesAnswered, ExtendersAnswered, ProfileChanged
+from moorage.engine.messages import CandidatesAnswered, ExtenderCall, ExtendersAnswered, ProfileChanged
 from moorage.engine.outcomes import AskAboutVictims, Bind, CallExtenders, SchedulingFailed, Unschedulable
 from moorage.engine.pending_extenders import MAX_ASKED, TOO_MANY_ASKED
+from moorage.engine.records.decision_log import DecisionLog
 from moorage.engine.scheduler import Scheduler
 from moorage.framework.cluster_events import added, deleted
 from moorage.framework.profile import Profile, ProfileSettings, ProfileSpec
@@ -28,6 +29,22 @@ def test_extenders_get_the_feasible_nodes_and_their_answer_chooses_the_node() ->
     )
     scheduler.apply(answer, 1.0)
     assert next_outcome(scheduler, Bind, 1.0).node_name == "n2"
+
+
+def test_record_has_the_scores_and_the_calls_of_the_extenders() -> None:
+    log = DecisionLog()
+    scheduler = Scheduler(1, (with_extender(),), log=log)
+    add_objects(scheduler, node("n1"), node("n2"), pod("a"))
+    call = next_outcome(scheduler, CallExtenders)
+    calls = (ExtenderCall("http://extender", "filter", 0.25, "keeps 2 of 2 nodes"),)
+    answer = ExtendersAnswered(pod_uid=call.pod.uid, node_names=frozenset({"n1", "n2"}), scores={"n2": 90}, calls=calls)
+    scheduler.apply(answer, 1.0)
+    next_outcome(scheduler, Bind, 1.0)
+
+    (record,) = log.find("default/a")
+    assert record.extenders == calls
+    assert record.scores is not None
+    assert [(row.node, row.total, row.extenders) for row in record.scores.nodes] == [("n2", 90, 90), ("n1", 50, 0)]
 
 
 def test_pod_is_unschedulable_with_the_reasons_of_the_extenders_that_reject_it() -> None:

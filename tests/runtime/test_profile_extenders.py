@@ -153,3 +153,29 @@ async def test_a_replica_that_does_not_lead_lets_no_extender_bind() -> None:
             await caller.extenders.bind(pod(), "n1")
 
     assert extender.asked == []
+
+
+async def test_answer_has_each_call_with_its_duration_and_a_summary() -> None:
+    async with (
+        FakeExtender({"n1": "no"}, scores={"n2": 4}) as good,
+        FakeExtender(scores={}) as silent,
+        calling(configured(good), configured(silent, filterVerb=None, prioritizeVerb=None, bindVerb="bind")) as caller,
+    ):
+        answer = await caller.ask("n1", "n2", "n3")
+
+    assert [(call.extender, call.verb, call.answer) for call in answer.calls] == [
+        (good.url, "filter", "keeps 2 of 3 nodes"),
+        (good.url, "prioritize", "scores 1 of 2 nodes"),
+    ]
+    assert all(call.seconds >= 0 for call in answer.calls)
+
+
+async def test_failed_answer_has_the_error_of_the_call() -> None:
+    async with FakeExtender({"n1": "no"}) as extender, calling(configured(extender)) as caller:
+        extender.misbehave = answering("oops", status=500)
+        answer = await caller.ask("n1", "n2")
+
+    assert answer.error is not None
+    (call,) = answer.calls
+    assert call.verb == "filter"
+    assert call.answer == answer.error

@@ -17,6 +17,7 @@ from moorage.cli.why_tables import (
     comparison_table,
     considered_table,
     count_table,
+    extender_table,
     plugin_table,
     score_table,
     verdict_table,
@@ -115,6 +116,9 @@ def _details(record: DecisionRecord) -> Iterator[RenderableType]:
         yield ""
         yield _indented("Nodes that were rejected")
         yield _indented(count_table(record.filters))
+    if record.extenders:
+        yield ""
+        yield _indented(extender_table(record.extenders))
     if record.preemption is not None:
         yield ""
         yield from _preemption(record.preemption)

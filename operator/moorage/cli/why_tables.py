@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
+from moorage.engine.messages import ExtenderCall
 from moorage.engine.records.decision_record import ConsideredNode, NodeCount, NodeScore, Scores
 from moorage.engine.records.explanation import PluginRejection
 from moorage.outside_text import one_line
@@ -108,6 +109,18 @@ def considered_table(considered: Sequence[ConsideredNode]) -> Table:
         table.add_row(
             clean(node.node), str(node.victims), str(node.highest_priority), str(node.violations), clean(_victims(node))
         )
+    return table
+
+
+def extender_table(calls: Sequence[ExtenderCall]) -> Table:
+    """Return the calls of extenders."""
+    table = _table()
+    table.add_column("extender", overflow="fold")
+    table.add_column("verb", no_wrap=True)
+    table.add_column("ms", justify="right", no_wrap=True)
+    table.add_column("answer", overflow="fold")
+    for call in calls:
+        table.add_row(clean(call.extender), call.verb, f"{call.seconds * 1000:.0f}", clean(call.answer))
     return table
 
 

@@ -40,6 +40,17 @@ class BindingFinished(Struct, frozen=True):
     """The error of a failed binding; None if the pod is bound."""
 
 
+class ExtenderCall(Struct, frozen=True):
+    """One call of an extender, for the record of the decision."""
+
+    extender: str
+    """The extender's urlPrefix without a user."""
+    verb: str
+    seconds: float
+    answer: str
+    """A summary, such as `keeps 3 of 12 nodes`, or the error."""
+
+
 class ExtendersAnswered(Struct, frozen=True, kw_only=True):
     """The answer of all extenders of a pod's profile about nodes."""
 
@@ -54,6 +65,7 @@ class ExtendersAnswered(Struct, frozen=True, kw_only=True):
     """By node, the score to add to the node's total; the extenders' weights are included."""
     error: str | None = None
     """The error that fails the attempt; None if the answer is valid."""
+    calls: tuple[ExtenderCall, ...] = ()
 
 
 class CandidatesAnswered(Struct, frozen=True, kw_only=True):

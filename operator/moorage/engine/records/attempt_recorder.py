@@ -51,6 +51,7 @@ class AttemptRecorder:
                 capture_filters(result.filtered, result.pre_filtered, len(names)),
                 scores,
                 names,
+                attempt.answer.calls if attempt.answer else (),
             ),
             result.fitting_nodes,
         )
@@ -79,6 +80,7 @@ class AttemptRecorder:
                 outcome.displaced,
                 names,
                 self._last_summary,
+                attempt.answer.calls if attempt.answer else (),
             ),
             0 if is_shared else len(names),
         )
@@ -88,7 +90,8 @@ class AttemptRecorder:
         if self._log is None:
             return
         record = record_of(attempt.queued.pod, attempt.profile, self._moment(now), DecisionOutcome.ERROR)
-        self._log.add(StoredRecord(replace(record, attempt=attempt.queued.attempts, message=message)))
+        calls = attempt.answer.calls if attempt.answer else ()
+        self._log.add(StoredRecord(replace(record, attempt=attempt.queued.attempts, message=message, extenders=calls)))
 
     def _moment(self, now: float) -> Moment:
         return Moment(self._seed, self.cycle, now)

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from moorage.cluster.arrays import BoolArray, IntArray
 from moorage.engine.cycle.filtering import FilteredNodes
 from moorage.engine.cycle.pre_filter import PreFiltered
+from moorage.engine.messages import ExtenderCall
 from moorage.engine.records.decision_record import DecisionOutcome, NodeCount
 from moorage.engine.records.rejected_nodes import count_nodes, counts_left_out, counts_with_nominated
 from moorage.engine.records.score_rows import CapturedScores
@@ -80,6 +81,7 @@ class CapturedBinding(Struct, frozen=True, eq=False, gc=False):
     scores: CapturedScores | None
     names: Sequence[str]
     """The names of all nodes by slot."""
+    extenders: tuple[ExtenderCall, ...] = ()
 
     def summarize(self) -> StoredRecord:
         """Return the record; it does not refer to the arrays of the cycle."""
@@ -91,6 +93,7 @@ class CapturedBinding(Struct, frozen=True, eq=False, gc=False):
             total_nodes=len(names),
             evaluated_nodes=self.evaluated_nodes,
             fitting_nodes=self.fitting_nodes,
+            extenders=self.extenders,
             filters=tuple(self.filters.counts(names)) if self.filters else (),
         )
         return StoredRecord(record, self.scores.rows(self.profile, names) if self.scores else None)

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from moorage.engine.candidate import Candidate
 from moorage.engine.cycle.fit_error import FitError
+from moorage.engine.messages import ExtenderCall
 from moorage.engine.preemption.post_filter import PostFilterResult
 from moorage.engine.records.decision_record import DecisionOutcome, NodeCount
 from moorage.engine.records.preemption_record import preemption_record
@@ -56,6 +57,7 @@ class CapturedRejection(Struct, frozen=True, eq=False, gc=False):
     names: Sequence[str]
     """The names of all nodes by slot."""
     last: LastSummary
+    extenders: tuple[ExtenderCall, ...] = ()
 
     def summarize(self) -> StoredRecord:
         """Return the record; it does not refer to the arrays of the cycle."""
@@ -67,6 +69,7 @@ class CapturedRejection(Struct, frozen=True, eq=False, gc=False):
             node=self.post.nominated_node_name or "",
             total_nodes=len(names),
             evaluated_nodes=len(names),
+            extenders=self.extenders,
             filters=self.last.of(self.failure, names),
             preemption=preemption_record(self.post, self.kept, self.displaced, names),
         )

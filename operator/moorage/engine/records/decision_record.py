@@ -4,6 +4,8 @@ from enum import Enum
 
 from msgspec import Struct
 
+from moorage.engine.messages import ExtenderCall
+
 MAX_EXAMPLES = 3
 """The number of node names for each reason."""
 MAX_NODES = 10
@@ -121,17 +123,6 @@ class Preemption(Struct, frozen=True, rename="camel", omit_defaults=True, gc=Fal
     """The number of such pods in namespaces that the reader may not read."""
 
 
-class ExtenderAnswer(Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
-    """The answer of one extender to one question."""
-
-    extender: str
-    """The extender's URL without credentials."""
-    verb: str
-    seconds: float
-    answer: str
-    """A summary, such as `keeps 3 of 12 nodes`, or the error."""
-
-
 class DecisionRecord(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """One attempt."""
 
@@ -163,7 +154,8 @@ class DecisionRecord(Struct, frozen=True, kw_only=True, rename="camel", omit_def
     scores: Scores | None = None
     """None if there was nothing to compare: at most one node fits, or the profile has no Score plugin."""
     preemption: Preemption | None = None
-    extenders: tuple[ExtenderAnswer, ...] = ()
+    extenders: tuple[ExtenderCall, ...] = ()
+    """The calls that filtered and scored nodes."""
 
     @property
     def key(self) -> str:

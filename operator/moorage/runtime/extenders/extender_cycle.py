@@ -10,21 +10,28 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from moorage.engine.messages import ExtendersAnswered
+from moorage.engine.messages import ExtenderCall, ExtendersAnswered
 from moorage.errors import ExtenderError
 from moorage.runtime.extenders.extender_results import ADDABLE
+
+FILTER = "filter"
+PRIORITIZE = "prioritize"
 
 if TYPE_CHECKING:
     from moorage.model.node import Node
     from moorage.model.pods.pod import Pod
+    from moorage.runtime.clock import Clock
     from moorage.runtime.extenders.http_extender import HttpExtender
 
 
 class ExtenderCycle:
     """The calls of extenders for one pod, and their combined answers."""
 
-    def __init__(self, pod: Pod, nodes: Mapping[str, Node], until: float) -> None:
+    def __init__(self, pod: Pod, nodes: Mapping[str, Node], until: float, clock: Clock) -> None:
         """Start with all nodes; `until` is when the time for all calls ends, on the monotonic clock."""
+        self.calls: list[ExtenderCall] = []
+        """The calls so far."""
+        self._clock = clock
         self._pod = pod
         self._nodes = nodes
         self._until = until
@@ -37,12 +44,17 @@ class ExtenderCycle:
         for extender in extenders:
             if not self._nodes:
                 return
+            started = self._clock.monotonic()
             try:
                 result = await extender.filter(self._pod, self._nodes, self._until)
-            except ExtenderError:
+            except ExtenderError as error:
+                self._record(extender, FILTER, started, str(error))
                 if not extender.is_ignorable:
                     raise
             else:
+                if extender.filters:
+                    answer = f"keeps {len(result.kept)} of {len(self._nodes)} nodes"
+                    self._record(extender, FILTER, started, answer)
                 self._nodes = {name: self._nodes[name] for name in result.kept}
                 self._failed |= result.failed
                 self._unresolvable |= result.unresolvable
@@ -53,10 +65,18 @@ class ExtenderCycle:
             await asyncio.gather(*map(self._add_scores, extenders))
 
     async def _add_scores(self, extender: HttpExtender) -> None:
+        started = self._clock.monotonic()
         try:
-            self._scores.update(await extender.prioritize(self._pod, self._nodes, self._until))
-        except ExtenderError:
+            scores = await extender.prioritize(self._pod, self._nodes, self._until)
+        except ExtenderError as error:
+            self._record(extender, PRIORITIZE, started, str(error))
             return  # the connection has logged it; upstream continues without the scores too
+        if extender.prioritizes:
+            self._record(extender, PRIORITIZE, started, f"scores {len(scores)} of {len(self._nodes)} nodes")
+        self._scores.update(scores)
+
+    def _record(self, extender: HttpExtender, verb: str, started: float, answer: str) -> None:
+        self.calls.append(ExtenderCall(extender.name, verb, self._clock.monotonic() - started, answer))
 
     def answer(self) -> ExtendersAnswered:
         """Return all answers as a message for the engine."""
@@ -66,4 +86,5 @@ class ExtenderCycle:
             failed=self._failed,
             unresolvable=self._unresolvable,
             scores={name: min(max(score, ADDABLE[0]), ADDABLE[-1]) for name, score in self._scores.items()},
+            calls=tuple(self.calls),
         )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from moorage.api.policy_extender import PolicyExtender
 from moorage.runtime.extenders.extender_args import encode_args, encode_binding_args, encode_preemption_args
-from moorage.runtime.extenders.extender_connection import ExtenderRequest
+from moorage.runtime.extenders.extender_connection import ExtenderConnection, ExtenderRequest, without_user
 from moorage.runtime.extenders.extender_results import (
     ExtenderFilterResult,
     decode_binding_result,
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from moorage.engine.candidate import Candidate
     from moorage.model.node import Node
     from moorage.model.pods.pod import Pod
-    from moorage.runtime.extenders.extender_connection import ExtenderConnection
     from moorage.runtime.extenders.extender_results import ChooseVictims
 
 SCORE_FACTOR = 10
@@ -40,6 +39,9 @@ class HttpExtender:
         self._connection = connection
         self._show = shared_pod if isinstance(configuration, PolicyExtender) else bytes
         """Returns the part of a pod's object that the extender receives."""
+        self.name = without_user(configuration.url_prefix)
+        self.filters = configuration.filter_verb is not None
+        self.prioritizes = configuration.prioritize_verb is not None
         self.is_ignorable = configuration.ignorable
         self.binds = configuration.bind_verb is not None
         self.preempts = configuration.preempt_verb is not None

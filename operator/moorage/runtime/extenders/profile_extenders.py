@@ -65,10 +65,13 @@ class ProfileExtenders:
             until = self._context.clock.monotonic() + self._limits.cycle_seconds
             interested = [extender for extender in self._extenders if extender.is_interested(pod)]
             try:
-                cycle = ExtenderCycle(await self._whole(pod), nodes, until)
+                cycle = ExtenderCycle(await self._whole(pod), nodes, until, self._context.clock)
+            except (ApiError, ApiUnreachable) as error:
+                return ExtendersAnswered(pod_uid=pod.uid, error=str(error))
+            try:
                 await cycle.filter(interested)
             except (ExtenderError, ApiError, ApiUnreachable) as error:
-                return ExtendersAnswered(pod_uid=pod.uid, error=str(error))
+                return ExtendersAnswered(pod_uid=pod.uid, error=str(error), calls=tuple(cycle.calls))
             await cycle.prioritize(interested)
             return cycle.answer()
 
