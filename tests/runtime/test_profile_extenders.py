@@ -165,7 +165,7 @@ async def test_answer_has_each_call_with_its_duration_and_a_summary() -> None:
 
     assert [(call.extender, call.verb, call.answer) for call in answer.calls] == [
         (good.url, "filter", "keeps 2 of 3 nodes"),
-        (good.url, "prioritize", "scores 1 of 2 nodes"),
+        (good.url, "prioritize", "scores 2 of 2 nodes"),
     ]
     assert all(call.seconds >= 0 for call in answer.calls)
 
