@@ -173,6 +173,8 @@ REFUSED: dict[str, tuple[str, Spec]] = {
     "yaml-1.1-boolean": ("spec.zones.spread", {"zones": {"spread": False}}),
     "skew": ("spec.zones.maxSkew", {"zones": {"maxSkew": 0}}),
     "no-gpu-resource": ("spec.gpu.resources", {"gpu": {"resources": []}}),
+    "shadow-without-name": ("spec.shadowOf", {"mode": "Shadow"}),
+    "shadow-name-without-mode": ("spec.shadowOf", {"shadowOf": "default-scheduler"}),
     "percentage": ("spec.percentageOfNodesToScore", {"percentageOfNodesToScore": 101}),
     "backoff-zero": ("spec.backoff.initialSeconds", {"backoff": {"initialSeconds": 0}}),
     "backoff-falls": ("spec.backoff.maxSeconds", {"backoff": {"initialSeconds": 5, "maxSeconds": 4}}),

@@ -113,6 +113,7 @@ def test_the_api_server_writes_defaults(empty: ControlPlane) -> None:
     assert spec == {
         "allowDefaultScheduler": False,
         "filters": {"serverlessNodes": "Exclude"},
+        "mode": "Active",
         "gpu": {
             "podsWithGpu": "Pack",
             "podsWithoutGpu": "Avoid",
