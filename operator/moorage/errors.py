@@ -10,7 +10,7 @@ Expected outcomes are values, not exceptions: for a pod that fits no node, the e
     │   └── InvalidInput        files that a command cannot use, with all their faults
     ├── UnknownPlugin           a plugin name that is not registered
     │   └── UnknownPlugins      all such names of a profile or policy, with their places
-    ├── MissingExtra            an option that needs libraries of an extra, which are not installed
+    ├── CommandFailed           a command that cannot go on
     ├── UnusableDump            a dump file that is damaged, cut off or of another format
     ├── NotLeader               a write refused because another replica may hold the Lease
     ├── StaleDecision           a pod that was not bound, because the cluster has changed since the decision
@@ -182,12 +182,8 @@ class UnusableDump(MoorageError):
     """A dump file, or an object in it, cannot be read."""
 
 
-class MissingExtra(MoorageError):
-    """An option of a command needs libraries that are not installed."""
-
-    def __init__(self, extra: str, option: str) -> None:
-        """Name the extra of the package that has the libraries."""
-        super().__init__(f"{option} needs libraries that are not installed: pip install 'moorage[{extra}]'")
+class CommandFailed(MoorageError):
+    """A command cannot go on: libraries of an extra are not installed, or one of its processes was killed."""
 
 
 class NotLeader(MoorageError):

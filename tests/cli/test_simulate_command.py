@@ -101,3 +101,24 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     done = simulate(tmp_path, "--policy", "absent.yaml")
     assert done.returncode == 1
     assert "absent.yaml" in done.stderr
+
+
+def test_the_faults_of_all_files_are_printed(tmp_path: Path) -> None:
+    files = {"pack_yaml": "kind: Pod\n", "nodes_csv": NODES + "c,1,1,-1,\n", "arrivals_csv": ARRIVALS + ",1,1,1,,130\n"}
+    done = simulate(tmp_path, "--policy", "pack.yaml", "--prices", "absent.csv", **files)
+    assert [line.partition(": ")[2].partition(":")[0] for line in done.stderr.splitlines()] == [
+        "pack.yaml",
+        "nodes.csv",
+        "arrivals.csv",
+    ]
+
+
+def test_the_page_is_written_after_the_results(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed (the extra plots)")
+    done = simulate(tmp_path, "--html", "absent/page.html")
+    assert done.returncode == 1
+    assert "kube-scheduler" in done.stdout
+    assert "error: absent/page.html: No such file or directory" in done.stderr
+    done = simulate(tmp_path, "--html", "page.html")
+    assert done.returncode == 0
+    assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")

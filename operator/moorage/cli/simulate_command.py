@@ -63,19 +63,21 @@ def simulate(  # noqa: PLR0913 - an argument for each flag
         percentage_of_nodes_to_score=percentage_of_nodes_to_score,
         keeps_placements=html is not None,
     )
+    if html is not None:
+        from moorage.simulator.page.simulation_page import check_libraries, simulation_page
+
+        check_libraries()
     with SimulationBar() as bar:
         simulation = run_simulation(request, jobs or _cpus(), bar.show)
     for warning in simulation.warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    if html is not None:
-        from moorage.simulator.page.simulation_page import simulation_page
-
-        html.write_text(simulation_page(simulation, request), encoding="utf-8")
-        print(f"{html}: the page with the plots", file=sys.stderr)
     if output is Output.JSON:
         print(json.dumps(simulation_json(simulation), indent=2))
     else:
         print_simulation(simulation)
+    if html is not None:
+        html.write_text(simulation_page(simulation, request), encoding="utf-8")
+        print(f"{html}: the page with the plots", file=sys.stderr)
 
 
 def _cpus() -> int:

@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 
+from moorage.cluster.arrays import IntArray
 from moorage.cluster.snapshot import Snapshot
 from moorage.simulator.file_objects import GPU
 from moorage.simulator.node_file import FileNode
@@ -18,6 +20,11 @@ from moorage.simulator.task_file import TaskSummary, Template
 
 RESOURCES = ("cpu", "memory", GPU)
 GROUP_FIELDS = ("zone", "instance_type", "lifecycle", "model")
+NO_VALUE = "none"
+"""The name of the group of nodes for which the file has no value."""
+MAX_REASONS = 500
+"""The limit for different reasons. Errors of plugins may have the name of each pod."""
+OTHER_REASONS = "other reasons"
 POINTS = 400
 """The number of points of a series."""
 
@@ -61,7 +68,7 @@ class RunMeasures:
         self._cost = 0.0
         self._cost_until = measured.tasks.first
         self._peak = -1
-        self._busiest: tuple[Amounts, np.ndarray] | None = None
+        self._busiest: tuple[Amounts, IntArray] | None = None
 
     def place(self, task: int, node_name: str, template: Template, now: float) -> None:
         """Count a task on a node."""
@@ -82,7 +89,8 @@ class RunMeasures:
 
     def reject(self, reason: str) -> None:
         """Count a task that was never placed."""
-        self._reasons[reason] += 1
+        known = reason in self._reasons or len(self._reasons) < MAX_REASONS
+        self._reasons[reason if known else OTHER_REASONS] += 1
 
     def preempt(self) -> None:
         """Count a victim."""
@@ -91,7 +99,7 @@ class RunMeasures:
     def lose(self, task: int, reason: str) -> None:
         """Count a placed task as not placed, because it was preempted and does not come back."""
         self._placed -= 1
-        self._reasons[reason] += 1
+        self.reject(reason)
         if self._placements:
             self._placements[task] = -1
 
@@ -162,34 +170,36 @@ class RunMeasures:
     def _keep(self, snapshot: Snapshot) -> None:
         self._busiest = ({name: snapshot.requested(name).copy() for name in RESOURCES}, snapshot.pod_count.copy())
 
-    def _groups(self, used: Amounts, pods: np.ndarray) -> dict[str, dict[str, GroupUse]]:
+    def _groups(self, used: Amounts, pods: IntArray) -> dict[str, dict[str, GroupUse]]:
         nodes = self._measured.nodes
         allocatable = _allocatable(nodes)
         groups: dict[str, dict[str, GroupUse]] = {}
         for field in GROUP_FIELDS:
-            values = np.array([getattr(node, field) for node in nodes], np.str_)
+            values, members = np.unique([getattr(node, field) for node in nodes], return_inverse=True)
             if not any(values):
                 continue
-            groups[field] = {}
-            for value in sorted(set(values.tolist())):
-                members = values == value
-                total = {name: int(allocatable[name][members].sum()) for name in RESOURCES}
-                groups[field][value or "none"] = GroupUse(
-                    int(members.sum()),
-                    int(pods[members].sum()),
-                    {name: _percent(int(used[name][members].sum()), total[name]) for name in RESOURCES if total[name]},
+            counts, pod_sums = np.bincount(members), _sums(pods, members)
+            total = {name: _sums(allocatable[name], members) for name in RESOURCES}
+            in_use = {name: _sums(used[name], members) for name in RESOURCES}
+            groups[field] = {
+                value or NO_VALUE: GroupUse(
+                    int(counts[row]),
+                    pod_sums[row],
+                    {name: _percent(in_use[name][row], total[name][row]) for name in RESOURCES if total[name][row]},
                 )
+                for row, value in enumerate(values.tolist())
+            }
         return groups
 
-    def _skew(self, used: Amounts, pods: np.ndarray) -> dict[str, float]:
+    def _skew(self, used: Amounts, pods: IntArray) -> dict[str, float]:
         skew = {"nodes_percent": round(float(self._node_percent(used).std()), 2)}
-        zones = np.array([node.zone for node in self._measured.nodes], np.str_)
+        zones, members = np.unique([node.zone for node in self._measured.nodes], return_inverse=True)
         if any(zones):
-            by_zone = [int(pods[zones == zone].sum()) for zone in sorted(set(zones.tolist()))]
+            by_zone = _sums(pods, members)
             skew["zones_pods"] = max(by_zone) - min(by_zone)
         return skew
 
-    def _node_percent(self, used: Amounts) -> np.ndarray:
+    def _node_percent(self, used: Amounts) -> npt.NDArray[np.float64]:
         allocatable = _allocatable(self._measured.nodes)
         has_gpus = allocatable[GPU] > 0
         amounts = np.where(has_gpus, allocatable[GPU], allocatable["cpu"])
@@ -213,6 +223,13 @@ def _allocatable(nodes: Sequence[FileNode]) -> Amounts:
         "memory": np.array([node.memory_mib << 20 for node in nodes], np.int64),
         GPU: np.array([node.gpu for node in nodes], np.int64),
     }
+
+
+def _sums(amounts: IntArray, members: IntArray) -> list[int]:
+    """Return the sum of each group; `members` has the group of each node."""
+    sums = np.zeros(int(members.max()) + 1, np.int64)
+    np.add.at(sums, members, amounts)
+    return [int(each) for each in sums]
 
 
 def _percent(amount: int, total: int) -> float:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from moorage.errors import CommandFailed, Fault, InvalidInput
 from moorage.framework.registry import Registry
 from moorage.simulator.node_file import FileNode, read_nodes, read_prices
 from moorage.simulator.policy_files import NamedProfile, ProfileBuilder
@@ -22,6 +25,7 @@ from moorage.simulator.task_runs import TraceRun, run_arrivals
 from moorage.simulator.virtual_cluster import VirtualCluster
 
 POLL_SECONDS = 0.1
+KILLED = "a process of the simulation was killed, perhaps for lack of memory; try --jobs 1"
 
 Progress = Callable[[str, int, int], None]
 """Shows a step, the number of tasks that are done, and the number of all tasks; 0 if the latter is not known."""
@@ -42,7 +46,7 @@ class Request(Struct, frozen=True, kw_only=True):
 class Simulation(Struct, frozen=True):
     """The results of all policies, the baseline first."""
 
-    nodes: tuple[FileNode, ...]
+    nodes: Sequence[FileNode]
     tasks: TaskSummary
     results: tuple[PolicyResult, ...]
     warnings: tuple[str, ...] = ()
@@ -50,17 +54,40 @@ class Simulation(Struct, frozen=True):
 
 def simulate(request: Request, jobs: int, progress: Progress = lambda *_: None) -> Simulation:
     """Run the tasks with each policy, at most `jobs` at a time. Raise InvalidInput with the faults of all files."""
-    registry = Registry.discover()
-    profiles = _profiles(request, registry)
-    nodes = read_nodes(request.nodes)
-    prices = read_prices(request.prices, nodes) if request.prices else ()
-    tasks = TaskFile(request.tasks).check(lambda count: progress("checking the tasks", count, 0))
-    measured = Measured(nodes, tasks, prices, request.keeps_placements)
+    profiles, measured = _read(request, progress)
     if jobs > 1 and len(profiles) > 1:
         results = _run_in_processes(request, measured, len(profiles), min(jobs, len(profiles)), progress)
     else:
         results = _run_here(request, measured, profiles, progress)
-    return Simulation(nodes, tasks, tuple(results), tuple(text for each in profiles for text in each.warnings))
+    return Simulation(
+        measured.nodes, measured.tasks, tuple(results), tuple(text for each in profiles for text in each.warnings)
+    )
+
+
+def _read(request: Request, progress: Progress) -> tuple[list[NamedProfile], Measured]:
+    """Read all files; raise InvalidInput with the faults of all of them."""
+    faults: list[Fault] = []
+    with _collecting(faults):
+        profiles = _profiles(request, Registry.discover())
+    with _collecting(faults):
+        nodes = read_nodes(request.nodes)
+        prices = read_prices(request.prices, nodes) if request.prices else ()
+    with _collecting(faults):
+        tasks = TaskFile(request.tasks).check(lambda count: progress("checking the tasks", count, 0))
+    if faults:
+        raise InvalidInput(faults)
+    return profiles, Measured(nodes, tasks, prices, request.keeps_placements)
+
+
+@contextmanager
+def _collecting(faults: list[Fault]) -> Iterator[None]:
+    """Add the faults of a file to a list instead of raising them."""
+    try:
+        yield
+    except InvalidInput as error:
+        faults += error.faults
+    except OSError as error:
+        faults.append(Fault((), None, f"{error.filename}: {error.strerror}"))
 
 
 def _profiles(request: Request, registry: Registry) -> list[NamedProfile]:
@@ -105,7 +132,10 @@ def _run_in_processes(
         while pending:
             finished, pending = wait(pending, POLL_SECONDS, FIRST_EXCEPTION)
             for future in finished:
-                future.result()
+                try:
+                    future.result()
+                except BrokenProcessPool as error:
+                    raise CommandFailed(KILLED) from error
             progress("placing", sum(count.value for count in counts), measured.tasks.count * policies)
     return [future.result() for future in futures]
 

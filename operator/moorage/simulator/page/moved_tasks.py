@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
 
 from moorage.simulator.node_file import FileNode
-from moorage.simulator.run_measures import GROUP_FIELDS
+from moorage.simulator.run_measures import GROUP_FIELDS, NO_VALUE
 from moorage.simulator.run_result import PolicyResult
 from moorage.simulator.simulation import Simulation
 
@@ -65,9 +66,10 @@ def _moves(result: PolicyResult, before: np.ndarray, names: list[str], groups: n
 
 def _groups(nodes: Sequence[FileNode], field: str) -> tuple[list[str], np.ndarray]:
     """Return the names of the groups, and for each node the index of its group; the last entry is NOT_PLACED."""
-    values = [getattr(node, field) or "none" if field else "all nodes" for node in nodes]
-    common = sorted(set(values), key=lambda value: -values.count(value))[:MAX_GROUPS]
-    names = [*sorted(common), *(["others"] if len(set(values)) > len(common) else []), NOT_PLACED]
+    values = [getattr(node, field) or NO_VALUE if field else "all nodes" for node in nodes]
+    counts = Counter(values)
+    common = [value for value, _ in counts.most_common(MAX_GROUPS)]
+    names = [*sorted(common), *(["others"] if len(counts) > len(common) else []), NOT_PLACED]
     index = {name: position for position, name in enumerate(names)}
     return names, np.array([*(index.get(value, index.get("others", 0)) for value in values), len(names) - 1])
 

@@ -8,17 +8,19 @@ from html import escape
 from moorage import __version__
 from moorage.simulator.page.moved_tasks import Moves, grouping_of, moves_of
 from moorage.simulator.page.page_style import STYLE_SHEET
-from moorage.simulator.page.svg_plots import distribution_plot, group_plot, use_plot
+from moorage.simulator.page.svg_plots import check_libraries, distribution_plot, group_plot, use_plot
 from moorage.simulator.result_rows import Section, sections_of
 from moorage.simulator.run_measures import GROUP_FIELDS
 from moorage.simulator.simulation import Request, Simulation
+
+__all__ = ["check_libraries", "simulation_page"]
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """The content security policy: the browser loads nothing and runs no script."""
 
 
 def simulation_page(simulation: Simulation, request: Request) -> str:
-    """Return the page as HTML. Raise MissingExtra if matplotlib is not installed."""
+    """Return the page as HTML. Call `check_libraries` first."""
     names = ", ".join(result.name for result in simulation.results)
     summary = (
         f"{simulation.tasks.count:,} tasks of {request.tasks.name} on {len(simulation.nodes):,} nodes of "

@@ -9,12 +9,13 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from moorage.errors import MissingExtra
+from moorage.errors import CommandFailed
 from moorage.simulator.result_rows import NAMES
 from moorage.simulator.run_result import PolicyResult
 from moorage.simulator.simulation import Simulation
@@ -52,6 +53,12 @@ STYLE: dict[str, Any] = {
     "font.size": 10,
 }
 NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+
+
+def check_libraries() -> None:
+    """Raise CommandFailed if matplotlib is not installed."""
+    if find_spec("matplotlib") is None:
+        raise CommandFailed("--html needs matplotlib, which is not installed: pip install 'moorage[plots]'")
 
 
 def use_plot(simulation: Simulation) -> str:
@@ -112,11 +119,9 @@ def _bars(axis: Axes, labels: Sequence[str], rows: Sequence[Sequence[float]], re
 
 @contextmanager
 def _figure(height: float, panels: int, salt: str) -> Iterator[tuple[Figure, list[Axes]]]:
-    try:
-        from matplotlib import rc_context
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtra("plots", "--html") from error
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
     style: Any = STYLE | {"svg.hashsalt": salt}  # matplotlib's type lists all keys
     with rc_context(style):
         figure = Figure(figsize=(WIDTH, height), layout="constrained")
