@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from docs.shell_blocks import ROOT, blocks, commands
+
 NODES = "name,cpu_milli,memory_mib,gpu,model\na,8000,16384,2,T4\nb,8000,16384,2,T4\n"
 ARRIVALS = (
     "name,cpu_milli,memory_mib,gpu,gpu_models,asked_percent\n"
@@ -122,3 +124,14 @@ def test_the_page_is_written_after_the_results(tmp_path: Path) -> None:
     done = simulate(tmp_path, "--html", "page.html")
     assert done.returncode == 0
     assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_the_page_about_simulations_shows_the_real_output() -> None:
+    page = "docs/simulate.md"
+    command = next(iter(commands(page, "moorage")))
+    done = subprocess.run(
+        [sys.executable, "-m", "moorage", *command], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    (shown,) = [block.text for block in blocks(page) if "gpu-balance" in block.text and block.language == "text"]
+    lines = [line.rstrip() for line in done.stdout.splitlines()]
+    assert shown.splitlines() == lines[: len(shown.splitlines())]
