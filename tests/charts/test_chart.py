@@ -93,7 +93,7 @@ def test_the_roles_of_moorage_why_reach_only_the_operator_and_its_lease() -> Non
     objects = render()
     asker, lease = (one("Role", objects, f"moorage-{name}") for name in ("why", "why-lease"))
     assert asker["rules"] == [
-        {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]},
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]},
         {"apiGroups": [""], "resources": ["pods/portforward"], "verbs": ["create"]},
     ]
     assert asker["metadata"]["namespace"] != lease["metadata"]["namespace"] == "kube-system"

@@ -33,7 +33,7 @@ SYSTEM = "moorage-system"
 TENANT, STRANGER = "ann", "zoe"
 ASKING = [
     {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get"]},
-    {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]},
+    {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]},
 ]
 READING = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]
 
@@ -92,7 +92,15 @@ def operator(cluster: Cluster) -> Component:
     port = cluster.ports.take()
     pem = cluster.directory / "serving.pem"
     pem.write_bytes(self_signed(["127.0.0.1"], datetime.now(UTC)))
-    command: list[str | Path] = ["env", f"POD_NAME={OPERATOR}", sys.executable, "-m", "moorage", "run"]
+    command: list[str | Path] = [
+        "env",
+        f"POD_NAME={OPERATOR}",
+        f"POD_NAMESPACE={SYSTEM}",
+        sys.executable,
+        "-m",
+        "moorage",
+        "run",
+    ]
     command += [f"--kubeconfig={cluster.kubeconfig}", f"--bind-address={NOT_QUITE_LOOPBACK}", f"--port={port}"]
     command += [f"--tls-cert-file={pem}", f"--tls-private-key-file={pem}"]
     endpoint = Endpoint(f"https://127.0.0.1:{port}", ("/readyz",), ca_file=pem)
@@ -160,14 +168,14 @@ def preemption_in(answer: str) -> Any:
 
 
 def test_tenant_sees_its_pod_and_only_the_number_of_other_tenants_victims(scene: Scene) -> None:
-    asked = scene.why(TENANT, "red/web", "--output=json", f"--operator-namespace={SYSTEM}")
+    asked = scene.why(TENANT, "red/web", "--output=json")
     assert asked.status == 0, asked.err
     (considered,) = preemption_in(asked.out)["considered"]
     assert (considered["victims"], considered["hiddenPods"]) == (1, 1)
     assert "pods" not in considered
     assert "secret" not in asked.out
     assert json.loads(asked.out)["operator"].startswith(OPERATOR)
-    assert "secret" not in scene.why(TENANT, "red/web", f"--operator-namespace={SYSTEM}").out
+    assert "secret" not in scene.why(TENANT, "red/web").out
 
 
 def test_admin_sees_the_names_of_the_victims(scene: Scene) -> None:
@@ -186,16 +194,18 @@ def test_port_is_forwarded_to_the_pod_that_holds_the_lease(scene: Scene) -> None
 
 @pytest.mark.parametrize(("user", "pod"), [(STRANGER, "red/web"), (TENANT, "blue/secret")])
 def test_user_who_may_not_get_the_pod_gets_no_answer(scene: Scene, user: str, pod: str) -> None:
-    asked = scene.why(user, pod, f"--operator-namespace={SYSTEM}")
+    asked = scene.why(user, pod)
     assert (asked.status, asked.out) == (1, "")
     assert asked.err == (f'error: the operator refuses the question: Forbidden: user "{user}" cannot get pod "{pod}"\n')
 
 
-def test_tenant_who_may_not_list_all_pods_is_told_the_flag(scene: Scene) -> None:
-    asked = scene.why(TENANT, "red/web")
-    assert asked.status == 1
-    assert "note: the operator's pod moorage-0 cannot be looked up" in asked.err
-    assert "pass --operator-namespace" in asked.err
+def test_a_pod_with_the_name_of_the_holder_in_another_namespace_gets_no_token(scene: Scene) -> None:
+    container = {"name": "c", "image": "registry.k8s.io/pause:3.10"}
+    spec = {"containers": [container], "schedulerName": "none"}
+    metadata = {"name": OPERATOR, "namespace": "blue"}
+    scene.cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+    scene.why("admin", "red/web")
+    assert f"--namespace={SYSTEM} " in scene.calls.read_text().splitlines()[-1]
 
 
 def test_without_kubectl_the_command_decides_anew_and_says_why(scene: Scene, tmp_path: Path) -> None:

@@ -11,8 +11,10 @@ import pytest
 
 from fakes import FakeApi, FakeClock, Sent, running, settle
 from moorage.errors import ApiUnreachable, Conflict, NotFound
+from moorage.runtime.api_resources import HOLDER_POD
 from moorage.runtime.events.event import Event
 from moorage.runtime.leadership.elector import LeaderElector
+from moorage.runtime.leadership.lease import Lease, LeaseMetadata, LeaseSpec
 from moorage.settings import LeaderElectionSettings
 
 SETTINGS = LeaderElectionSettings()
@@ -254,3 +256,10 @@ async def test_a_standby_logs_the_holder_for_which_it_waits(caplog: pytest.LogCa
             assert second.elector.describe() == "standby, replica-1 holds the Lease kube-system/moorage"
     waits = "It waits until the Lease kube-system/moorage, held by replica-1, is released or expires"
     assert [message for message in caplog.messages if "standby" in message] == [f"This replica is a standby. {waits}"]
+
+
+def test_the_lease_names_the_pod_of_its_holder_and_keeps_other_annotations() -> None:
+    free = Lease(LeaseMetadata("moorage", "kube-system", annotations={"a": "b"}), LeaseSpec())
+    held = free.held_by("pod-1_uuid", 15.0, 0.0, "ns/pod-1")
+    assert held.metadata.annotations == {"a": "b", HOLDER_POD: "ns/pod-1"}
+    assert held.held_by("laptop_uuid", 15.0, 20.0).metadata.annotations == {"a": "b"}

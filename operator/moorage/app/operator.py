@@ -117,6 +117,8 @@ class Operator:
         identity = f"{os.environ.get('POD_NAME') or hostname}_{uuid4()}"
         client = await connections.open_unfenced_client()
         elector = LeaderElector(client, identity, settings, self._clock, self._random)
+        namespace, pod = os.environ.get("POD_NAMESPACE"), os.environ.get("POD_NAME")
+        elector.pod = f"{namespace}/{pod}" if namespace and pod else ""
         election = Election(settings, elector, EventRecorder(client, hostname, self._clock, metrics.recorder))
         description = "Whether the reporting system is master of the lease, 0 indicates backup, 1 indicates master."
         metrics.read_at_scrape("leader_election_master_status", description, ("name",), election.master_status)

@@ -48,7 +48,6 @@ class WhyOptions:
     node: str = ""
     server: str | None = None
     """The URL of an operator on this machine; None: the one that holds the Lease."""
-    operator_namespace: str | None = None
     kubectl: str | None = None
 
 
@@ -89,7 +88,7 @@ async def _ask_operator(
     election = settings.leader_election
     lease = f"{election.lease_namespace}/{election.lease_name}"
     async with open_command_client(settings, Clock()) as client:
-        pod = await find_operator(client, lease, options.operator_namespace)
+        pod = await find_operator(client, lease)
     forwarding = forward_port(pod, SECURE_PORT, settings.kubeconfig, settings.context, kubectl=options.kubectl)
     async with forwarding as port:
         return await ask(f"https://127.0.0.1:{port}", question, bearer)

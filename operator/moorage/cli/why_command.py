@@ -33,9 +33,6 @@ def why(  # noqa: PLR0913 - one parameter for each flag
     server: Annotated[
         str | None, typer.Option(help="Ask the operator at this URL of this machine, such as http://127.0.0.1:10259.")
     ] = None,
-    operator_namespace: Annotated[
-        str | None, typer.Option(help="Look for the operator's pod in this namespace only. Default: in all.")
-    ] = None,
     lease: Annotated[
         str, typer.Option(metavar="NAMESPACE/NAME", help="The Lease that the leading operator holds.")
     ] = "kube-system/moorage",
@@ -67,9 +64,7 @@ def why(  # noqa: PLR0913 - one parameter for each flag
         context=context,
         leader_election=LeaderElectionSettings(lease_name=lease_name, lease_namespace=lease_namespace),
     )
-    options = WhyOptions(
-        pod=name, namespace=in_namespace, node=node, server=server, operator_namespace=operator_namespace
-    )
+    options = WhyOptions(pod=name, namespace=in_namespace, node=node, server=server)
     with ListingBar() as bar:
         explanation = asyncio.run(explain_pod(settings, options, bar, _print_note))
     if output is WhyOutput.TABLE:

@@ -76,3 +76,6 @@ INFORMED = (
     VOLUME_ATTACHMENT, DEVICE_CLASS,
 )  # fmt: skip
 """The kinds that the informers list and watch for the engine."""
+
+HOLDER_POD = "moorage.dev/holder-pod"
+"""The Lease's annotation with the `namespace/name` of the holder's pod."""

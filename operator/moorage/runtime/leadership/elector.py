@@ -54,6 +54,8 @@ class LeaderElector:
     ) -> None:
         """Use `client`, which must have no rate limit, because other writes must not delay a renewal."""
         self.identity = identity
+        self.pod = ""
+        """The `namespace/name` of this replica's pod; empty if it is not a pod."""
         self.changed: Callable[[bool, Event], None] = _ignore
         """Called when this replica becomes leader (True) or stops leading (False), with the event to record."""
         self._client = client
@@ -141,7 +143,7 @@ class LeaderElector:
         lease = await self._read()
         if lease.spec.holder_identity not in {self.identity, "", None} and not self._has_expired(lease, started):
             return False
-        wanted = lease.held_by(self.identity, self._settings.lease_duration_seconds, self._clock.time())
+        wanted = lease.held_by(self.identity, self._settings.lease_duration_seconds, self._clock.time(), self.pod)
         try:
             self._observe(await self._write(wanted))
         except Conflict:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec.structs import replace
 
-from moorage.runtime.api_resources import LEASE
+from moorage.runtime.api_resources import HOLDER_POD, LEASE
 from moorage.runtime.timestamps import micro_time
 
 RELEASED_SECONDS = 1
@@ -40,12 +41,17 @@ class Lease(msgspec.Struct, rename="camel"):
     api_version: str = LEASE.api_version
     kind: str = LEASE.kind
 
-    def held_by(self, identity: str, duration_seconds: float, now: float) -> Lease:
-        """Return the lease that `identity` writes to take or renew it at `now`, in seconds since the epoch."""
+    def held_by(self, identity: str, duration_seconds: float, now: float, pod: str = "") -> Lease:
+        """Return the lease that `identity` writes to take or renew it at `now`, in seconds since the epoch.
+
+        `pod` is the `namespace/name` of the holder's pod; empty if the holder is not a pod.
+        """
         renews = self.spec.holder_identity == identity
         transitions = self.spec.lease_transitions or 0
+        others = {key: value for key, value in (self.metadata.annotations or {}).items() if key != HOLDER_POD}
+        annotations = others | ({HOLDER_POD: pod} if pod else {})
         return Lease(
-            self.metadata,
+            replace(self.metadata, annotations=annotations or None),
             LeaseSpec(
                 holder_identity=identity,
                 lease_duration_seconds=int(duration_seconds),

@@ -1,0 +1,106 @@
+"""The text of an explanation: it fits in 80 columns and has no escape sequences from outside."""
+
+from __future__ import annotations
+
+from contextlib import redirect_stdout
+from io import StringIO
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moorage.cli.why_report import print_explanation
+from moorage.engine.messages import ExtenderCall
+from moorage.engine.records.decision_record import (
+    ConsideredNode,
+    DecisionOutcome,
+    DecisionRecord,
+    NodeCount,
+    NodeScore,
+    PluginScore,
+    PodName,
+    Preemption,
+    Scores,
+)
+from moorage.engine.records.explanation import Explanation, NodeVerdict, PluginRejection, Standing
+
+COLUMNS = 80
+TEXTS = st.text(alphabet=st.sampled_from("ab-.\x1b[31m\n\t\u202e\x07é "), max_size=120)
+NAMES = st.text(alphabet="abc-.0123", min_size=1, max_size=63)
+COUNTS = st.integers(0, 10**6)
+SCORES = st.integers(-(2**40), 2**40)
+
+
+def plugin_scores() -> st.SearchStrategy[tuple[PluginScore, ...]]:
+    names = ("NodeResourcesFit", "NodeResourcesBalancedAllocation", "Lifecycle")
+    return st.tuples(*(st.builds(PluginScore, st.just(name), st.integers(1, 100), SCORES, COUNTS) for name in names))
+
+
+def node_scores() -> st.SearchStrategy[NodeScore]:
+    return st.builds(NodeScore, NAMES, SCORES, plugin_scores(), COUNTS)
+
+
+def node_counts() -> st.SearchStrategy[tuple[NodeCount, ...]]:
+    return st.lists(st.builds(NodeCount, TEXTS, TEXTS, COUNTS, st.tuples(NAMES, NAMES)), max_size=3).map(tuple)
+
+
+def preemptions() -> st.SearchStrategy[Preemption]:
+    pods = st.lists(st.builds(PodName, NAMES, NAMES, st.integers(-(2**31), 2**31)), max_size=3).map(tuple)
+    considered = st.builds(ConsideredNode, NAMES, COUNTS, SCORES, COUNTS, pods, st.integers(0, 3))
+    several = st.lists(considered, max_size=3).map(tuple)
+    return st.builds(Preemption, NAMES, TEXTS, COUNTS, several, node_counts(), pods, st.integers(0, 3))
+
+
+def records() -> st.SearchStrategy[DecisionRecord]:
+    return st.builds(
+        DecisionRecord,
+        namespace=NAMES,
+        name=NAMES,
+        uid=NAMES,
+        scheduler_name=NAMES,
+        outcome=st.sampled_from(DecisionOutcome),
+        node=NAMES,
+        message=TEXTS,
+        at=st.floats(0, 2e9),
+        total_nodes=COUNTS,
+        evaluated_nodes=COUNTS,
+        fitting_nodes=COUNTS,
+        filters=node_counts(),
+        scores=st.none()
+        | st.builds(Scores, st.lists(node_scores(), min_size=1, max_size=10).map(tuple), COUNTS, COUNTS, st.just(())),
+        preemption=st.none() | preemptions(),
+        extenders=st.lists(st.builds(ExtenderCall, TEXTS, st.just("filter"), st.floats(0, 60), TEXTS), max_size=2).map(
+            tuple
+        ),
+    )
+
+
+def explanations() -> st.SearchStrategy[Explanation]:
+    rejections = st.lists(st.builds(PluginRejection, TEXTS, st.tuples(TEXTS), st.booleans()), max_size=2).map(tuple)
+    return st.builds(
+        Explanation,
+        namespace=NAMES,
+        name=NAMES,
+        uid=NAMES,
+        scheduler_name=NAMES,
+        node=NAMES,
+        standing=st.sampled_from(Standing),
+        detail=TEXTS,
+        at=st.floats(0, 2e9),
+        operator=TEXTS,
+        records=st.lists(records(), max_size=2).map(tuple),
+        now=st.none() | records(),
+        verdict=st.none() | st.builds(NodeVerdict, NAMES, st.booleans(), rejections, node_scores(), node_scores()),
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(explanations())
+def test_any_explanation_fits_80_columns_without_control_characters(explanation: Explanation) -> None:
+    shown = StringIO()
+    with redirect_stdout(shown):
+        print_explanation(explanation)
+    lines = shown.getvalue().splitlines()
+
+    assert lines
+    assert all(len(line) <= COLUMNS for line in lines)
+    assert all(line.isprintable() for line in lines)
