@@ -13,6 +13,7 @@ from engine.scheduler_driver import kube_profile
 from moorage.engine.cache import Cache
 from moorage.engine.counterfactuals.amounts import amount_text
 from moorage.engine.counterfactuals.cluster_changes import INSTANCE_TYPE
+from moorage.engine.counterfactuals.cluster_copy import content_of
 from moorage.engine.counterfactuals.counterfactual import ChangeKind, Counterfactual, change_to, fitting_nodes
 from moorage.engine.counterfactuals.find_changes import MAX_CHANGES, all_changes, find_changes, rank
 from moorage.engine.counterfactuals.pod_changes import with_shape
@@ -151,6 +152,21 @@ def test_the_best_change_of_each_kind_comes_first_and_the_list_is_short() -> Non
 def test_amounts_are_exact_quantities() -> None:
     texts = [amount_text("cpu", 1500), amount_text("cpu", 2000), amount_text("memory", 3 * 2**29)]
     assert [*texts, amount_text("memory", 1000), amount_text("x/gpu", 2048)] == ["1500m", "2", "1536Mi", "1000", "2048"]
+
+
+def test_a_copy_decides_as_the_cluster_and_changes_of_it_are_private() -> None:
+    placed = [pod("a", node="n1", cpu="1"), pod("b", node="n2", cpu="2")]
+    cache = cache_of([node("n1", cpu="2"), node("n2", cpu="4")], placed)
+    claim = {"metadata": {"name": "c", "namespace": "default", "uid": "c"}, "spec": {}}
+    cache.set_object(added("PersistentVolumeClaim", make("PersistentVolumeClaim", claim)))
+    cache.nominator.nominate(pod("waits", cpu="1"), "n2")
+    copy = content_of(cache.snapshot).build()
+    for waiting in (pod("p", cpu="1"), pod("q", cpu="2"), pod("r", cpu="3")):
+        assert fitting_nodes(PROFILE, waiting, copy.snapshot) == fitting_nodes(PROFILE, waiting, cache.snapshot)
+    assert list(copy.snapshot.objects("PersistentVolumeClaim")) == ["default/c"]
+    copy.remove_node("n1")
+    assert list(cache.snapshot.names) == ["n1", "n2"]
+    assert content_of(cache.snapshot, without="default/a").build().pod_count == 1
 
 
 # -- the property ---------------------------------------------------------------------------------------------------

@@ -50,6 +50,11 @@ class ClusterObjects:
         """Return all objects of a kind by key."""
         return self._by_kind.get(kind, _NONE)
 
+    @property
+    def by_kind(self) -> Mapping[str, Mapping[str, Any]]:
+        """All objects by kind and key, without namespaces."""
+        return self._by_kind
+
     def generation_of(self, *kinds: str) -> tuple[int, ...]:
         """Return the generation of each of these kinds."""
         return tuple(self._generation_by_kind.get(kind, 0) for kind in kinds)

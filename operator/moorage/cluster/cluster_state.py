@@ -57,6 +57,11 @@ class ClusterState:
         """Return all objects of a kind by key: `namespace/name`, or `name` if the kind has no namespace."""
         return self._columns.objects.of_kind(kind)
 
+    @property
+    def all_objects(self) -> Mapping[str, Mapping[str, Any]]:
+        """All objects by kind and key; nodes, pods and namespaces are not among them."""
+        return self._columns.objects.by_kind
+
     def object_generation(self, *kinds: str) -> tuple[int, ...]:
         """Return the generation of each of these kinds of objects."""
         return self._columns.objects.generation_of(*kinds)
