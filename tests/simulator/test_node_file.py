@@ -22,6 +22,7 @@ def test_optional_columns_have_defaults(tmp_path: Path) -> None:
         ("name,cpu_milli,memory_mib\n", "nodes.csv: the file has no nodes"),
         ("name,cpu_milli,memory_mib\na,1,1\na,1,1\n", "nodes.csv:3: the name 'a' is repeated; line 2 has it already"),
         ("name,cpu_milli,memory_mib,gpu\na,1,1,0.5\n", "nodes.csv:2: gpu must be a whole number, not 0.5; a node has"),
+        ("name,cpu_milli,memory_mib\na,0,1\n", "nodes.csv: no node has cpu"),
         ("name,cpu_milli,memory_mib\na,1\n", "nodes.csv:2: the row has 2 cells, but the header has 3"),
     ],
 )

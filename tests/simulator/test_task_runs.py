@@ -44,6 +44,14 @@ def test_shares_are_measured_when_the_tasks_first_ask_for_a_mark(tmp_path: Path)
     }
 
 
+def test_the_share_asked_for_is_counted_if_the_file_does_not_say_it(tmp_path: Path) -> None:
+    with_gpus = baseline(tmp_path, "name,cpu_milli,memory_mib,gpu\na,1,1,2\nb,1,1,1\nc,1,1,2\n")
+    assert with_gpus.allocated["nvidia.com/gpu"] == {"80": 75.0, "90": 75.0, "100": 75.0, "110": 75.0, "120": 75.0}
+    nodes = "name,cpu_milli,memory_mib\nn,1000,1000\n"
+    without = baseline(tmp_path, "name,cpu_milli,memory_mib\na,700,100\nb,400,100\n", nodes=nodes)
+    assert without.allocated["cpu"] == {"80": 70.0, "90": 70.0, "100": 70.0, "110": 70.0}
+
+
 def test_tasks_of_a_trace_wait_and_leave(tmp_path: Path) -> None:
     result = baseline(tmp_path, f"{TRACE}\nx,1,1,2,0,100\ny,1,1,1,10,50\nz,1,1,1,20,50\n", nodes=ONE_NODE)
     assert (result.placed, result.unplaced) == (3, 0)

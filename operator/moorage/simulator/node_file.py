@@ -53,6 +53,8 @@ def read_nodes(file: Path) -> tuple[FileNode, ...]:
         nodes[node.name], lines[node.name] = node, line
     if not nodes and not faults.faults:
         faults.add(None, "the file has no nodes")
+    elif not faults.faults and not any(node.cpu_milli for node in nodes.values()):
+        faults.add(None, "no node has cpu")
     faults.raise_any()
     return tuple(nodes.values())
 

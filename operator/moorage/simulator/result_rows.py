@@ -36,7 +36,7 @@ def sections_of(simulation: Simulation) -> Iterator[Section]:
     results = simulation.results
     rows_by_title = {
         "tasks": _tasks(results),
-        "GPUs allocated, % (by % asked for)": _marks(results),
+        f"{NAMES[_marked(results)]} allocated, % (by % asked for)": _marks(results),
         "in use at the busiest moment, %" if simulation.tasks.is_trace else "in use, %": _use(results),
         **dict(_groups(results)),
         "stranded, %": _by_resource(results, lambda result: result.stranded),
@@ -67,9 +67,14 @@ def _tasks(results: Sequence[PolicyResult]) -> Iterator[ResultRow]:
 
 
 def _marks(results: Sequence[PolicyResult]) -> Iterator[ResultRow]:
-    marks = [result.allocated.get("nvidia.com/gpu", {}) for result in results]
+    marks = [result.allocated.get(_marked(results), {}) for result in results]
     for mark in marks[0]:
         yield ResultRow(f"{mark}%", tuple(_percent(each.get(mark)) for each in marks))
+
+
+def _marked(results: Sequence[PolicyResult]) -> str:
+    """Return the resource by which the tasks so far are measured."""
+    return "nvidia.com/gpu" if "nvidia.com/gpu" in results[0].use else "cpu"
 
 
 def _use(results: Sequence[PolicyResult]) -> Iterator[ResultRow]:

@@ -16,7 +16,7 @@ from moorage.simulator.file_objects import GPU
 from moorage.simulator.node_file import FileNode
 from moorage.simulator.run_result import MARKS, Cost, GroupUse, PolicyResult, Series, Waiting
 from moorage.simulator.stranded import Amounts, requests_of, stranded_percent
-from moorage.simulator.task_file import TaskSummary, Template
+from moorage.simulator.task_file import Task, TaskSummary, Template
 
 RESOURCES = ("cpu", "memory", GPU)
 GROUP_FIELDS = ("zone", "instance_type", "lifecycle", "model")
@@ -53,6 +53,7 @@ class RunMeasures:
         }
         self._main = GPU if self._total[GPU] else "cpu"
         self._used = dict.fromkeys(RESOURCES, 0)
+        self._asked = 0
         self._placed = 0
         self._preemptions = 0
         self._reasons: Counter[str] = Counter()
@@ -103,7 +104,15 @@ class RunMeasures:
         if self._placements:
             self._placements[task] = -1
 
-    def asked(self, percent: float) -> None:
+    def ask(self, task: Task) -> float:
+        """Count what a task asks for; return what the tasks so far ask for, in percent of all GPUs.
+
+        If the file says the percentage, return that. Without GPUs, the percentage is of all cpu.
+        """
+        self._asked += requests_of(task.template)[self._main]
+        return 100 * self._asked / self._total[self._main] if task.asked_percent is None else task.asked_percent
+
+    def mark(self, percent: float) -> None:
         """Measure the shares at each mark that the tasks so far have reached."""
         for mark in MARKS:
             key = str(mark)

@@ -65,7 +65,6 @@ class TaskSummary(Struct, frozen=True):
     last: float
     """The time of the last arrival or departure in seconds; the number of tasks for arrivals."""
     has_priorities: bool
-    has_asked_percent: bool
     templates: tuple[tuple[Template, int], ...]
     """The most common templates and the number of their tasks."""
 
@@ -179,7 +178,6 @@ class _Check:
             first=self._first or 0.0 if is_trace else 0.0,
             last=self._end if is_trace else float(count),
             has_priorities=self._has_priorities,
-            has_asked_percent="asked_percent" in table.index,
             templates=tuple(self._templates.most_common()),
         )
 

@@ -38,14 +38,13 @@ class _Arrived(Struct):
 def run_arrivals(tasks: Iterator[Task], cluster: VirtualCluster, measures: RunMeasures, report: Report) -> None:
     """Place tasks one after the other. A task that does not fit at its arrival is not placed later."""
     placed: dict[str, _Arrived] = {}
-    number, asked = 0, None
+    number, asked = 0, 0.0
     for number, task in enumerate(tasks, 1):
         now = float(number)
         arrived = _Arrived(number - 1, task, cluster.templates.pod(task.name, task.template))
         _place_once(arrived, cluster, measures, placed, now)
-        if task.asked_percent is not None:
-            measures.asked(task.asked_percent)
-        asked = task.asked_percent
+        asked = measures.ask(task)
+        measures.mark(asked)
         measures.sample(now, cluster.snapshot, shown=asked)
         if not number % PROGRESS_TASKS:
             report(number)

@@ -65,12 +65,10 @@ def use_plot(simulation: Simulation) -> str:
     """Return the allocated shares over time, or over the share asked for: one panel for each resource."""
     tasks, results = simulation.tasks, simulation.results
     names = list(results[0].series.percent)
-    label = "tasks"
-    divisor = 1.0
+    main = "nvidia.com/gpu" if "nvidia.com/gpu" in names else "cpu"
+    label, divisor = f"% of all {NAMES[main]} asked for", 1.0
     if tasks.is_trace:
         label, divisor = _time_unit(tasks.last - tasks.first)
-    elif tasks.has_asked_percent:
-        label = "% of all GPUs asked for"
     with _figure(3.2, len(names), "use") as (figure, axes):
         for axis, name in zip(axes, names, strict=True):
             for number, result in enumerate(results):
