@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moorage.errors import InvalidInput
-from moorage.simulator.csv_table import MAX_LINE_BYTES
 from moorage.simulator.input_faults import MAX_FAULTS
 from moorage.simulator.task_file import TaskFile, Template
+from moorage.simulator.text_lines import MAX_LINE_BYTES
 from simulator.sim_files import write
 
 TRACE = "name,cpu_milli,memory_mib,gpu,created_s,deleted_s"
@@ -37,6 +37,14 @@ def test_spreadsheets_can_write_the_file(tmp_path: Path) -> None:
     (task,) = TaskFile(write(tmp_path, "a.csv", content)).tasks()
     assert task.name == "x, 1"
     assert task.template == Template(1, 2, 0, "T4|G2")
+
+
+def test_a_file_may_have_an_object_in_each_line(tmp_path: Path) -> None:
+    first_line = '{"name": "x", "cpu_milli": 1.0, "memory_mib": 2, "priority": null}'
+    last_line = '{"memory_mib": 2, "cpu_milli": 1, "name": "y"}'
+    first, second = TaskFile(write(tmp_path, "a.jsonl", f"{first_line}\n\n{last_line}\n")).tasks()
+    assert (first.name, second.name) == ("x", "y")
+    assert first.template == second.template == Template(1, 2)
 
 
 @pytest.mark.parametrize(
@@ -80,6 +88,24 @@ def test_a_negative_duration_is_refused(tmp_path: Path) -> None:
         ("name,name,cpu_milli,memory_mib\n", "tasks.csv:1: the header names the column name twice"),
         ("name,cpu_milli,memory_mib,duration_s\n", "tasks.csv:1: the column duration_s needs the column created_s"),
         (f"{TRACE},duration_s\n", "tasks.csv:1: the header has both deleted_s and duration_s"),
+        ('"name"x,cpu_milli\n', "tasks.csv:1: the line is not valid CSV"),
+        ("\n", "tasks.csv:1: the file has no header"),
+        ('{"name": "x"}\n', "tasks.csv:1: the header has no column cpu_milli"),
+        ('{"name": "x", "cpu_milli": 1, "memory_mib": 1}\n{"name": \n', "tasks.csv:2: the line is not valid JSON"),
+        ('{"name": "x", "cpu_milli": 1, "memory_mib": 1}\n[]\n', "tasks.csv:2: the line must be an object"),
+        ('{"name": "x", "cpu_milli": 1, "memory_mib": [1]}\n', "tasks.csv:1: the line must be an object"),
+        (
+            '{"name": "x", "cpu_milli": 1, "memory_mib": 1}\n{"gpus": 1}\n',
+            "tasks.csv:2: the object has the unknown colu",
+        ),
+        (
+            '{"name": "x", "cpu_milli": 1, "memory_mib": 1}\n{"gpu": 1}\n',
+            "tasks.csv:2: the object has the field gpu, whi",
+        ),
+        (
+            '{"name": "x", "cpu_milli": 1, "memory_mib": true}\n',
+            "tasks.csv:1: memory_mib must be a whole number, not 'T",
+        ),
         (b"name,cpu_milli,memory_mib\nx,1,2\n\xff,1,2\n", "tasks.csv:3: the line is not UTF-8 (invalid start byte)"),
         ("name,cpu_milli,memory_mib\nx,1,2\0\n", "tasks.csv:2: the line has a zero byte"),
         ('name,cpu_milli,memory_mib\n"x"y,1,2\n', "tasks.csv:2: the line is not valid CSV"),
@@ -104,9 +130,12 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
         TaskFile(tmp_path)
 
 
-@given(st.binary(max_size=300))
-def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
-    path = write(tmp_path_factory.getbasetemp(), "any.csv", b"name,cpu_milli,memory_mib,gpu\n" + content)
+HEADERS = (b"", b"name,cpu_milli,memory_mib,gpu\n", b'{"name": "x", "cpu_milli": 1, "memory_mib": 2}\n')
+
+
+@given(st.sampled_from(HEADERS), st.binary(max_size=300))
+def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, header: bytes, content: bytes) -> None:
+    path = write(tmp_path_factory.getbasetemp(), "any.csv", header + content)
     try:
         summary = TaskFile(path).check()
     except InvalidInput as error:

@@ -1,4 +1,4 @@
-"""Reads the nodes of a simulation from a CSV file, and optionally their prices from another one."""
+"""Reads the nodes of a simulation from a file, and optionally their prices from another one."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from moorage.simulator.cells import CellError, amount_of, number_of, text_of
-from moorage.simulator.csv_table import Columns, CsvTable
+from moorage.simulator.csv_table import open_table
 from moorage.simulator.input_faults import InputFaults, refuse
+from moorage.simulator.row_table import Columns, RowTable
 
 PODS = 250
 """The number of pods that a node takes if the file does not have the column `pods`."""
@@ -36,7 +37,7 @@ class FileNode(Struct, frozen=True):
 
 def read_nodes(file: Path) -> tuple[FileNode, ...]:
     """Return the nodes of a file; raise InvalidInput with all of its faults."""
-    table = CsvTable(file, NODE_COLUMNS)
+    table = open_table(file, NODE_COLUMNS)
     faults = InputFaults(file)
     nodes: dict[str, FileNode] = {}
     lines: dict[str, int] = {}
@@ -61,7 +62,7 @@ def read_nodes(file: Path) -> tuple[FileNode, ...]:
 
 def read_prices(file: Path, nodes: Sequence[FileNode]) -> tuple[float, ...]:
     """Return the price per hour of each node; raise InvalidInput if a node has no price."""
-    table = CsvTable(file, PRICE_COLUMNS)
+    table = open_table(file, PRICE_COLUMNS)
     key = next((name for name in PRICE_COLUMNS.optional if name in table.index), None)
     if key is None or all(name in table.index for name in PRICE_COLUMNS.optional):
         raise refuse(file, 1, "the header must have exactly one of the columns instance_type and model")
@@ -74,7 +75,7 @@ def read_prices(file: Path, nodes: Sequence[FileNode]) -> tuple[float, ...]:
     return tuple(prices[getattr(node, key)] for node in nodes)
 
 
-def _price_table(table: CsvTable, key: str) -> Mapping[str, float]:
+def _price_table(table: RowTable, key: str) -> Mapping[str, float]:
     faults = InputFaults(table.file)
     prices: dict[str, float] = {}
     for line, cells in table.rows():
@@ -92,7 +93,7 @@ def _price_table(table: CsvTable, key: str) -> Mapping[str, float]:
     return prices
 
 
-def _node(table: CsvTable, cells: list[str]) -> FileNode:
+def _node(table: RowTable, cells: list[str]) -> FileNode:
     _check_width(table, cells)
     index = table.index
     name = text_of(cells, index["name"])
@@ -112,6 +113,6 @@ def _node(table: CsvTable, cells: list[str]) -> FileNode:
     )
 
 
-def _check_width(table: CsvTable, cells: list[str]) -> None:
+def _check_width(table: RowTable, cells: list[str]) -> None:
     if len(cells) != len(table.header):
         raise CellError(f"the row has {len(cells)} cells, but the header has {len(table.header)}")

@@ -1,4 +1,4 @@
-"""Reads tasks from a CSV file: once to check them all, and once more for each policy, row by row.
+"""Reads tasks from a file: once to check them all, and once more for each policy, row by row.
 
 A file without times has arrivals: tasks that arrive one after the other and never leave. A file with the column
 `created_s` is a trace: each task arrives at a time, and leaves at `deleted_s`, or `duration_s` after it was placed.
@@ -16,8 +16,9 @@ import numpy as np
 from msgspec import Struct
 
 from moorage.simulator.cells import CellError, amount_of, number_of, text_of
-from moorage.simulator.csv_table import Columns, CsvTable
+from moorage.simulator.csv_table import open_table
 from moorage.simulator.input_faults import InputFaults
+from moorage.simulator.row_table import Columns, RowTable
 
 TASK_COLUMNS = Columns(
     ("name", "cpu_milli", "memory_mib"),
@@ -70,12 +71,12 @@ class TaskSummary(Struct, frozen=True):
 
 
 class TaskFile:
-    """A CSV file of tasks whose header has been checked."""
+    """A file of tasks whose columns have been checked."""
 
     def __init__(self, file: Path) -> None:
         """Read the header. Raise InvalidInput if it is invalid."""
         self.file = file
-        self._table = CsvTable(file, TASK_COLUMNS)
+        self._table = open_table(file, TASK_COLUMNS)
         index = self._table.index
         self.is_trace = "created_s" in index
         faults = InputFaults(file)
@@ -157,7 +158,7 @@ class _Check:
         self._has_priorities = False
         self._templates: Counter[Template] = Counter()
 
-    def run(self, table: CsvTable, progress: Callable[[int], None]) -> TaskSummary:
+    def run(self, table: RowTable, progress: Callable[[int], None]) -> TaskSummary:
         count = 0
         for line, cells in table.rows():
             count += 1
@@ -197,7 +198,7 @@ class _Check:
         if task.template in self._templates or len(self._templates) < MAX_TEMPLATES:
             self._templates[task.template] += 1
 
-    def _find_repeated_names(self, table: CsvTable) -> None:
+    def _find_repeated_names(self, table: RowTable) -> None:
         """Add a fault for each name that occurs twice. The file is read again only if two hashes are equal."""
         hashes = np.sort(np.frombuffer(self._names, np.int64)) if self._names else np.zeros(0, np.int64)
         repeated = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
