@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moorage.cli.why_report import print_explanation
+from moorage.engine.counterfactuals.counterfactual import ChangeKind, Counterfactual, change_to
 from moorage.engine.messages import ExtenderCall
 from moorage.engine.records.decision_record import (
     ConsideredNode,
@@ -74,6 +75,10 @@ def records() -> st.SearchStrategy[DecisionRecord]:
     )
 
 
+def counterfactuals() -> st.SearchStrategy[Counterfactual]:
+    return st.builds(change_to, st.sampled_from(ChangeKind), TEXTS, st.lists(NAMES, min_size=1, max_size=5))
+
+
 def explanations() -> st.SearchStrategy[Explanation]:
     rejections = st.lists(st.builds(PluginRejection, TEXTS, st.tuples(TEXTS), st.booleans()), max_size=2).map(tuple)
     return st.builds(
@@ -89,6 +94,10 @@ def explanations() -> st.SearchStrategy[Explanation]:
         operator=TEXTS,
         records=st.lists(records(), max_size=2).map(tuple),
         now=st.none() | records(),
+        changes=st.lists(
+            st.builds(change_to, st.sampled_from(ChangeKind), TEXTS, st.lists(NAMES, min_size=1, max_size=5)),
+            max_size=3,
+        ).map(tuple),
         verdict=st.none() | st.builds(NodeVerdict, NAMES, st.booleans(), rejections, node_scores(), node_scores()),
     )
 

@@ -169,6 +169,9 @@ def test_spread_the_pod_that_would_break_the_skew_waits(scene: Scene) -> None:
     check_width(output)
     assert "fits on no node" in output
     assert "PodTopologySpread rejects it" in output
+    changes = [(change["kind"], change["text"], change["nodeNames"]) for change in explanation["changes"]]
+    assert ("topologySpread", f"maxSkew 2 instead of 1 for {ZONE}", [scene.named("a")]) in changes
+    assert "Single changes after which the pod would fit" in output
 
 
 def test_preemption_the_record_names_the_victims_and_the_rule(scene: Scene) -> None:

@@ -60,9 +60,13 @@ def test_a_selector_is_dropped_or_its_label_is_added() -> None:
     waiting = pod(spec={"nodeSelector": {"disk": "ssd"}})
     assert changes_of(waiting, [node("n1"), node("n2")]) == [
         "no nodeSelector disk=ssd: n1, n2",
-        "the label disk=ssd on the node n1: n1",
-        "the label disk=ssd on the node n2: n2",
+        "the label disk=ssd on one of these nodes: n1, n2",
     ]
+
+
+def test_labels_that_describe_the_machine_are_not_added() -> None:
+    waiting = pod(spec={"nodeSelector": {INSTANCE_TYPE: "m5.large"}})
+    assert changes_of(waiting, [node("n1")]) == [f"no nodeSelector {INSTANCE_TYPE}=m5.large: n1"]
 
 
 def test_one_requirement_of_the_required_node_affinity_is_dropped() -> None:

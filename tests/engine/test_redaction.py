@@ -2,6 +2,7 @@ from msgspec.structs import replace
 
 from builders import node, pod
 from engine.scheduler_driver import add_objects, kube_profile, run_until_idle
+from moorage.engine.counterfactuals.counterfactual import ChangeKind, change_to
 from moorage.engine.records.decision_log import DecisionLog
 from moorage.engine.records.explanation import Explanation
 from moorage.engine.records.redaction import namespaces_in, redact
@@ -37,6 +38,17 @@ def test_pods_of_other_namespaces_are_counted_and_not_named() -> None:
         assert [each.namespace for each in considered.pods] == ["blue"]
         assert considered.hidden_pods == 2
     assert "v0" not in str(found)
+
+
+def test_victim_of_a_change_is_named_only_to_readers_of_its_namespace() -> None:
+    text = "without the pod secret/db (priority 5)"
+    change = change_to(ChangeKind.VICTIM, text, ["n1"], 5, "secret")
+    explained = replace(explanation(), changes=(change,))
+    assert "secret" in namespaces_in(explained)
+    assert redact(explained, {"secret"}).changes == (change,)
+    (hidden,) = redact(explained, set()).changes
+    assert hidden.text == "without a pod of priority 5 in a namespace that you may not read"
+    assert not hidden.victim_namespace
 
 
 def test_explanation_without_other_pods_stays_the_same() -> None:

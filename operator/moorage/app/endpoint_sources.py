@@ -22,6 +22,12 @@ STUCK_SECONDS = 60.0
 
 def endpoint_sources(process: Process, settings: Settings, election: Election | None) -> EndpointSources:
     """Return the sources of all endpoints; `election` is None if this is the only replica."""
+    explainer = PodExplainer(
+        scheduler=process.scheduler,
+        pods=process.informers["Pod"].objects,
+        clock=process.environment.clock,
+        operator=election.elector.identity if election else gethostname(),
+    )
     return EndpointSources(
         livez={
             "ping": lambda: "",
@@ -41,12 +47,8 @@ def endpoint_sources(process: Process, settings: Settings, election: Election | 
         started_at=process.environment.clock.time(),
         configz=lambda: {"settings": asdict(settings), "profiles": _describe_profiles(process.scheduler)},
         debug_cache=lambda: _describe_cache(process),
-        explain=PodExplainer(
-            scheduler=process.scheduler,
-            pods=process.informers["Pod"].objects,
-            clock=process.environment.clock,
-            operator=election.elector.identity if election else gethostname(),
-        ).explain,
+        explain=explainer.explain,
+        search_changes=explainer.change_search,
     )
 
 

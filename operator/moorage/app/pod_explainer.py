@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from moorage.engine.records.decision_record import DecisionRecord
+from moorage.engine.counterfactuals.cluster_copy import content_of
+from moorage.engine.counterfactuals.counterfactual import Counterfactual
+from moorage.engine.counterfactuals.find_changes import find_changes
+from moorage.engine.records.decision_record import DecisionOutcome, DecisionRecord
 from moorage.engine.records.explanation import Explanation, Standing
 from moorage.engine.records.present_decision import PresentDecision
 from moorage.engine.records.stored_record import Moment
 from moorage.engine.scheduler import Scheduler
+from moorage.framework.profile import Profile
 from moorage.model.pods.pod import Pod
 from moorage.runtime.clock import Clock
 
@@ -55,6 +59,20 @@ class PodExplainer:
             records=tuple(records),
         )
 
+    def change_search(self, explanation: Explanation) -> Callable[[], tuple[Counterfactual, ...]] | None:
+        """Return a search for changes after which the pod would fit; None if it fits, or if it has no profile.
+
+        The search works on a copy of the cluster. Call it in another thread, because it may take a second.
+        """
+        pod = self.pods.get(f"{explanation.namespace}/{explanation.name}")
+        now = explanation.now
+        if pod is None or pod.node_name or now is None or now.outcome is not DecisionOutcome.UNSCHEDULABLE:
+            return None
+        profile = self.scheduler.profiles[pod.scheduler_name]
+        others = tuple(each for each in self.scheduler.profiles.values() if _may_bind(each) and each is not profile)
+        content = content_of(self.scheduler.snapshot, without=pod.uid)
+        return lambda: tuple(find_changes(profile, pod, content.build(), others))
+
     def _explain_pod(self, pod: Pod, records: Sequence[DecisionRecord], node: str) -> Explanation:
         standing, detail = self.scheduler.standings.of(pod, self.clock.monotonic())
         decision = self._decide_now(pod) if standing is not Standing.OTHER_SCHEDULER else None
@@ -89,3 +107,9 @@ class PodExplainer:
     def _with_time_of_day(self, record: DecisionRecord) -> DecisionRecord:
         """Return the record with its time in seconds since the epoch."""
         return replace(record, at=round(record.at + self._epoch, 3))
+
+
+def _may_bind(profile: Profile) -> bool:
+    """Return whether a pod could use the profile: it is neither paused nor a shadow, and open to all namespaces."""
+    settings = profile.settings
+    return not settings.paused and not settings.shadow_of and settings.allowed_namespaces is None

@@ -118,6 +118,8 @@ def decide_anew(inventory: Inventory, question: Question, clock: Clock, note: Ca
     explanation = explainer.explain(question.namespace, question.pod, question.node)
     if explanation is None:
         raise QuestionRefused(f"pod {question.namespace}/{question.pod} does not exist")
+    if search := explainer.change_search(explanation):
+        explanation = replace(explanation, changes=search())
     if explanation.standing in QUEUED:
         return replace(explanation, standing=Standing.UNKNOWN, detail="")
     return explanation

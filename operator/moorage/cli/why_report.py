@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from moorage.cli.why_tables import (
+    change_table,
     clean,
     comparison_table,
     considered_table,
@@ -75,6 +76,10 @@ def _parts(explanation: Explanation) -> Iterator[RenderableType]:
     if now is not None:
         yield ""
         yield from _present(explanation, now)
+    if explanation.changes:
+        yield ""
+        yield _heading("Single changes after which the pod would fit, as of now")
+        yield _indented(change_table(explanation.changes))
     if explanation.verdict is not None:
         yield ""
         yield from _verdict(explanation.verdict, explanation)

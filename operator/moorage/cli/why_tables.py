@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
+from moorage.engine.counterfactuals.counterfactual import Counterfactual
 from moorage.engine.messages import ExtenderCall
 from moorage.engine.records.decision_record import ConsideredNode, NodeCount, NodeScore, Scores
 from moorage.engine.records.explanation import PluginRejection
@@ -54,6 +55,18 @@ def without_points(nodes: Sequence[NodeScore]) -> list[str]:
         for index, score in enumerate(nodes[0].plugins)
         if not any(row.plugins[index].weighted for row in nodes)
     ]
+
+
+def change_table(changes: Sequence[Counterfactual]) -> Table:
+    """Return the changes after which a pod would fit, and some of the nodes where it would fit."""
+    table = _table()
+    table.add_column("change", overflow="fold")
+    table.add_column("then fits on", overflow="fold")
+    for change in changes:
+        more = change.node_count - len(change.node_names)
+        nodes = ", ".join(change.node_names) + (f" and {more} more" if more else "")
+        table.add_row(clean(change.text), clean(nodes))
+    return table
 
 
 def comparison_table(nodes: Sequence[NodeScore]) -> Table:

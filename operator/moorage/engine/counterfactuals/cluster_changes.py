@@ -28,6 +28,8 @@ ZONE = "topology.kubernetes.io/zone"
 HOSTNAME = "kubernetes.io/hostname"
 TRANSIENT_TAINTS = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
 """Prefixes of the taints that a new node of the same group would not have."""
+MACHINE_DOMAINS = ("kubernetes.io/", "k8s.io/")
+"""Parts of the keys of labels that describe the machine, such as its instance type or zone."""
 MAX_LABELED_NODES = 3
 """The number of nodes on which a missing label is tried."""
 MAX_EVICTIONS = 2000
@@ -35,15 +37,26 @@ MAX_EVICTIONS = 2000
 
 
 def node_labels(profile: Profile, pod: Pod, cache: Cache) -> Iterator[Counterfactual]:
-    """Add one label of the pod's nodeSelector to a node."""
+    """Add one label of the pod's nodeSelector to one node. Labels that describe the machine cannot be added."""
     for key, value in sorted((pod.shape.node_selector or {}).items()):
+        if any(domain in key for domain in MACHINE_DOMAINS):
+            continue
         candidates = fitting_nodes(profile, without_selector_label(pod, key), cache.snapshot)
-        for name in candidates[:MAX_LABELED_NODES]:
-            node = _node(cache.snapshot, name)
-            cache.set_node(dataclasses.replace(node, labels={**node.labels, key: value}))
-            if name in fitting_nodes(profile, pod, cache.snapshot):
-                yield change_to(ChangeKind.NODE_LABEL, f"the label {key}={value} on the node {name}", [name])
-            cache.set_node(node)
+        names = [
+            name for name in candidates[:MAX_LABELED_NODES] if _fits_labeled(profile, pod, cache, (name, key, value))
+        ]
+        if names:
+            yield change_to(ChangeKind.NODE_LABEL, f"the label {key}={value} on one of these nodes", names)
+
+
+def _fits_labeled(profile: Profile, pod: Pod, cache: Cache, label: tuple[str, str, str]) -> bool:
+    """Return whether the pod fits on a node after the node gets a label; `label` is node name, key and value."""
+    name, key, value = label
+    node = _node(cache.snapshot, name)
+    cache.set_node(dataclasses.replace(node, labels={**node.labels, key: value}))
+    fits = name in fitting_nodes(profile, pod, cache.snapshot)
+    cache.set_node(node)
+    return fits
 
 
 def victims(profile: Profile, pod: Pod, snapshot: Snapshot) -> Iterator[Counterfactual]:
@@ -65,7 +78,7 @@ def victims(profile: Profile, pod: Pod, snapshot: Snapshot) -> Iterator[Counterf
             states = remove_pod(pre_filtered, pre_filtered.states, victim, node)
             if filter_one(pre_filtered, states, node).is_success and not is_protected((victim,), budgets):
                 text = f"without the pod {victim.key} (priority {victim.priority})"
-                yield change_to(ChangeKind.VICTIM, text, node.names, float(victim.priority))
+                yield change_to(ChangeKind.VICTIM, text, node.names, float(victim.priority), victim.namespace)
                 break
 
 

@@ -30,7 +30,7 @@ class ChangeKind(Enum):
     NEW_NODE = "newNode"
 
 
-class Counterfactual(Struct, frozen=True, kw_only=True):
+class Counterfactual(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """One change after which the pod fits."""
 
     kind: ChangeKind
@@ -42,6 +42,8 @@ class Counterfactual(Struct, frozen=True, kw_only=True):
     """Some of the nodes on which the pod then fits, sorted."""
     node_count: int
     """The number of nodes on which the pod then fits."""
+    victim_namespace: str = ""
+    """The namespace of the pod that `text` names; empty if it names none."""
 
 
 def fitting_nodes(profile: Profile, pod: Pod, snapshot: Snapshot) -> list[str]:
@@ -56,8 +58,15 @@ def fitting_nodes(profile: Profile, pod: Pod, snapshot: Snapshot) -> list[str]:
     return sorted(names[position] for position in filtered.feasible.nonzero()[0].tolist())
 
 
-def change_to(kind: ChangeKind, text: str, node_names: Sequence[str], size: float = 0.0) -> Counterfactual:
+def change_to(
+    kind: ChangeKind, text: str, node_names: Sequence[str], size: float = 0.0, victim_namespace: str = ""
+) -> Counterfactual:
     """Return a verified change; `node_names` are all nodes on which the pod then fits."""
     return Counterfactual(
-        kind=kind, text=text, size=size, node_names=tuple(node_names[:SHOWN_NODES]), node_count=len(node_names)
+        kind=kind,
+        text=text,
+        size=size,
+        node_names=tuple(node_names[:SHOWN_NODES]),
+        node_count=len(node_names),
+        victim_namespace=victim_namespace,
     )

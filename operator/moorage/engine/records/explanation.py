@@ -4,6 +4,7 @@ from enum import Enum
 
 from msgspec import Struct
 
+from moorage.engine.counterfactuals.counterfactual import Counterfactual
 from moorage.engine.records.decision_record import DecisionRecord, NodeScore
 
 
@@ -69,3 +70,5 @@ class Explanation(Struct, frozen=True, kw_only=True, rename="camel", omit_defaul
     """The decision that the present cluster would lead to; None if no profile has the schedulerName."""
     verdict: NodeVerdict | None = None
     """The answer about the node that the user asked for."""
+    changes: tuple[Counterfactual, ...] = ()
+    """For a pod that fits on no node now: single changes after which it would fit, the best first."""

@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 from msgspec.structs import replace
 
+from moorage.engine.counterfactuals.counterfactual import Counterfactual
 from moorage.engine.records.decision_record import ConsideredNode, DecisionRecord, PodName, Preemption
 from moorage.engine.records.explanation import Explanation
 
@@ -11,7 +12,8 @@ from moorage.engine.records.explanation import Explanation
 def namespaces_in(explanation: Explanation) -> set[str]:
     """Return the namespaces of all pods that the explanation names besides its own pod."""
     preemptions = [record.preemption for record in _records(explanation) if record.preemption]
-    return {pod.namespace for preemption in preemptions for pod in _pods(preemption)}
+    displaced = {pod.namespace for preemption in preemptions for pod in _pods(preemption)}
+    return displaced | {change.victim_namespace for change in explanation.changes if change.victim_namespace}
 
 
 def redact(explanation: Explanation, readable: Collection[str]) -> Explanation:
@@ -21,6 +23,7 @@ def redact(explanation: Explanation, readable: Collection[str]) -> Explanation:
         explanation,
         records=tuple(_redact_record(record, readable) for record in explanation.records),
         now=_redact_record(now, readable) if now else None,
+        changes=tuple(_redact_change(change, readable) for change in explanation.changes),
     )
 
 
@@ -44,6 +47,13 @@ def _redact_record(record: DecisionRecord, readable: Collection[str]) -> Decisio
         hidden_displaced=len(preemption.displaced) - len(displaced),
     )
     return replace(record, preemption=redacted)
+
+
+def _redact_change(change: Counterfactual, readable: Collection[str]) -> Counterfactual:
+    if not change.victim_namespace or change.victim_namespace in readable:
+        return change
+    text = f"without a pod of priority {change.size:.0f} in a namespace that you may not read"
+    return replace(change, text=text, victim_namespace="")
 
 
 def _redact_node(node: ConsideredNode, readable: Collection[str]) -> ConsideredNode:

@@ -20,7 +20,7 @@ from moorage.runtime.metrics.pod_resources import render_pod_resources
 from moorage.runtime.metrics.process_metrics import CONTENT_TYPE
 from moorage.runtime.serving.connection_acceptor import ConnectionAcceptor, ConnectionLimits, listening_sockets
 from moorage.runtime.serving.statusz import Statusz
-from moorage.runtime.serving.why_endpoint import Explain, ReadableNamespaces, WhyEndpoint
+from moorage.runtime.serving.why_endpoint import Explain, ReadableNamespaces, SearchChanges, WhyEndpoint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from aiohttp.typedefs import Middleware
 
+    from moorage.engine.records.explanation import Explanation
     from moorage.model.pods.pod import Pod
     from moorage.runtime.metrics.serving_metrics import ServingMetrics
 
@@ -42,6 +43,11 @@ DEFAULT_LIMITS = ConnectionLimits()
 def _explain_nothing(namespace: str, name: str, node: str) -> None:
     """Return None: no pod is known."""
     del namespace, name, node
+
+
+def _search_nothing(explanation: Explanation) -> None:
+    """Return None: there is nothing to search for."""
+    del explanation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +68,8 @@ class EndpointSources:
     debug_cache: Callable[[], Any]
     explain: Explain = _explain_nothing
     """The explanations of `/why`."""
+    search_changes: SearchChanges = _search_nothing
+    """The searches for changes in the explanations of `/why`."""
 
 
 OPEN_PATHS = frozenset({"/healthz", "/livez", "/readyz"})
@@ -140,7 +148,8 @@ class HealthServer:
         application.router.add_get("/metrics/resources", self._pod_resources)
         application.router.add_get("/configz", _json(self._endpoints.configz))
         application.router.add_get("/debug/cache", _json(self._endpoints.debug_cache))
-        why = WhyEndpoint(self._endpoints.explain, self._security.readable_namespaces if self._security else None)
+        readable = self._security.readable_namespaces if self._security else None
+        why = WhyEndpoint(self._endpoints.explain, self._endpoints.search_changes, readable)
         application.router.add_get("/why", why.answer)
         paths = sorted(resource.canonical for resource in application.router.resources())
         statusz = Statusz(self._endpoints.clock, self._endpoints.started_at, paths)

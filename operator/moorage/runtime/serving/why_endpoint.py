@@ -6,21 +6,26 @@ the caller may get the pods of their namespaces.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
 from aiohttp import web
+from msgspec.structs import replace
 
 from moorage.engine.records.redaction import namespaces_in, redact
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable
 
+    from moorage.engine.counterfactuals.counterfactual import Counterfactual
     from moorage.engine.records.explanation import Explanation
 
 Explain = Callable[[str, str, str], "Explanation | None"]
 """Explains the pod with a namespace and a name, and why it is not on a node; None for an unknown pod."""
+SearchChanges = Callable[["Explanation"], "Callable[[], tuple[Counterfactual, ...]] | None"]
+"""Returns the search for changes after which the explained pod would fit; None if there is nothing to search for."""
 ReadableNamespaces = Callable[[str, "Iterable[str]"], "Awaitable[set[str]]"]
 """Returns the namespaces that the sender of an Authorization header may read."""
 
@@ -28,10 +33,13 @@ ReadableNamespaces = Callable[[str, "Iterable[str]"], "Awaitable[set[str]]"]
 class WhyEndpoint:
     """The handler."""
 
-    def __init__(self, explain: Explain, readable: ReadableNamespaces | None) -> None:
+    def __init__(self, explain: Explain, search: SearchChanges, readable: ReadableNamespaces | None) -> None:
         """Name all pods if `readable` is None, because then the endpoints are open to all callers."""
         self._explain = explain
+        self._search = search
         self._readable = readable
+        self._searches = asyncio.Semaphore(1)
+        """Each search needs a copy of the cluster, so only one runs at a time."""
 
     async def answer(self, request: web.Request) -> web.Response:
         """Answer with JSON, or with a text for an unknown pod or a query without a pod."""
@@ -41,8 +49,15 @@ class WhyEndpoint:
         explanation = self._explain(namespace, name, request.query.get("node", ""))
         if explanation is None:
             return web.Response(status=web.HTTPNotFound.status_code, text=f"pod {namespace}/{name} is not known\n")
+        explanation = await self._with_changes(explanation)
         if self._readable is not None:
             others = namespaces_in(explanation) - {namespace}
             readable = await self._readable(request.headers.get("Authorization", ""), others)
             explanation = redact(explanation, {namespace, *readable})
         return web.Response(body=msgspec.json.encode(explanation), content_type="application/json")
+
+    async def _with_changes(self, explanation: Explanation) -> Explanation:
+        """Add the changes after which the pod would fit. The search runs in a thread, so that scheduling goes on."""
+        async with self._searches:
+            search = self._search(explanation)
+            return explanation if search is None else replace(explanation, changes=await asyncio.to_thread(search))
