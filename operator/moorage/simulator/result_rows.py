@@ -50,6 +50,11 @@ def sections_of(simulation: Simulation) -> Iterator[Section]:
             yield Section(title, found)
 
 
+def nodes_text(count: int) -> str:
+    """Return a number of nodes as text."""
+    return f"{count:,} node{'' if count == 1 else 's'}"
+
+
 def _row(label: str, results: Sequence[PolicyResult], text: Callable[[PolicyResult], str]) -> ResultRow:
     return ResultRow(label, tuple(text(result) for result in results))
 
@@ -99,7 +104,7 @@ def _values(results: Sequence[PolicyResult], field: str, resource: str) -> Itera
     values = results[0].groups[field]
     largest = sorted(values, key=lambda value: -values[value].nodes)[:SHOWN_VALUES]
     for value in sorted(largest):
-        label = f"{value} ({values[value].nodes} node{'s' if values[value].nodes != 1 else ''})"
+        label = f"{value} ({nodes_text(values[value].nodes)})"
         yield ResultRow(label, tuple(_percent(each.groups[field][value].percent.get(resource)) for each in results))
     if len(values) > len(largest):
         yield ResultRow(f"... and {len(values) - len(largest)} more", tuple("" for _ in results))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from moorage.errors import CommandFailed
-from moorage.simulator.result_rows import NAMES
+from moorage.simulator.result_rows import NAMES, nodes_text
 from moorage.simulator.run_result import PolicyResult
 from moorage.simulator.simulation import Simulation
 
@@ -99,7 +99,7 @@ def group_plot(simulation: Simulation, field: str) -> str:
         [result.groups[field][value].percent.get(resource, 0.0) for value in values] for result in simulation.results
     ]
     with _figure(3.0, 1, field) as (figure, axes):
-        _bars(axes[0], [f"{value}\n{groups[value].nodes} nodes" for value in values], shares, simulation.results)
+        _bars(axes[0], [f"{value}\n{nodes_text(groups[value].nodes)}" for value in values], shares, simulation.results)
         axes[0].set(ylabel=f"{NAMES[resource]} in use, %", ylim=(0, 100))
         return _rendered(figure, axes[0], len(shares))
 
