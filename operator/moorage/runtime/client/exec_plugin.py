@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 PLUGIN_SECONDS = 60.0
 """Time limit of a plugin. It may call a cloud API but must not prompt a user."""
-SLOW_SECONDS = 2.0
+SLOW_SECONDS = 5.0
 """After this time, the log names a plugin that has not answered. moorage may be starting, and waits for the plugin."""
 MAX_OUTPUT_BYTES = 1 << 20
 """Limit of a plugin's output. Tokens and certificates have a few kilobytes."""
