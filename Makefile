@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 STRICT_PYTHON ?= $(lastword python3.13 $(wildcard $(HOME)/.pyenv/versions/3.13.*/bin/python3.13))
 
-.PHONY: help install demo test test-e2e test-tls check bench controlplane browser image crds lock
+.PHONY: help install demo test test-end-to-end test-tls check bench controlplane browser image crds lock
 help:            ## List the targets
 	@sed -n 's/^\([a-z-]*\): .*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
 
@@ -29,7 +29,7 @@ demo: install  ## Schedule the examples on an embedded API server (needs no clus
 test: install  ## Run the tests; also those on a real control plane if `make controlplane` built one
 	$(BIN)/python -m pytest --ignore=tests/e2e
 
-test-e2e: install  ## Run the tests that start moorage as users do, on the sandbox and on a real control plane
+test-end-to-end: install  ## Run the tests that start moorage as users do, on the sandbox and on a real control plane
 	$(BIN)/python -m pytest tests/e2e
 
 test-tls:  ## Run the tests that open TLS on Python 3.13, whose own checks of certificates are stricter
