@@ -150,8 +150,10 @@ def test_the_admission_policy_counts_only_policies_that_the_operator_has_accepte
     rival = guarded.policy("-rival", schedulerName=f"{guarded.name}-open", allowedNamespaces=NOWHERE)
     guarded.cluster.apply(rival)
     eventually(lambda: guarded.policy_conditions("-rival")["Accepted"]["reason"] == "NameConflict", SOON_SECONDS)
+    # Without the dry run, the first try could create the pod, and the next ones would change nothing.
+    create = ("create", "--dry-run=server", "--filename=-")
     refused = as_text(guarded.pod("p"))
-    eventually(lambda: guarded.cluster.run("apply", "--filename=-", text=refused).returncode == 1, SOON_SECONDS)
+    eventually(lambda: guarded.cluster.run(*create, text=refused).returncode == 1, SOON_SECONDS)
     guarded.cluster.apply(guarded.pod("q", schedulerName=f"{guarded.name}-open"))
     assert guarded.wait_until_bound("q")
 
