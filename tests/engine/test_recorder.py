@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from builders import node, pod
-from engine.doubles import SCHEDULER
+from engine.doubles import SCHEDULER, NameFilter, profile
 from moorage.engine.messages import BindingFinished
 from moorage.engine.outcomes import Bind, Unschedulable
 from moorage.engine.recorder import Recorder
@@ -137,3 +137,18 @@ def test_bind_is_not_marked_as_flushed_if_an_event_requeued_the_pod_last() -> No
     assert isinstance(outcome, Bind)
     assert not outcome.was_flushed
     scheduler.apply(BindingFinished(outcome.pod, outcome.node_name), 500.0)
+
+
+def test_bind_is_marked_as_flushed_if_no_event_requeued_the_pod() -> None:
+    """The plugin's queueing hint misses the new node, so only the time that the pod waited leads to an attempt."""
+    blind = profile(filter=(NameFilter(rejected={"n1": Code.UNSCHEDULABLE}),))
+    scheduler = Scheduler(1, (blind,))
+    scheduler.apply(added("Node", node("n1")), 0.0)
+    scheduler.apply(added("Pod", pod("p")), 0.0)
+    assert isinstance(scheduler.schedule_one(1.0), Unschedulable)
+    scheduler.apply(added("Node", node("n2")), 2.0)
+    assert scheduler.schedule_one(10.0) is None
+    scheduler.tick(400.0)
+    outcome = scheduler.schedule_one(400.0)
+    assert isinstance(outcome, Bind)
+    assert outcome.was_flushed
