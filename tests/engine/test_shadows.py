@@ -14,6 +14,7 @@ from moorage.engine.messages import ProfileChanged, ProfileRemoved
 from moorage.engine.outcomes import Bind, Held, HoldReason, ShadowDecision, ShadowVerdict, Unschedulable
 from moorage.engine.recorder import Recorder
 from moorage.engine.scheduler import Scheduler
+from moorage.engine.shadows import MAX_SHADOWS
 from moorage.framework.cluster_events import updated
 from moorage.framework.profile import Profile, ProfileSettings, ProfileSpec
 from moorage.framework.registry import Registry
@@ -148,6 +149,13 @@ def test_decisions_without_time_are_left_out_and_counted() -> None:
     bind_by_another(scheduler, "p", "n1")
     assert decisions(scheduler) == []
     assert dict(scheduler.statistics.skipped_by_shadows()) == {"shadow": 1}
+
+
+def test_the_number_of_shadows_of_one_name_that_decide_is_limited() -> None:
+    shadows = tuple(shadow(of=FOREIGN, name=f"s{number}") for number in range(MAX_SHADOWS + 5))
+    scheduler = scheduler_of(node("n1"), profiles=shadows)
+    bind_by_another(scheduler, "p", "n1")
+    assert len(decisions(scheduler)) == MAX_SHADOWS
 
 
 @given(strategies.clusters(), st.lists(strategies.pods("waiting"), min_size=1, max_size=1))

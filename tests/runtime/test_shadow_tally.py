@@ -18,7 +18,7 @@ def test_decisions_are_counted_by_verdict_and_zone() -> None:
     tally.count(decision(ShadowVerdict.OTHER_NODE, actual_zone="b", zone="a", node_name="n2", message="n2 is better"))
     assert dict(tally.verdicts) == {ShadowVerdict.SAME: 1, ShadowVerdict.OTHER_NODE: 1}
     assert (skew(tally.zones, tally.actual_zones), skew(tally.actual_zones, tally.zones)) == (2, 0)
-    assert tally.last_difference == "default/p is on n1, here it would be on n2: n2 is better"
+    assert tally.last_difference == "a pod is on n1, here it would be on n2: n2 is better"
 
 
 @pytest.mark.parametrize(
@@ -30,4 +30,4 @@ def test_decisions_are_counted_by_verdict_and_zone() -> None:
     ],
 )
 def test_a_difference_is_one_sentence(verdict: ShadowVerdict, fields: dict[str, str], text: str) -> None:
-    assert difference(decision(verdict, **fields)) == text
+    assert difference(decision(verdict, **fields), "default/p") == text

@@ -89,7 +89,8 @@ class ShadowCounts(ApiModel):
     actual_zone_skew: Count = 0
     """Largest minus smallest number of compared pods in a zone, on the real nodes."""
     last_difference: Annotated[str, Field(max_length=REJECTION_LENGTH)] = ""
-    """The last pod for which the decisions differ, and the reason."""
+    """How the decisions about the last pod with another result differ. The pod is not named, because who can read
+    policies may not be allowed to read pods."""
 
 
 class SchedulingPolicyStatus(ApiModel):

@@ -7,6 +7,7 @@ pods are where they really run. A shadow evicts no pods and calls no extenders.
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -22,6 +23,8 @@ from moorage.framework.profile import Profile
 from moorage.model.pods.pod import Pod
 
 ZONE = "topology.kubernetes.io/zone"
+MAX_SHADOWS = 20
+"""The number of shadows of one schedulerName that decide. Further ones would slow down the scheduling loop."""
 MAX_UNREPORTED = 1000
 """The number of decisions that may wait to be reported; further comparisons are skipped."""
 
@@ -70,7 +73,7 @@ class Shadows:
 
         Call this before the pod counts on the node. `may_use` returns whether a profile allows the pod's namespace.
         """
-        for shadow in self._by_followed.get(pod.scheduler_name, {}).values():
+        for shadow in islice(self._by_followed.get(pod.scheduler_name, {}).values(), MAX_SHADOWS):
             if not may_use(shadow, pod):
                 continue
             if len(self._unreported) >= MAX_UNREPORTED or not self._recorder.may_shadow():

@@ -129,7 +129,7 @@ class Reporter:
         self._tally.of(decision.profile).shadow.count(decision)
         self._metrics.observe_shadow(decision.profile.name, decision.verdict.value)
         if decision.message:
-            logger.debug("Shadow %s: %s", decision.profile.name, difference(decision))
+            logger.debug("Shadow %s: %s", decision.profile.name, difference(decision, decision.pod.key))
 
     def _end_errors(self, profile: Profile) -> None:
         """Reset the number of errors in a row after an attempt without an error."""

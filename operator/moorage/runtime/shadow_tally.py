@@ -17,7 +17,7 @@ class ShadowTally:
     actual_zones: Counter[str] = field(default_factory=Counter)
     """By zone, the number of compared pods that were really placed there."""
     last_difference: str = ""
-    """The last pod for which the decisions differ, and why."""
+    """How the decisions about the last such pod differ, without the pod's name."""
 
     def count(self, decision: ShadowDecision) -> None:
         """Count a decision."""
@@ -27,12 +27,11 @@ class ShadowTally:
         if decision.actual_zone:
             self.actual_zones[decision.actual_zone] += 1
         if decision.verdict not in {ShadowVerdict.SAME, ShadowVerdict.TIE}:
-            self.last_difference = difference(decision)
+            self.last_difference = difference(decision, "a pod")  # the policy's author may not read all pods
 
 
-def difference(decision: ShadowDecision) -> str:
-    """Return in one sentence how a shadow's decision differs from the real one."""
-    pod = decision.pod.key
+def difference(decision: ShadowDecision, pod: str) -> str:
+    """Return in one sentence how a shadow's decision differs from the real one; `pod` names the pod."""
     match decision.verdict:
         case ShadowVerdict.FITS_NOWHERE:
             return f"{pod} is on {decision.actual_node_name}, but fits on no node here: {decision.message}"
@@ -41,9 +40,8 @@ def difference(decision: ShadowDecision) -> str:
         case ShadowVerdict.FAILED:
             return f"{pod} cannot be compared: {decision.message}"
         case _:
-            return (
-                f"{pod} is on {decision.actual_node_name}, here it would be on {decision.node_name}: {decision.message}"
-            )
+            where = f"{pod} is on {decision.actual_node_name}, here it would be on {decision.node_name}"
+            return f"{where}: {decision.message}"
 
 
 def skew(zones: Mapping[str, int], others: Mapping[str, int]) -> int:
