@@ -14,12 +14,23 @@ from moorage.cli.options import Output, OutputOption
 
 def simulate(  # noqa: PLR0913 - an argument for each flag
     *,
-    nodes: Annotated[Path, typer.Option(metavar="FILE", help="Read the nodes from this CSV file.")],
-    arrivals: Annotated[Path, typer.Option(metavar="FILE", help="Read the tasks from this CSV file.")],
+    nodes: Annotated[Path | None, typer.Option(metavar="FILE", help="Read the nodes from this CSV file.")] = None,
+    arrivals: Annotated[Path | None, typer.Option(metavar="FILE", help="Read the tasks from this CSV file.")] = None,
+    dump: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Read nodes and pods from this file of `moorage dump` instead."),
+    ] = None,
+    all_pods: Annotated[
+        bool,
+        typer.Option(
+            "--all-pods",
+            help="With --dump: place the pods that run anew too, except those of DaemonSets. Default: place the pods "
+            "that wait.",
+        ),
+    ] = False,
     policy: Annotated[
-        list[Path],
-        typer.Option(metavar="FILE", help="Try the policies of this file; can be repeated.", default_factory=list),
-    ],
+        list[Path] | None, typer.Option(metavar="FILE", help="Try the policies of this file; can be repeated.")
+    ] = None,
     prices: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Read prices per hour, by instance_type or model, from this CSV file."),
@@ -36,7 +47,7 @@ def simulate(  # noqa: PLR0913 - an argument for each flag
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Place the tasks of a file on the nodes of a file, and compare policies.
+    """Place the tasks of a file on the nodes of a file, or the pods of a dump on its nodes, and compare policies.
 
     A policy file holds SchedulingPolicy objects or a KubeSchedulerConfiguration. kube-scheduler's default profile
     always runs as well.
@@ -50,14 +61,21 @@ def simulate(  # noqa: PLR0913 - an argument for each flag
     """  # noqa: D301 - the backspace tells click to keep the line breaks
     from moorage.cli.simulation_bar import SimulationBar
     from moorage.cli.simulation_table import print_simulation
+    from moorage.simulator.dump_scene import PlacedPods
     from moorage.simulator.result_json import simulation_json
     from moorage.simulator.simulation import Request
     from moorage.simulator.simulation import simulate as run_simulation
 
+    if dump is not None and (nodes or arrivals):
+        raise typer.BadParameter("--dump excludes --nodes and --arrivals")
+    node_file, task_file = nodes or dump, arrivals or dump
+    if node_file is None or task_file is None:
+        raise typer.BadParameter("pass --nodes and --arrivals, or --dump")
     request = Request(
-        nodes=nodes,
-        tasks=arrivals,
-        policies=tuple(policy),
+        nodes=node_file,
+        tasks=task_file,
+        policies=tuple(policy or ()),
+        placed_pods=(PlacedPods.ALL if all_pods else PlacedPods.WAITING) if dump else None,
         prices=prices,
         seed=seed,
         percentage_of_nodes_to_score=percentage_of_nodes_to_score,

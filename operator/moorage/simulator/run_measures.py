@@ -43,7 +43,7 @@ class RunMeasures:
     """The measures of one run."""
 
     def __init__(self, measured: Measured) -> None:
-        self._measured = measured
+        self.measured = measured
         nodes = measured.nodes
         self._index = {node.name: position for position, node in enumerate(nodes)}
         self._total = {
@@ -78,6 +78,11 @@ class RunMeasures:
         if self._placements:
             self._placements[task] = node
 
+    def keep(self, node_name: str, template: Template) -> None:
+        """Count a pod that was on a node before the run."""
+        if node_name in self._index:
+            self._count(template, self._index[node_name], 1, self.measured.tasks.first)
+
     def leave(self, node_name: str, template: Template, now: float) -> None:
         """Count a task that left its node."""
         self._count(template, self._index[node_name], -1, now)
@@ -85,7 +90,7 @@ class RunMeasures:
     def first_placed(self, wait: float) -> None:
         """Count a task as placed, after this time."""
         self._placed += 1
-        if self._measured.tasks.is_trace:
+        if self.measured.tasks.is_trace:
             self._waits.append(wait)
 
     def reject(self, reason: str) -> None:
@@ -125,7 +130,7 @@ class RunMeasures:
 
         `shown` is the value of the point in the series, if it differs from `point`.
         """
-        if self._measured.tasks.is_trace:
+        if self.measured.tasks.is_trace:
             if self._used[self._main] > self._peak:
                 self._peak = self._used[self._main]
                 self._keep(snapshot)
@@ -142,7 +147,7 @@ class RunMeasures:
         """Return the figures."""
         assert self._busiest is not None, "a run ends with a last sample"
         used, pods = self._busiest
-        tasks, nodes = self._measured.tasks, self._measured.nodes
+        tasks, nodes = self.measured.tasks, self.measured.nodes
         allocatable = _allocatable(nodes)
         free = {each: allocatable[each] - used[each] for each in used}
         return PolicyResult(
@@ -168,10 +173,10 @@ class RunMeasures:
             self._used[name] += sign * amount
         before = self._pods_on[node]
         self._pods_on[node] = before + sign
-        if self._measured.prices and bool(before) != bool(before + sign):
+        if self.measured.prices and bool(before) != bool(before + sign):
             self._cost += self._rate * (now - self._cost_until) / 3600
             self._cost_until = now
-            self._rate += sign * self._measured.prices[node]
+            self._rate += sign * self.measured.prices[node]
 
     def _share(self, name: str) -> float:
         return _percent(self._used[name], self._total[name])
@@ -180,7 +185,7 @@ class RunMeasures:
         self._busiest = ({name: snapshot.requested(name).copy() for name in RESOURCES}, snapshot.pod_count.copy())
 
     def _groups(self, used: Amounts, pods: IntArray) -> dict[str, dict[str, GroupUse]]:
-        nodes = self._measured.nodes
+        nodes = self.measured.nodes
         allocatable = _allocatable(nodes)
         groups: dict[str, dict[str, GroupUse]] = {}
         for field in GROUP_FIELDS:
@@ -202,21 +207,21 @@ class RunMeasures:
 
     def _skew(self, used: Amounts, pods: IntArray) -> dict[str, float]:
         skew = {"nodes_percent": round(float(self._node_percent(used).std()), 2)}
-        zones, members = np.unique([node.zone for node in self._measured.nodes], return_inverse=True)
+        zones, members = np.unique([node.zone for node in self.measured.nodes], return_inverse=True)
         if any(zones):
             by_zone = _sums(pods, members)
             skew["zones_pods"] = max(by_zone) - min(by_zone)
         return skew
 
     def _node_percent(self, used: Amounts) -> npt.NDArray[np.float64]:
-        allocatable = _allocatable(self._measured.nodes)
+        allocatable = _allocatable(self.measured.nodes)
         has_gpus = allocatable[GPU] > 0
         amounts = np.where(has_gpus, allocatable[GPU], allocatable["cpu"])
         in_use = np.where(has_gpus, used[GPU], used["cpu"])
         return 100 * in_use / np.maximum(amounts, 1)
 
     def _cost_result(self) -> Cost | None:
-        prices, tasks = self._measured.prices, self._measured.tasks
+        prices, tasks = self.measured.prices, self.measured.tasks
         if not prices:
             return None
         if not tasks.is_trace:

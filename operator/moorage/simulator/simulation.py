@@ -13,14 +13,21 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from moorage.errors import CommandFailed, Fault, InvalidInput
+from moorage.framework.cluster_events import added
+from moorage.framework.profile import Profile
 from moorage.framework.registry import Registry
+from moorage.model.decode import Decoder
+from moorage.model.pods.pod import Pod
+from moorage.simulator.dump_scene import PlacedPods, read_scene, template_of
+from moorage.simulator.file_objects import PodTemplates, decode_node
 from moorage.simulator.node_file import FileNode, read_nodes, read_prices
 from moorage.simulator.policy_files import NamedProfile, ProfileBuilder
 from moorage.simulator.run_measures import Measured, RunMeasures
 from moorage.simulator.run_result import PolicyResult
-from moorage.simulator.task_file import TaskFile, TaskSummary
+from moorage.simulator.task_file import Task, TaskFile, TaskSummary
 from moorage.simulator.task_runs import TraceRun, run_arrivals
 from moorage.simulator.virtual_cluster import VirtualCluster
 
@@ -37,6 +44,8 @@ class Request(Struct, frozen=True, kw_only=True):
     nodes: Path
     tasks: Path
     policies: tuple[Path, ...]
+    placed_pods: PlacedPods | None = None
+    """The pods of a dump to place; `nodes` and `tasks` are then the dump. None: both are tables."""
     prices: Path | None = None
     seed: int = 0
     percentage_of_nodes_to_score: int = 100
@@ -69,11 +78,17 @@ def _read(request: Request, progress: Progress) -> tuple[list[NamedProfile], Mea
     faults: list[Fault] = []
     with _collecting(faults):
         profiles = _profiles(request, Registry.discover())
-    with _collecting(faults):
-        nodes = read_nodes(request.nodes)
-        prices = read_prices(request.prices, nodes) if request.prices else ()
-    with _collecting(faults):
-        tasks = TaskFile(request.tasks).check(lambda count: progress("checking the tasks", count, 0))
+    if request.placed_pods:
+        with _collecting(faults):
+            scene = read_scene(request.nodes, request.placed_pods)
+            nodes, tasks = scene.nodes, scene.summary()
+            prices = read_prices(request.prices, nodes) if request.prices else ()
+    else:
+        with _collecting(faults):
+            nodes = read_nodes(request.nodes)
+            prices = read_prices(request.prices, nodes) if request.prices else ()
+        with _collecting(faults):
+            tasks = TaskFile(request.tasks).check(lambda count: progress("checking the tasks", count, 0))
     if faults:
         raise InvalidInput(faults)
     return profiles, Measured(nodes, tasks, prices, request.keeps_placements)
@@ -110,15 +125,34 @@ def _run_here(
 
 
 def _run(request: Request, measured: Measured, profile: NamedProfile, report: Callable[[int], None]) -> PolicyResult:
-    may_preempt = measured.tasks.has_priorities
-    cluster = VirtualCluster(profile.profile, measured.nodes, request.seed, may_preempt=may_preempt)
     measures = RunMeasures(measured)
-    file = TaskFile(request.tasks)
-    if measured.tasks.is_trace:
-        TraceRun(cluster, measures).run(file.tasks(), report)
-    else:
-        run_arrivals(file.tasks(), cluster, measures, report)
+    run = _run_dump if request.placed_pods else _run_files
+    run(request, measures, profile.profile, report)
     return measures.result(profile.name)
+
+
+def _run_files(request: Request, measures: RunMeasures, profile: Profile, report: Callable[[int], None]) -> None:
+    decoder, measured = Decoder(), measures.measured
+    templates, file = PodTemplates(decoder, profile.name), TaskFile(request.tasks)
+    nodes = (added("Node", decode_node(node, decoder)) for node in measured.nodes)
+    cluster = VirtualCluster(profile, nodes, request.seed, may_preempt=measured.tasks.has_priorities)
+    if measured.tasks.is_trace:
+        TraceRun(cluster, templates, measures).run(file.tasks(), report)
+    else:
+        pods = ((task, templates.pod(task.name, task.template)) for task in file.tasks())
+        run_arrivals(pods, cluster, measures, report)
+
+
+def _run_dump(request: Request, measures: RunMeasures, profile: Profile, report: Callable[[int], None]) -> None:
+    assert request.placed_pods
+    scene = read_scene(request.nodes, request.placed_pods)
+    cluster = VirtualCluster(profile, scene.events, request.seed)
+    pods = ((_task_of(pod), replace(pod, scheduler_name=profile.name)) for pod in scene.arriving)
+    run_arrivals(pods, cluster, measures, report, ((_task_of(pod), pod) for pod in scene.staying))
+
+
+def _task_of(pod: Pod) -> Task:
+    return Task(pod.key, template_of(pod))
 
 
 def _run_in_processes(

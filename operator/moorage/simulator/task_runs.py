@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
 from itertools import count
 
@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from moorage.engine.outcomes import Bind, SchedulingFailed, Unschedulable
 from moorage.model.pods.pod import Pod
+from moorage.simulator.file_objects import PodTemplates
 from moorage.simulator.run_measures import RunMeasures
 from moorage.simulator.task_file import Task
 from moorage.simulator.virtual_cluster import VirtualCluster, reason_of
@@ -17,6 +18,8 @@ from moorage.simulator.virtual_cluster import VirtualCluster, reason_of
 PREEMPTED = "preempted"
 LEFT = "left before it was placed"
 PROGRESS_TASKS = 200
+STAYING = -1
+"""The number of a pod that was placed before the run."""
 MAX_TRIES = 5
 """The number of tries of one arrival: a task that preempts others is tried again once they are gone."""
 
@@ -35,13 +38,24 @@ class _Arrived(Struct):
     reason: str = ""
 
 
-def run_arrivals(tasks: Iterator[Task], cluster: VirtualCluster, measures: RunMeasures, report: Report) -> None:
-    """Place tasks one after the other. A task that does not fit at its arrival is not placed later."""
-    placed: dict[str, _Arrived] = {}
+def run_arrivals(
+    pods: Iterable[tuple[Task, Pod]],
+    cluster: VirtualCluster,
+    measures: RunMeasures,
+    report: Report,
+    staying: Iterable[tuple[Task, Pod]] = (),
+) -> None:
+    """Place pods one after the other. A pod that does not fit at its arrival is not placed later.
+
+    `staying` are pods that are placed already. Like the others, they can be evicted.
+    """
+    placed = {pod.uid: _Arrived(STAYING, task, pod, pod.node_name) for task, pod in staying}
+    for stays in placed.values():
+        measures.keep(stays.node_name, stays.task.template)
     number, asked = 0, 0.0
-    for number, task in enumerate(tasks, 1):
+    for number, (task, pod) in enumerate(pods, 1):
         now = float(number)
-        arrived = _Arrived(number - 1, task, cluster.templates.pod(task.name, task.template))
+        arrived = _Arrived(number - 1, task, pod)
         _place_once(arrived, cluster, measures, placed, now)
         asked = measures.ask(task)
         measures.mark(asked)
@@ -69,7 +83,8 @@ def _place_once(
         for victim in outcome.victims:
             lost = placed.pop(victim.uid)
             measures.leave(lost.node_name, lost.task.template, now)
-            measures.lose(lost.number, PREEMPTED)
+            if lost.number != STAYING:
+                measures.lose(lost.number, PREEMPTED)
             measures.preempt()
     cluster.remove(arrived.pod, now)
     measures.reject(reason_of(outcome))
@@ -78,8 +93,9 @@ def _place_once(
 class TraceRun:
     """A run of a trace: tasks arrive and leave at their times, and wait in the queue if they do not fit."""
 
-    def __init__(self, cluster: VirtualCluster, measures: RunMeasures) -> None:
+    def __init__(self, cluster: VirtualCluster, templates: PodTemplates, measures: RunMeasures) -> None:
         self._cluster = cluster
+        self._templates = templates
         self._measures = measures
         self._arrived: dict[str, _Arrived] = {}
         """The tasks that wait or run, by the uid of the pod."""
@@ -106,7 +122,7 @@ class TraceRun:
         self._measures.sample(end, self._cluster.snapshot, is_last=True)
 
     def _arrive(self, number: int, task: Task, now: float) -> None:
-        arrived = _Arrived(number, task, self._cluster.templates.pod(task.name, task.template))
+        arrived = _Arrived(number, task, self._templates.pod(task.name, task.template))
         self._arrived[arrived.pod.uid] = arrived
         self._cluster.add(arrived.pod, now)
         if task.deleted is not None:
@@ -163,7 +179,7 @@ class TraceRun:
         arrived = self._arrived.pop(victim.uid)
         self._measures.leave(arrived.node_name, arrived.task.template, now)
         self._measures.preempt()
-        arrived.pod = self._cluster.templates.pod(f"{arrived.task.name}/{next(self._order)}", arrived.task.template)
+        arrived.pod = self._templates.pod(f"{arrived.task.name}/{next(self._order)}", arrived.task.template)
         arrived.node_name = ""
         self._arrived[arrived.pod.uid] = arrived
         self._cluster.add(arrived.pod, now)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
@@ -10,12 +10,11 @@ from moorage.cluster.snapshot import Snapshot
 from moorage.engine.messages import BindingFinished
 from moorage.engine.outcomes import Bind, Outcome, SchedulingFailed, Unschedulable
 from moorage.engine.scheduler import Scheduler
-from moorage.framework.cluster_events import added, deleted
+from moorage.framework.cluster_events import ClusterEvent, added, deleted
 from moorage.framework.profile import Profile
 from moorage.model.decode import Decoder
 from moorage.model.pods.pod import Pod
-from moorage.simulator.file_objects import PodTemplates, decode_node
-from moorage.simulator.node_file import FileNode
+from moorage.simulator.file_objects import PodTemplates
 
 POD = "Pod"
 LACK_OF_ROOM = ("Insufficient ", "Too many pods")
@@ -25,15 +24,19 @@ LACK_OF_ROOM = ("Insufficient ", "Too many pods")
 class VirtualCluster:
     """A cluster in which a pod runs as soon as it is bound, and a victim is gone as soon as it is evicted."""
 
-    def __init__(self, profile: Profile, nodes: Sequence[FileNode], seed: int, *, may_preempt: bool = True) -> None:
-        """Start with empty nodes. `may_preempt` tells whether pods have priorities."""
+    def __init__(
+        self, profile: Profile, events: Iterable[ClusterEvent], seed: int, *, may_preempt: bool = True
+    ) -> None:
+        """Start with the objects of `events`. `may_preempt` tells whether pods have priorities."""
         self._may_preempt = may_preempt
         decoder = Decoder()
         self.templates = PodTemplates(decoder, profile.name)
         self._scheduler = Scheduler(seed, [profile])
         self._placed: dict[str, Pod] = {}
-        for node in nodes:
-            self._scheduler.apply(added("Node", decode_node(node, decoder)), 0.0)
+        for event in events:
+            self._scheduler.apply(event, 0.0)
+            if event.kind == POD:
+                self._placed[event.new.uid] = event.new
 
     @property
     def snapshot(self) -> Snapshot:

@@ -1,0 +1,122 @@
+"""Reads a dump of a cluster for a simulation: its nodes, the pods that stay, and the pods that are placed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from moorage.errors import Fault, InvalidInput, UnusableDump
+from moorage.framework.cluster_events import ClusterEvent
+from moorage.inventory import cluster_events, read_dump
+from moorage.model.decode import Decoder
+from moorage.model.node import Node
+from moorage.model.pods.pod import Pod
+from moorage.plugins.own.lifecycle import UNKNOWN, Lifecycle
+from moorage.simulator.file_objects import GPU, INSTANCE_TYPE_LABEL, MODEL_LABEL, ZONE_LABEL
+from moorage.simulator.node_file import FileNode
+from moorage.simulator.task_file import TaskSummary, Template
+
+NODE_OWNERS = frozenset({"DaemonSet", "Node"})
+"""The kinds of owners whose pods belong to their node, so that they stay there."""
+
+
+class PlacedPods(StrEnum):
+    """The pods of a dump that a simulation places."""
+
+    WAITING = "waiting"
+    """Pods without a node. All other pods stay where they are."""
+    ALL = "all"
+    """Also the pods that run, except those of DaemonSets and static pods. They arrive by age."""
+
+
+class DumpScene(Struct, frozen=True):
+    """The parts of a dump that a simulation needs."""
+
+    events: tuple[ClusterEvent, ...]
+    """All objects except the pods that are placed."""
+    nodes: tuple[FileNode, ...]
+    """The nodes, in the order of `events`."""
+    staying: tuple[Pod, ...]
+    arriving: tuple[Pod, ...]
+    """The pods that are placed, in the order in which they arrive."""
+
+    def summary(self) -> TaskSummary:
+        """Return the facts about the pods that are placed."""
+        templates = Counter(template_of(pod) for pod in self.arriving)
+        return TaskSummary(
+            count=len(self.arriving),
+            is_trace=False,
+            first=0.0,
+            last=float(len(self.arriving)),
+            has_priorities=any(pod.priority for pod in (*self.arriving, *self.staying)),
+            templates=tuple(templates.most_common()),
+        )
+
+
+def read_scene(file: Path, placed: PlacedPods) -> DumpScene:
+    """Read a dump. Raise InvalidInput if it cannot be used, or OSError if it cannot be read."""
+    try:
+        events = list(cluster_events(read_dump(file), Decoder()))
+    except UnusableDump as error:
+        raise InvalidInput([Fault((), None, str(error))]) from error
+    pods = [event.new for event in events if event.kind == "Pod"]
+    arriving = [pod for pod in pods if _is_placed(pod, placed)]
+    uids = {pod.uid for pod in arriving}
+    others = tuple(event for event in events if event.kind != "Pod" or event.new.uid not in uids)
+    nodes = tuple(_measured(event.new) for event in others if event.kind == "Node")
+    if not any(node.cpu_milli for node in nodes):
+        raise InvalidInput([Fault((), None, f"{file}: the dump has no node with cpu")])
+    if not arriving:
+        raise InvalidInput([Fault((), None, f"{file}: no pod waits for a node; --all-pods places all pods anew")])
+    return DumpScene(
+        events=others,
+        nodes=nodes,
+        staying=tuple(pod for pod in pods if pod.uid not in uids and pod.node_name and not pod.is_terminal),
+        arriving=tuple(_unplaced(pod) for pod in sorted(arriving, key=_arrival_order(placed))),
+    )
+
+
+def template_of(pod: Pod) -> Template:
+    """Return what the simulation measures of a pod."""
+    requests = pod.shape.requests
+    return Template(requests.get("cpu"), requests.get("memory") >> 20, requests.get(GPU), "", pod.priority)
+
+
+def _is_placed(pod: Pod, placed: PlacedPods) -> bool:
+    if pod.is_terminal or pod.terminating or pod.scheduling_gates:
+        return False
+    if not pod.node_name:
+        return True
+    owner = pod.shape.owner
+    return placed is PlacedPods.ALL and (owner is None or owner.kind not in NODE_OWNERS)
+
+
+def _arrival_order(placed: PlacedPods) -> Callable[[Pod], tuple[float, float, str]]:
+    """Return the sort key: pods that wait are tried by priority; running pods once arrived by age."""
+    by_priority = placed is PlacedPods.WAITING
+    return lambda pod: (-pod.priority if by_priority else 0, pod.creation_timestamp, pod.key)
+
+
+def _unplaced(pod: Pod) -> Pod:
+    return replace(pod, node_name="", required_node_name="", nominated_node_name="", start_time=None, phase="Pending")
+
+
+def _measured(node: Node) -> FileNode:
+    labels, allocatable = node.labels, node.allocatable
+    lifecycle = Lifecycle().class_of(labels)
+    return FileNode(
+        name=node.name,
+        cpu_milli=allocatable.get("cpu"),
+        memory_mib=allocatable.get("memory") >> 20,
+        gpu=allocatable.get(GPU),
+        model=labels.get(MODEL_LABEL, ""),
+        pods=allocatable.get("pods"),
+        zone=labels.get(ZONE_LABEL, ""),
+        instance_type=labels.get(INSTANCE_TYPE_LABEL, ""),
+        lifecycle="" if lifecycle == UNKNOWN else lifecycle,
+    )
