@@ -94,9 +94,8 @@ def _by_resource(results: Sequence[PolicyResult], shares: Callable[[PolicyResult
 
 
 def _groups(results: Sequence[PolicyResult]) -> Iterator[tuple[str, Iterator[ResultRow]]]:
-    for field, values in results[0].groups.items():
-        has_gpus = any("nvidia.com/gpu" in use.percent for use in values.values())
-        resource = "nvidia.com/gpu" if has_gpus else "cpu"
+    resource = "nvidia.com/gpu" if any(result.use.get("nvidia.com/gpu") for result in results) else "cpu"
+    for field in results[0].groups:
         yield f"{NAMES[resource]} in use by {field.replace('_', ' ')}, %", _values(results, field, resource)
 
 
