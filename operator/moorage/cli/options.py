@@ -16,13 +16,6 @@ class Output(StrEnum):
     JSON = "json"
 
 
-class PlacedPods(StrEnum):
-    """The pods of a dump that `moorage simulate` places."""
-
-    WAITING = "waiting"
-    ALL = "all"
-
-
 class ConfigOutput(StrEnum):
     """The output formats of Kubernetes objects."""
 
