@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from cli.command_line import Run
 from docs.shell_blocks import ROOT, blocks, commands
 
 NODES = "name,cpu_milli,memory_mib,gpu,model\na,8000,16384,2,T4\nb,8000,16384,2,T4\n"
@@ -135,3 +136,22 @@ def test_the_page_about_simulations_shows_the_real_output() -> None:
     (shown,) = [block.text for block in blocks(page) if "gpu-balance" in block.text and block.language == "text"]
     lines = [line.rstrip() for line in done.stdout.splitlines()]
     assert shown.splitlines() == lines[: len(shown.splitlines())]
+
+
+def test_the_waiting_pods_of_a_live_cluster_and_of_its_dump_are_placed_alike(
+    moorage: Run, kubeconfig: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "cluster.gz"
+    assert moorage("dump", "-o", file, "--kubeconfig", kubeconfig).status == 0
+    of_dump = moorage("simulate", "--dump", file, "--all-pods", "-o", "json")
+    of_cluster = moorage("simulate", "--cluster", "--kubeconfig", kubeconfig, "--all-pods", "-o", "json")
+    assert (of_dump.status, of_cluster.status) == (0, 0)
+    assert json.loads(of_cluster.out) == json.loads(of_dump.out)
+    assert json.loads(of_dump.out)["policies"][0]["placed"] > 0
+
+
+@pytest.mark.parametrize("flags", [[], ["--cluster", "--dump=x"], ["--nodes=x"], ["--nodes=x", "--dump=y"]])
+def test_exactly_one_source_must_be_given(moorage: Run, flags: list[str]) -> None:
+    ended = moorage("simulate", *flags)
+    assert ended.status == 2
+    assert "pass either --nodes and --arrivals, or --dump, or --cluster" in ended.err.replace("\n", " ")

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moorage.cli.options import Output, OutputOption
+from moorage.cli.dumped_cluster import dumped_cluster
+from moorage.cli.options import ContextOption, KubeconfigOption, Output, OutputOption
+
+if TYPE_CHECKING:
+    from moorage.simulator.simulation import Request
 
 
 def simulate(  # noqa: PLR0913 - an argument for each flag
@@ -20,14 +25,19 @@ def simulate(  # noqa: PLR0913 - an argument for each flag
         Path | None,
         typer.Option(metavar="FILE", help="Read nodes and pods from this file of `moorage dump` instead."),
     ] = None,
+    cluster: Annotated[
+        bool, typer.Option("--cluster", help="Read nodes and pods from the cluster of the kubeconfig instead.")
+    ] = False,
     all_pods: Annotated[
         bool,
         typer.Option(
             "--all-pods",
-            help="With --dump: place the pods that run anew too, except those of DaemonSets. Default: place the pods "
-            "that wait.",
+            help="With --dump or --cluster: also place the pods that run anew, except those of DaemonSets. Default: "
+            "place the pods that wait.",
         ),
     ] = False,
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = None,
     policy: Annotated[
         list[Path] | None, typer.Option(metavar="FILE", help="Try the policies of this file; can be repeated.")
     ] = None,
@@ -59,34 +69,42 @@ def simulate(  # noqa: PLR0913 - an argument for each flag
 
     Only the first three columns of each file are required. docs/simulate.md explains the columns and the results.
     """  # noqa: D301 - the backspace tells click to keep the line breaks
+    from moorage.simulator.dump_scene import PlacedPods
+    from moorage.simulator.simulation import Request
+
+    has_tables = nodes is not None and arrivals is not None
+    if (nodes is not None or arrivals is not None) + (dump is not None) + cluster != 1 or (nodes and not has_tables):
+        raise typer.BadParameter("pass either --nodes and --arrivals, or --dump, or --cluster")
+    with dumped_cluster(kubeconfig, context) if cluster else nullcontext(dump) as dump_file:
+        node_file, task_file = nodes or dump_file, arrivals or dump_file
+        assert node_file, "one of the sources was given"
+        assert task_file, "one of the sources was given"
+        request = Request(
+            nodes=node_file,
+            tasks=task_file,
+            policies=tuple(policy or ()),
+            placed_pods=(PlacedPods.ALL if all_pods else PlacedPods.WAITING) if dump_file else None,
+            prices=prices,
+            seed=seed,
+            percentage_of_nodes_to_score=percentage_of_nodes_to_score,
+            keeps_placements=html is not None,
+        )
+        _run(request, jobs or _cpus(), html, output)
+
+
+def _run(request: Request, jobs: int, html: Path | None, output: Output) -> None:
+    """Run the simulation; print the results, and write the page."""
     from moorage.cli.simulation_bar import SimulationBar
     from moorage.cli.simulation_table import print_simulation
-    from moorage.simulator.dump_scene import PlacedPods
     from moorage.simulator.result_json import simulation_json
-    from moorage.simulator.simulation import Request
     from moorage.simulator.simulation import simulate as run_simulation
 
-    if dump is not None and (nodes or arrivals):
-        raise typer.BadParameter("--dump excludes --nodes and --arrivals")
-    node_file, task_file = nodes or dump, arrivals or dump
-    if node_file is None or task_file is None:
-        raise typer.BadParameter("pass --nodes and --arrivals, or --dump")
-    request = Request(
-        nodes=node_file,
-        tasks=task_file,
-        policies=tuple(policy or ()),
-        placed_pods=(PlacedPods.ALL if all_pods else PlacedPods.WAITING) if dump else None,
-        prices=prices,
-        seed=seed,
-        percentage_of_nodes_to_score=percentage_of_nodes_to_score,
-        keeps_placements=html is not None,
-    )
     if html is not None:
         from moorage.simulator.page.simulation_page import check_libraries, simulation_page
 
         check_libraries()
     with SimulationBar() as bar:
-        simulation = run_simulation(request, jobs or _cpus(), bar.show)
+        simulation = run_simulation(request, jobs, bar.show)
     for warning in simulation.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     if output is Output.JSON:
