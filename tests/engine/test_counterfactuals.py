@@ -3,21 +3,31 @@
 import dataclasses
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 import strategies
 from builders import HOSTNAME, ZONE, make, node, pod
+from engine.doubles import NameFilter, profile
 from engine.scheduler_driver import kube_profile
+from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cache import Cache
 from moorage.engine.counterfactuals.amounts import amount_text
 from moorage.engine.counterfactuals.cluster_changes import INSTANCE_TYPE
 from moorage.engine.counterfactuals.cluster_copy import content_of
-from moorage.engine.counterfactuals.counterfactual import ChangeKind, Counterfactual, change_to, fitting_nodes
+from moorage.engine.counterfactuals.counterfactual import (
+    TEXT_CHARACTERS,
+    ChangeKind,
+    Counterfactual,
+    change_to,
+    fitting_nodes,
+)
 from moorage.engine.counterfactuals.find_changes import MAX_CHANGES, all_changes, find_changes, rank
-from moorage.engine.counterfactuals.pod_changes import with_shape
+from moorage.engine.counterfactuals.pod_changes import MAX_TRIES, with_shape
 from moorage.framework.cluster_events import added
+from moorage.framework.extension_points import FilterResult, Rejection
 from moorage.framework.profile import Profile
 from moorage.model.node import Node
 from moorage.model.pods.pod import Pod, Toleration
@@ -125,6 +135,30 @@ def test_one_more_node_of_a_group_has_its_daemons_but_not_its_transient_taints()
     nodes = [node("n1", zone="a", labels=labels, taints=sick)]
     assert "one more m5.large in a: new-n1" in changes_of(pod("new", cpu="3"), nodes, placed)
     assert not [text for text in changes_of(pod("new", cpu="3500m"), nodes, placed) if text.startswith("one more")]
+
+
+def test_the_number_of_tries_is_limited() -> None:
+    tries = []
+
+    class Counting(NameFilter):
+        """A Filter that rejects all nodes, and counts its calls."""
+
+        def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
+            del state
+            tries.append(pod)
+            nothing = np.zeros(nodes.size, np.bool_)
+            return FilterResult(nothing, lambda: [Rejection(~nothing, "no")])
+
+    taints = ([{"key": f"k{number}", "effect": "NoSchedule"}] for number in range(MAX_TRIES + 100))
+    nodes = [node(f"n{number}", taints=each) for number, each in enumerate(taints)]
+    assert find_changes(profile(filter=(Counting(),)), pod(), cache_of(nodes)) == []
+    assert MAX_TRIES <= len(tries) <= MAX_TRIES + 10
+
+
+def test_a_long_text_is_cut() -> None:
+    waiting = pod(spec={"nodeSelector": {"k" * 60: "v" * 60, "disk": "x" * 5000}}, namespace="default")
+    (change, *_) = find_changes(PROFILE, waiting, cache_of([node("n1", labels={"k" * 60: "v" * 60})]))
+    assert len(change.text) == TEXT_CHARACTERS
 
 
 def test_the_cache_is_unchanged_after_a_search() -> None:

@@ -32,6 +32,8 @@ MACHINE_DOMAINS = ("kubernetes.io/", "k8s.io/")
 """Parts of the keys of labels that describe the machine, such as its instance type or zone."""
 MAX_LABELED_NODES = 3
 """The number of nodes on which a missing label is tried."""
+MAX_GROUPS = 100
+"""The number of groups of which one more node is tried. Each try computes the filters of all nodes again."""
 MAX_EVICTIONS = 2000
 """The number of evictions to try, over all nodes."""
 
@@ -84,7 +86,7 @@ def victims(profile: Profile, pod: Pod, snapshot: Snapshot) -> Iterator[Counterf
 
 def new_nodes(profile: Profile, pod: Pod, cache: Cache) -> Iterator[Counterfactual]:
     """Add one node of each instance type and zone that the cluster has."""
-    for (instance_type, zone), template in sorted(_groups(cache.snapshot).items()):
+    for (instance_type, zone), template in sorted(_groups(cache.snapshot).items())[:MAX_GROUPS]:
         position = cache.snapshot.position(template.name)
         assert position is not None, "a template is a node of the cluster"
         node = _clone(template, cache.snapshot)

@@ -11,7 +11,10 @@ from moorage.engine.cycle.pre_filter import run_pre_filter
 from moorage.engine.cycle.scheduling_cycle import nodes_to_filter
 from moorage.framework.profile import Profile
 from moorage.model.pods.pod import Pod
+from moorage.outside_text import one_line
 
+TEXT_CHARACTERS = 300
+"""The limit for a text. A selector of a pod may have thousands of characters."""
 SHOWN_NODES = 3
 """The number of node names that a change lists."""
 
@@ -64,7 +67,7 @@ def change_to(
     """Return a verified change; `node_names` are all nodes on which the pod then fits."""
     return Counterfactual(
         kind=kind,
-        text=text,
+        text=one_line(text, TEXT_CHARACTERS),
         size=size,
         node_names=tuple(node_names[:SHOWN_NODES]),
         node_count=len(node_names),

@@ -20,15 +20,20 @@ from moorage.model.selectors import NodeSelector, NodeSelectorTerm
 PREFER_NO_SCHEDULE = "PreferNoSchedule"
 DO_NOT_SCHEDULE, SCHEDULE_ANYWAY = "DoNotSchedule", "ScheduleAnyway"
 
+MAX_TRIES = 1000
+"""The number of changed pods to try. A pod may have hundreds of constraints, each of which needs several tries."""
 Fits = Callable[[Pod], list[str]]
 """Returns the names of the nodes on which a pod fits."""
 
 
 def pod_changes(profile: Profile, pod: Pod, snapshot: Snapshot) -> Iterator[Counterfactual]:
     """Yield each smallest single change of the pod that lets it fit on a node."""
+    tries = 0
 
     def fits(changed: Pod) -> list[str]:
-        return fitting_nodes(profile, changed, snapshot)
+        nonlocal tries
+        tries += 1
+        return fitting_nodes(profile, changed, snapshot) if tries <= MAX_TRIES else []
 
     yield from _smaller_requests(pod, snapshot, fits)
     yield from _tolerations(pod, snapshot, fits)

@@ -15,6 +15,7 @@ from aiohttp import web
 from msgspec.structs import replace
 
 from moorage.engine.records.redaction import namespaces_in, redact
+from moorage.outside_text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable
@@ -48,7 +49,9 @@ class WhyEndpoint:
             return web.Response(status=web.HTTPBadRequest.status_code, text="pass ?namespace=NAMESPACE&pod=NAME\n")
         explanation = self._explain(namespace, name, request.query.get("node", ""))
         if explanation is None:
-            return web.Response(status=web.HTTPNotFound.status_code, text=f"pod {namespace}/{name} is not known\n")
+            return web.Response(
+                status=web.HTTPNotFound.status_code, text=one_line(f"pod {namespace}/{name} is not known") + "\n"
+            )
         explanation = await self._with_changes(explanation)
         if self._readable is not None:
             others = namespaces_in(explanation) - {namespace}
