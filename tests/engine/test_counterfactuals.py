@@ -155,6 +155,15 @@ def test_the_number_of_tries_is_limited() -> None:
     assert MAX_TRIES <= len(tries) <= MAX_TRIES + 10
 
 
+def test_a_search_without_time_ends_with_what_it_has_found() -> None:
+    left = iter([True, True, *[False] * 100])
+    tainted = [node(f"n{number}", taints=[{"key": f"k{number}", "effect": "NoSchedule"}]) for number in range(9)]
+    found = find_changes(PROFILE, pod(), cache_of(tainted), (), left.__next__)
+    assert [change.text for change in found] == [
+        f"a toleration for the taint k{number}:NoSchedule" for number in (0, 1)
+    ]
+
+
 def test_a_long_text_is_cut() -> None:
     waiting = pod(spec={"nodeSelector": {"k" * 60: "v" * 60, "disk": "x" * 5000}}, namespace="default")
     (change, *_) = find_changes(PROFILE, waiting, cache_of([node("n1", labels={"k" * 60: "v" * 60})]))

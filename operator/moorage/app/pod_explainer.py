@@ -19,6 +19,9 @@ from moorage.framework.profile import Profile
 from moorage.model.pods.pod import Pod
 from moorage.runtime.clock import Clock
 
+SEARCH_SECONDS = 5.0
+"""The time after which a search for changes ends. Usual searches take a tenth of a second."""
+
 
 @dataclass(slots=True, kw_only=True)
 class PodExplainer:
@@ -71,7 +74,12 @@ class PodExplainer:
         profile = self.scheduler.profiles[pod.scheduler_name]
         others = tuple(each for each in self.scheduler.profiles.values() if _may_bind(each) and each is not profile)
         content = content_of(self.scheduler.snapshot, without=pod.uid)
-        return lambda: tuple(find_changes(profile, pod, content.build(), others))
+        until = self.clock.monotonic() + SEARCH_SECONDS
+
+        def search() -> tuple[Counterfactual, ...]:
+            return tuple(find_changes(profile, pod, content.build(), others, lambda: self.clock.monotonic() < until))
+
+        return search
 
     def _explain_pod(self, pod: Pod, records: Sequence[DecisionRecord], node: str) -> Explanation:
         standing, detail = self.scheduler.standings.of(pod, self.clock.monotonic())

@@ -1,6 +1,6 @@
 """The search for changes that would let a waiting pod fit, and their ranking."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from moorage.engine.cache import Cache
 from moorage.engine.counterfactuals.cluster_changes import new_nodes, node_labels, victims
@@ -13,15 +13,23 @@ MAX_CHANGES = 10
 _KIND_RANK = {kind: rank for rank, kind in enumerate(ChangeKind)}
 
 
-def find_changes(profile: Profile, pod: Pod, cache: Cache, others: Iterable[Profile] = ()) -> list[Counterfactual]:
+def always() -> bool:
+    """Return True: the search has no time limit."""
+    return True
+
+
+def find_changes(
+    profile: Profile, pod: Pod, cache: Cache, others: Iterable[Profile] = (), goes_on: Callable[[], bool] = always
+) -> list[Counterfactual]:
     """Return at most MAX_CHANGES single changes after which the pod fits on a node, best first.
 
     `cache` must be a private copy, because some changes are tried on it. `others` are the other live profiles.
     The result is empty if the pod fits already. The best change of each kind comes before the second best of any kind.
+    When `goes_on` returns False, the search ends with what it has found so far.
     """
     if fitting_nodes(profile, pod, cache.snapshot):
         return []
-    return rank(all_changes(profile, pod, cache, others))
+    return rank(all_changes(profile, pod, cache, others, goes_on))
 
 
 def rank(changes: Iterable[Counterfactual]) -> list[Counterfactual]:
@@ -37,13 +45,20 @@ def rank(changes: Iterable[Counterfactual]) -> list[Counterfactual]:
     return [change for *_, change in sorted(ranked, key=lambda each: each[:2])][:MAX_CHANGES]
 
 
-def all_changes(profile: Profile, pod: Pod, cache: Cache, others: Iterable[Profile]) -> Iterator[Counterfactual]:
+def all_changes(
+    profile: Profile, pod: Pod, cache: Cache, others: Iterable[Profile], goes_on: Callable[[], bool] = always
+) -> Iterator[Counterfactual]:
     """Yield every change that the search finds, for a pod that does not fit."""
-    yield from pod_changes(profile, pod, cache.snapshot)
-    yield from _other_policies(pod, cache, others)
-    yield from node_labels(profile, pod, cache)
-    yield from victims(profile, pod, cache.snapshot)
-    yield from new_nodes(profile, pod, cache)
+    yield from pod_changes(profile, pod, cache.snapshot, goes_on)
+    searches: tuple[Callable[[], Iterator[Counterfactual]], ...] = (
+        lambda: _other_policies(pod, cache, others),
+        lambda: node_labels(profile, pod, cache),
+        lambda: victims(profile, pod, cache.snapshot),
+        lambda: new_nodes(profile, pod, cache),
+    )
+    for search in searches:
+        if goes_on():
+            yield from search()
 
 
 def _other_policies(pod: Pod, cache: Cache, others: Iterable[Profile]) -> Iterator[Counterfactual]:

@@ -26,14 +26,19 @@ Fits = Callable[[Pod], list[str]]
 """Returns the names of the nodes on which a pod fits."""
 
 
-def pod_changes(profile: Profile, pod: Pod, snapshot: Snapshot) -> Iterator[Counterfactual]:
-    """Yield each smallest single change of the pod that lets it fit on a node."""
+def pod_changes(
+    profile: Profile, pod: Pod, snapshot: Snapshot, goes_on: Callable[[], bool]
+) -> Iterator[Counterfactual]:
+    """Yield each smallest single change of the pod that lets it fit on a node.
+
+    When `goes_on` returns False, nothing more is tried, and a change may not be the smallest one.
+    """
     tries = 0
 
     def fits(changed: Pod) -> list[str]:
         nonlocal tries
         tries += 1
-        return fitting_nodes(profile, changed, snapshot) if tries <= MAX_TRIES else []
+        return fitting_nodes(profile, changed, snapshot) if tries <= MAX_TRIES and goes_on() else []
 
     yield from _smaller_requests(pod, snapshot, fits)
     yield from _tolerations(pod, snapshot, fits)
