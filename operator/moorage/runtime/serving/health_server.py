@@ -19,6 +19,7 @@ from moorage.runtime.clock import Clock
 from moorage.runtime.metrics.pod_resources import render_pod_resources
 from moorage.runtime.metrics.process_metrics import CONTENT_TYPE
 from moorage.runtime.serving.connection_acceptor import ConnectionAcceptor, ConnectionLimits, listening_sockets
+from moorage.runtime.serving.explanation_turns import ExplanationTurns
 from moorage.runtime.serving.statusz import Statusz
 from moorage.runtime.serving.why_endpoint import Explain, ReadableNamespaces, SearchChanges, WhyEndpoint
 
@@ -149,7 +150,8 @@ class HealthServer:
         application.router.add_get("/configz", _json(self._endpoints.configz))
         application.router.add_get("/debug/cache", _json(self._endpoints.debug_cache))
         readable = self._security.readable_namespaces if self._security else None
-        why = WhyEndpoint(self._endpoints.explain, self._endpoints.search_changes, readable)
+        turns = ExplanationTurns(self._endpoints.clock)
+        why = WhyEndpoint(self._endpoints.explain, self._endpoints.search_changes, readable, turns)
         application.router.add_get("/why", why.answer)
         paths = sorted(resource.canonical for resource in application.router.resources())
         statusz = Statusz(self._endpoints.clock, self._endpoints.started_at, paths)

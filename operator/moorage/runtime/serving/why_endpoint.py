@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from moorage.engine.records.redaction import namespaces_in, redact
 from moorage.outside_text import one_line
+from moorage.runtime.serving.explanation_turns import ExplanationTurns, TooManyQuestions
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable
@@ -34,33 +35,39 @@ ReadableNamespaces = Callable[[str, "Iterable[str]"], "Awaitable[set[str]]"]
 class WhyEndpoint:
     """The handler."""
 
-    def __init__(self, explain: Explain, search: SearchChanges, readable: ReadableNamespaces | None) -> None:
+    def __init__(
+        self, explain: Explain, search: SearchChanges, readable: ReadableNamespaces | None, turns: ExplanationTurns
+    ) -> None:
         """Name all pods if `readable` is None, because then the endpoints are open to all callers."""
         self._explain = explain
         self._search = search
         self._readable = readable
-        self._searches = asyncio.Semaphore(1)
-        """Each search needs a copy of the cluster, so only one runs at a time."""
+        self._turns = turns
 
     async def answer(self, request: web.Request) -> web.Response:
-        """Answer with JSON, or with a text for an unknown pod or a query without a pod."""
+        """Answer with JSON, or with a text if there is no explanation."""
         namespace, name = request.query.get("namespace", ""), request.query.get("pod", "")
         if not namespace or not name:
             return web.Response(status=web.HTTPBadRequest.status_code, text="pass ?namespace=NAMESPACE&pod=NAME\n")
-        explanation = self._explain(namespace, name, request.query.get("node", ""))
+        try:
+            async with self._turns.turn():
+                explanation = await self._explanation(namespace, name, request.query.get("node", ""))
+        except TooManyQuestions:
+            return web.Response(status=web.HTTPTooManyRequests.status_code, text="too many requests wait; try again\n")
         if explanation is None:
             return web.Response(
                 status=web.HTTPNotFound.status_code, text=one_line(f"pod {namespace}/{name} is not known") + "\n"
             )
-        explanation = await self._with_changes(explanation)
         if self._readable is not None:
             others = namespaces_in(explanation) - {namespace}
             readable = await self._readable(request.headers.get("Authorization", ""), others)
             explanation = redact(explanation, {namespace, *readable})
         return web.Response(body=msgspec.json.encode(explanation), content_type="application/json")
 
-    async def _with_changes(self, explanation: Explanation) -> Explanation:
-        """Add the changes after which the pod would fit. The search runs in a thread, so that scheduling goes on."""
-        async with self._searches:
-            search = self._search(explanation)
-            return explanation if search is None else replace(explanation, changes=await asyncio.to_thread(search))
+    async def _explanation(self, namespace: str, name: str, node: str) -> Explanation | None:
+        """Explain a pod. The search for changes runs in a thread, so that scheduling goes on."""
+        explanation = self._explain(namespace, name, node)
+        search = self._search(explanation) if explanation else None
+        if explanation is None or search is None:
+            return explanation
+        return replace(explanation, changes=await asyncio.to_thread(search))
