@@ -16,6 +16,7 @@ from moorage.runtime.client.credentials import Credentials, load_credentials
 
 PEM_TEXT = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 PEM = b64encode(PEM_TEXT).decode()
+KEY = b64encode(b"-----BEGIN EC PRIVATE KEY-----\nMAUCAQEEAA==\n-----END EC PRIVATE KEY-----\n").decode()
 
 LAUGHS = b"a0: &a0 [x]\n" + b"".join(
     b"a%d: &a%d [%s]\n" % (n, n, b", ".join([b"*a%d" % (n - 1)] * 9)) for n in range(1, 20)
@@ -221,7 +222,7 @@ async def test_data_that_is_not_pem_is_named_by_its_field(tmp_path: Path, field:
     ("cluster", "user", "message"),
     [
         ({"certificate-authority-data": PEM}, {}, "clusters[c].cluster.certificate-authority-data of the kubeconfig"),
-        ({}, {"client-certificate-data": PEM, "client-key-data": PEM}, "users[u].user.client-certificate-data of the"),
+        ({}, {"client-certificate-data": PEM, "client-key-data": KEY}, "users[u].user.client-certificate-data of the"),
     ],
 )
 async def test_a_certificate_that_openssl_rejects_is_named_by_its_field(

@@ -116,6 +116,12 @@ def test_strict_verification_can_be_switched_off() -> None:
     assert not ClientTls().context(strict=False).verify_flags & ssl.VERIFY_X509_STRICT
 
 
+def test_a_server_cannot_make_the_client_compute_long_keys() -> None:
+    context = ClientTls().context(strict=False)
+    assert "kx-dhe" not in {cipher["kea"] for cipher in context.get_ciphers()}
+    assert context.options & ssl.OP_NO_RENEGOTIATION
+
+
 @pytest.mark.parametrize(
     ("path", "reason"), [("/dev/zero", "it is larger than 1048576 bytes"), ("pipe", "it is a pipe")]
 )

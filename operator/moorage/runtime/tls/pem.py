@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING
 from moorage.errors import UnusableTls
 from moorage.limited_file import read_limited
 from moorage.runtime.tls.confined_file import MAX_FILE_BYTES, read_confined
+from moorage.runtime.tls.pem_blocks import BEGIN, certificates_in, private_key_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PEM_BEGIN = b"-----BEGIN "
-ENCRYPTED = b"ENCRYPTED"
-"""A part of `BEGIN ENCRYPTED PRIVATE KEY` and of the header `Proc-Type: 4,ENCRYPTED`."""
 MAX_BUNDLE_BYTES = 1 << 20
 """The largest file. A system's bundle of all public authorities has 220 kB."""
 
@@ -43,7 +41,7 @@ class Pem:
         if self.below and not self.data:
             return self._confined_content(self.below)
         content = self._decoded(self.data) if self.data else self._file_content()
-        if PEM_BEGIN not in content:
+        if BEGIN not in content:
             raise UnusableTls(self.field, "holds no PEM" if self.data else f"names {self.path}, which holds no PEM")
         return content
 
@@ -55,7 +53,7 @@ class Pem:
 
     def _confined_content(self, directory: Path) -> bytes:
         content = read_confined(directory, self.path or "")
-        if content is None or PEM_BEGIN not in content:
+        if content is None or BEGIN not in content:
             limit = f"a regular file of at most {MAX_FILE_BYTES >> 10} KiB below {directory}"
             raise UnusableTls(self.field, f"names no readable PEM file; it must be {limit}")
         return content
@@ -69,15 +67,13 @@ class Pem:
 
 
 def load_identity(context: ssl.SSLContext, certificate: Pem, key: Pem) -> None:
-    """Load a certificate and its key into a context; raise UnusableTls if they cannot be used.
-
-    An encrypted key is refused by its text: its author chooses how long OpenSSL works to derive the password's key.
-    """
-    certificate_text, key_text = certificate.read(), key.read()
-    for pem, text in ((certificate, certificate_text), (key, key_text)):
-        if ENCRYPTED in text:
-            raise UnusableTls(pem.field, "is encrypted; use a key without a password")
-    with as_file(certificate_text) as certificate_path, as_file(key_text) as key_path:
+    """Load a certificate and its key into a context; raise UnusableTls if they cannot be used."""
+    certificates, key_text = certificates_in(certificate.read()), key.read()
+    try:
+        private_key = private_key_in(key_text)
+    except ValueError as error:
+        raise UnusableTls(key.field, str(error)) from error
+    with as_file(certificates) as certificate_path, as_file(private_key) as key_path:
         try:
             context.load_cert_chain(certificate_path, key_path, password=_no_password)
         except OSError as error:  # ssl.SSLError is an OSError

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from moorage.errors import UnusableTls
 from moorage.runtime.fault_log import FaultLog
 from moorage.runtime.tls.pem import Pem, as_file, load_identity, reason_of
+from moorage.runtime.tls.pem_blocks import certificates_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -75,6 +76,7 @@ class ClientTls:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        _leave_out_slow_handshakes(context)
         return context
 
     def _anchored(self) -> ssl.SSLContext | None:
@@ -144,8 +146,17 @@ class TlsContexts:
 
 
 def _anchored_in(authority: Pem) -> ssl.SSLContext:
-    with as_file(authority.read()) as path:
+    with as_file(certificates_in(authority.read())) as path:
         try:
             return ssl.create_default_context(cafile=path)
         except OSError as error:  # ssl.SSLError is an OSError
             raise UnusableTls(authority.field, f"holds no usable certificate ({reason_of(error)})") from error
+
+
+def _leave_out_slow_handshakes(context: ssl.SSLContext) -> None:
+    """Agree on no Diffie-Hellman keys without curves, and on no new handshake in a connection, as Go's clients.
+
+    A server could choose a key for which the client computes a second, and the event loop computes it.
+    """
+    context.set_ciphers(":".join(cipher["name"] for cipher in context.get_ciphers() if cipher["kea"] != "kx-dhe"))
+    context.options |= ssl.OP_NO_RENEGOTIATION
