@@ -1,5 +1,6 @@
 """Informers with the embedded API server. After each kind of connection failure, their store is correct again."""
 
+import json
 import logging
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -167,6 +168,25 @@ async def test_an_event_that_is_too_long_causes_new_lists_after_growing_pauses(
     assert sorted(api.clock.slept[:3]) == api.clock.slept[:3]
     assert 0.2 < api.clock.slept[0] < 0.6 < api.clock.slept[2]
     assert [record.levelname for record in caplog.records if "pods cannot be read" in record.message] == ["WARNING"]
+
+
+def nested(name: str) -> bytes:
+    """Return a pod whose managedFields have a depth that the API server accepts and decoders do not."""
+    fields = b'{"f:a":' * 5_000 + b"{}" + b"}" * 5_000
+    start = b'"metadata": {'
+    return json.dumps(pod_object(name)).encode().replace(start, start + b'"managedFields": [' + fields + b"], ", 1)
+
+
+async def test_a_pod_that_is_nested_too_deeply_for_the_decoder_stops_no_other() -> None:
+    def answer(sent: Sent) -> Any:
+        if sent.method == "WATCH":
+            return [b'{"type": "ADDED", "object": ' + nested("late") + b"}\n"]
+        return b'{"metadata": {"resourceVersion": "1"}, "items": [' + nested("early") + b"]}"
+
+    api = FakeApi(answer)
+    watching = informer_of(api.client(), POD, api.clock)
+    async with running(watching.informer):
+        await until(lambda: watching.names >= {"early", "late"})
 
 
 async def test_a_watch_that_ends_is_continued_without_another_list() -> None:

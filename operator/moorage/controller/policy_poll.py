@@ -21,6 +21,7 @@ import msgspec
 from moorage.controller.resource_version import identity
 from moorage.controller.watch_lag import WatchLag
 from moorage.errors import ApiError, ApiUnreachable, NotFound
+from moorage.nested_json import decode_nested
 from moorage.runtime.api_resources import SCHEDULING_POLICY
 from moorage.runtime.backoff import ExponentialBackoff
 from moorage.runtime.client.kube import KubeClient
@@ -64,7 +65,7 @@ class PolicyPoll:
     async def list(self) -> list[dict[str, Any]]:
         """Return all policies. Raise ApiError or ApiUnreachable."""
         try:
-            found = [msgspec.json.decode(raw) async for page in self._source.pages() for raw in page]
+            found = [_decode(raw) async for page in self._source.pages() for raw in page]
         except NotFound:
             self._was_missing = True
             raise
@@ -96,7 +97,7 @@ class PolicyPoll:
         async for events in self._source.changes(lambda: None):
             self._backoff.reset()
             for event in events:
-                manifest = msgspec.json.decode(event.object)
+                manifest = _decode(event.object)
                 self._lag.seen(manifest)
                 self._receive(event.type, manifest)
                 await asyncio.sleep(0)  # compiling a policy takes milliseconds, and a thousand can arrive at once
@@ -105,3 +106,8 @@ class PolicyPoll:
         logger.info("The long watch of SchedulingPolicies misses changes; it is started again")
         self._lag.restarted()
         self.restart_watch()
+
+
+def _decode(raw: msgspec.Raw) -> dict[str, Any]:
+    manifest: dict[str, Any] = decode_nested(msgspec.json.decode, bytes(raw))
+    return manifest

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from moorage.errors import ApiError, ApiUnreachable, Conflict, NotFound, StaleDecision
+from moorage.nested_json import decode_nested
 from moorage.runtime.api_resources import POD
 from moorage.runtime.backoff import ExponentialBackoff
 from moorage.runtime.client.kube import REQUEST_SECONDS
@@ -101,7 +102,7 @@ class BindingWriter:
         backoff = ExponentialBackoff(READ_BACK_SECONDS, MAX_READ_BACK_SECONDS, self._random)
         while True:
             try:
-                read = self._pods.decode(await self._client.get(path))
+                read = decode_nested(self._pods.decode, await self._client.get(path))
             except NotFound:
                 return ""
             except (ApiError, ApiUnreachable, msgspec.DecodeError):

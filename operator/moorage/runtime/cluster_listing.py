@@ -10,6 +10,7 @@ import msgspec
 from moorage.errors import ApiError, Forbidden, Gone, NotFound
 from moorage.inventory import KINDS, Inventory, keep_read_fields
 from moorage.model.decode import Decoder
+from moorage.nested_json import decode_nested
 from moorage.runtime.api_resources import INFORMED, NODE, POD, SCHEDULING_POLICY
 from moorage.runtime.informers.list_watch import ListWatch
 from moorage.runtime.timestamps import whole_time
@@ -95,7 +96,7 @@ class ClusterListing:
 
     def _keep(self, kind: str, raw: msgspec.Raw) -> bytes:
         """Return an object with the fields that scheduling reads; empty for an object that cannot be decoded."""
-        body = msgspec.json.decode(raw)
+        body = decode_nested(msgspec.json.decode, bytes(raw))
         kept = msgspec.json.encode(keep_read_fields(kind, body))
         if kind == SCHEDULING_POLICY.kind:
             return kept

@@ -17,6 +17,7 @@ import msgspec
 from moorage.engine.messages import NodeRefused
 from moorage.errors import ApiError, ApiUnreachable
 from moorage.framework.cluster_events import Action
+from moorage.nested_json import decode_nested
 from moorage.runtime.api_resources import POD
 from moorage.runtime.events.event import Event, pod_reference
 
@@ -101,7 +102,8 @@ class KubeletRefusals:
     async def _refusal_of(self, bind: Bind) -> str:
         """Return the reason if the kubelet refused the pod for a lack of room; otherwise return an empty text."""
         try:
-            pod = self._decoder.decode(await self._client.get(POD.path(bind.pod.name, bind.pod.namespace)))
+            path = POD.path(bind.pod.name, bind.pod.namespace)
+            pod = decode_nested(self._decoder.decode, await self._client.get(path))
         except (ApiError, ApiUnreachable, msgspec.DecodeError) as error:
             logger.debug("Pod %s is gone and cannot be read: %s", bind.pod.key, error)
             return ""

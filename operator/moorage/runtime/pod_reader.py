@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from moorage.errors import ApiError, NotFound
+from moorage.nested_json import decode_nested
 from moorage.runtime.api_resources import POD
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ async def read_pod(client: KubeClient, pod: Pod) -> bytes:
     path = POD.path(pod.name, pod.namespace)
     raw = await client.get(f"{path}?resourceVersion={pod.resource_version}")
     try:
-        uid = _DECODER.decode(raw).metadata.uid
+        uid = decode_nested(_DECODER.decode, raw).metadata.uid
     except msgspec.DecodeError as error:
         raise ApiError(HTTPStatus.OK, "", f"{path}: the answer is not an API server's: {error}") from error
     if uid != pod.uid:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import msgspec
 from msgspec import Raw, Struct
 
+from moorage.nested_json import decode_nested
+
 NULL = Raw(b"null")
 """The value of an absent field. Such a field is not encoded. (A field of type `Raw | None` would be decoded as a Python
 value.)"""
@@ -83,6 +85,6 @@ _DECODER = msgspec.json.Decoder(_SharedPod)
 def shared_pod(whole: bytes) -> bytes:
     """Return the part of a pod's object that extenders of policies receive; raise ValueError if it is not a pod."""
     try:
-        return msgspec.json.encode(_DECODER.decode(whole))
+        return msgspec.json.encode(decode_nested(_DECODER.decode, whole))
     except msgspec.DecodeError as error:
         raise ValueError(f"the pod's object cannot be read: {error}") from error

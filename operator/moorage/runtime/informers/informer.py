@@ -18,6 +18,7 @@ import msgspec
 
 from moorage.errors import AnswerTooLong, ApiError, ApiUnreachable, Forbidden, Gone, NotFound, TooManyRequests
 from moorage.framework.cluster_events import ClusterEvent, added, deleted, updated
+from moorage.nested_json import decode_nested
 from moorage.runtime.backoff import ExponentialBackoff
 from moorage.runtime.informers.list_watch import DELETED, ListWatch
 from moorage.runtime.informers.readability import Readability
@@ -163,7 +164,7 @@ class Informer:
         For an object that cannot be decoded, return the key if an older state is known, otherwise an empty text.
         """
         try:
-            new = self._decode(bytes(raw))
+            new = decode_nested(self._decode, bytes(raw))
         except (ValueError, msgspec.MsgspecError) as error:
             return self._log_unreadable(raw, error)
         key = self._key(new)

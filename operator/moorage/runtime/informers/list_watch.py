@@ -10,6 +10,7 @@ from typing import TypeVar
 import msgspec
 
 from moorage.errors import AnswerTooLong, ApiError, Gone
+from moorage.nested_json import decode_nested
 from moorage.runtime.api_resources import Resource
 from moorage.runtime.client.kube import KubeClient
 from moorage.runtime.client.refusals import refusal
@@ -144,7 +145,7 @@ class ListWatch:
     def metadata(self, raw: msgspec.Raw) -> WatchedMetadata:
         """Return an object's metadata; empty if it cannot be decoded."""
         try:
-            return self._objects.decode(raw).metadata
+            return decode_nested(self._objects.decode, bytes(raw)).metadata
         except msgspec.DecodeError:
             return WatchedMetadata()
 
@@ -156,7 +157,7 @@ class ListWatch:
 
     def _read(self, decoder: msgspec.json.Decoder[T], body: bytes) -> T:
         try:
-            return decoder.decode(body)
+            return decode_nested(decoder.decode, body)
         except msgspec.DecodeError as error:
             message = f"{self.resource.collection}: the answer is not an API server's: {error}"
             raise ApiError(HTTPStatus.OK, "", message) from error

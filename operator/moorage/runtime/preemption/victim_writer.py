@@ -8,6 +8,7 @@ import msgspec
 
 from moorage.engine.preemption.victim_search import PREEMPTED
 from moorage.errors import ApiError, ApiUnreachable
+from moorage.nested_json import decode_nested
 from moorage.runtime.api_resources import POD
 from moorage.runtime.client.kube import STRATEGIC_MERGE_PATCH
 from moorage.runtime.timestamps import whole_time
@@ -75,7 +76,7 @@ class VictimWriter:
 
     def _grace_seconds(self, answer: bytes) -> float:
         try:
-            seconds = self._decoder.decode(answer).metadata.deletion_grace_period_seconds
+            seconds = decode_nested(self._decoder.decode, answer).metadata.deletion_grace_period_seconds
         except msgspec.DecodeError:
             return DEFAULT_GRACE_SECONDS
         return seconds or 0.0
