@@ -32,7 +32,7 @@ class ApiMetadata(Struct, frozen=True, rename="camel"):
 
 
 class ApiStorageMetadata(Struct, frozen=True, rename="camel"):
-    """`metav1.ObjectMeta` with annotations, which hold facts about volumes."""
+    """`metav1.ObjectMeta` with annotations; scheduling reads the annotations of storage objects only."""
 
     name: str = ""
     namespace: str = ""

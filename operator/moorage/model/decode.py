@@ -1,7 +1,7 @@
 """Decodes API objects from JSON; every object enters the scheduler through a `Decoder`.
 
-A `Decoder` owns the tables that intern pod shapes. The tables hold weak references: a shape is dropped together with
-its last pod.
+The shape of a pod holds the fields that all pods of one template share. A `Decoder` keeps one object for each distinct
+shape, and drops the object together with the last pod of the shape.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from moorage.model.volumes.decode_storage import STORAGE_DECODERS
 from moorage.model.volumes.decode_volumes import VOLUME_DECODERS
 from moorage.model.workloads.decode_workloads import WORKLOAD_DECODERS
 
-_MAX_RESIZES = 64  # cached amounts for each shape; resized pods of one template rarely have more sizes than that
+_MAX_RESIZES = 64  # cached amounts for each shape; the pods of one template are rarely resized to more sizes
 
 
 class Decoder:
@@ -103,7 +103,7 @@ class Decoder:
         )
 
     def _intern_shape(self, api: ApiPod) -> PodShape:
-        """Return the interned shape of a pod; decode the shape only if its raw key is new."""
+        """Return the one object for the pod's shape; decode it only if the JSON of its fields is new."""
         key = raw_key(api)
         if len(key) > MAX_SHAPE_BYTES:
             large = decode_large_shape(api, api.metadata.namespace or "default")
@@ -116,7 +116,7 @@ class Decoder:
         return shape
 
     def _placed_requests(self, shape: PodShape, api: ApiPod) -> tuple[Resources, Resources]:
-        """Return the pod's requests and non-zero requests on its node, including in-place resizes."""
+        """Return the pod's `requests` and `non_zero_requests`, including in-place resizes."""
         key = resize_key(api.spec, api.status)
         if key is None:
             return shape.requests, shape.non_zero_requests

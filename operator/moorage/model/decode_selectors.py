@@ -1,8 +1,7 @@
 """Decodes label selectors and node selectors.
 
 An invalid label selector raises ValueError, because a selector without one of its requirements would match too much.
-An invalid node selector term keeps its error text instead, as in kube-scheduler: the selector's other terms still
-count.
+An invalid term of a node selector stores its error text instead. The other terms still apply, as in kube-scheduler.
 """
 
 from __future__ import annotations

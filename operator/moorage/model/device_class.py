@@ -1,6 +1,6 @@
-"""DeviceClass, and how it is decoded.
+"""DeviceClass, and its decoder.
 
-moorage allocates no devices. It reads which extended resources request the devices of a class.
+moorage allocates no devices. It only reads by which extended resources pods can request the devices of a class.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from msgspec import Struct, json
 from moorage.model.api_metadata import ApiMetadata
 
 IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
-"""The prefix of the extended resource that each class has by default; the name of the class follows (upstream:
-ResourceDeviceClassPrefix)."""
+"""Pods can request devices of each class by an extended resource that is named by this prefix and the name of the
+class (upstream: ResourceDeviceClassPrefix)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +22,7 @@ class DeviceClass:
 
     name: str
     extended_resource_name: str = ""
-    """The extended resource by which pods may request devices of the class; empty if pods can use only the resource
-    with IMPLICIT_PREFIX."""
+    """Another extended resource by which pods can request devices of the class; empty if the class has none."""
 
     def provides(self, resource: str) -> bool:
         """Return whether pods can request devices of the class by this resource."""

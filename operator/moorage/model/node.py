@@ -32,7 +32,7 @@ class Node:
     """Pairs of an image name and the image's size in bytes; an image with several names has one pair for each."""
     declared_features: frozenset[str] = frozenset()
     raw: bytes = b""
-    """The JSON of the object, for extenders that do not cache nodes; empty if it is not kept."""
+    """The JSON of the object, for extenders that do not cache nodes; otherwise empty."""
 
 
 def scheduling_properties_differ(old: Node, new: Node) -> bool:

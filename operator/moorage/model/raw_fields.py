@@ -33,5 +33,5 @@ def error_path(path: str) -> Iterator[None]:
 
 @cache
 def _decoder(kind: Hashable) -> json.Decoder[Any]:
-    """Return the decoder of a type. Build it only once, because this takes a hundred times as long as decoding."""
+    """Return the decoder of a type, from a cache: building a decoder takes a hundred times as long as decoding."""
     return json.Decoder(kind)

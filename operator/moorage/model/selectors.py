@@ -1,7 +1,7 @@
 """Label selectors and node selectors, decoded once and matched often.
 
-`metav1.LabelSelector` and `v1.NodeSelector` have different operators, and an empty label selector matches everything
-while an empty node selector term matches nothing. Therefore each has a class of its own.
+`metav1.LabelSelector` and `v1.NodeSelector` have separate classes, because their operators differ. Also, an empty label
+selector matches everything, but an empty term of a node selector matches nothing.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Requirement:
                 return False
 
     def _compare(self, value: str) -> bool:
-        """Return whether Gt or Lt holds between two 64-bit integers; False if either does not parse."""
+        """Return whether Gt or Lt holds between two 64-bit integers; False if one of them is not an integer."""
         if len(self.values) != 1:
             return False
         left, right = parse_int64(value), parse_int64(next(iter(self.values)))
@@ -65,7 +65,7 @@ class Requirement:
 
 
 def parse_int64(text: str) -> int | None:
-    """Parse a base-10 int64 as Go's `strconv.ParseInt(text, 10, 64)` does; return None if the text is not one."""
+    """Parse a base-10 int64 as Go's `strconv.ParseInt(text, 10, 64)` does; return None for other text."""
     digits = text[1:] if text[:1] in {"+", "-"} else text
     if not digits or not _DECIMAL.issuperset(digits):
         return None
@@ -80,7 +80,7 @@ def parse_int64(text: str) -> int | None:
 class LabelSelector:
     """A `metav1.LabelSelector`: labels must meet all requirements.
 
-    If a field holds None instead of a selector, it matches nothing.
+    If a field has None instead of a selector, nothing matches.
     """
 
     requirements: tuple[Requirement, ...] = ()

@@ -21,10 +21,10 @@ class AffinityTerm:
 
     topology_key: str
     selector: LabelSelector | None
-    """None matches nothing."""
+    """None selects no pods."""
     namespaces: frozenset[str]
-    """The namespaces that the term lists. If it has no namespaces and no namespaceSelector: the namespace of the
-    pod."""
+    """The namespaces that the term lists. If the term has neither namespaces nor a namespaceSelector, this is the
+    namespace of its pod."""
     namespace_selector: LabelSelector | None = None
 
 
@@ -61,7 +61,7 @@ NO_POD_AFFINITY = PodAffinity()
 
 @dataclass(frozen=True, slots=True)
 class TopologySpreadConstraint:
-    """A `v1.TopologySpreadConstraint` with the API's defaults; matchLabelKeys are merged into the selector."""
+    """A `v1.TopologySpreadConstraint` with the API's defaults; the selector includes the matchLabelKeys."""
 
     max_skew: int
     topology_key: str

@@ -1,7 +1,7 @@
 """Pods as the API server sends them: only the fields that scheduling reads.
 
-Fields that are decoded once for each shape stay raw JSON here. A Go client writes `null` for a nil slice or map, so
-each of these fields may be None; an absent raw field equals a `null` one.
+Some fields stay raw JSON here, because they are decoded only once for all pods of a template. Lists and maps may be
+None, because Go clients write `null` for an empty list or map. An absent raw field has the value NULL.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class ApiContainer(Struct, frozen=True, rename="camel"):
 
 
 class ApiNamed(Struct, frozen=True):
-    """`v1.PodSchedulingGate` and `v1.PodResourceClaim`, of which only the name counts."""
+    """`v1.PodSchedulingGate` or `v1.PodResourceClaim`; scheduling reads only the name."""
 
     name: str = ""
 

@@ -29,7 +29,7 @@ def decode_pod_amounts(spec: ApiPodSpec) -> PodAmounts:
 
 
 def decode_pod_limits(spec: ApiPodSpec) -> PodAmounts:
-    """Decode the limits in the spec, and the overhead; raise ValueError for the same reason as `decode_pod_amounts`."""
+    """Decode the limits and the overhead; raise ValueError with the path of a field that is not a quantity."""
     return PodAmounts(
         containers=_decode_containers(spec.containers, "spec.containers", _decode_limits),
         init_containers=_decode_containers(spec.init_containers, "spec.initContainers", _decode_limits),
@@ -39,7 +39,7 @@ def decode_pod_limits(spec: ApiPodSpec) -> PodAmounts:
 
 
 def placed_amounts(in_spec: PodAmounts, status: ApiPodStatus) -> PodAmounts:
-    """Return the amounts that count on the pod's node: those in the spec, changed by those in the status."""
+    """Return the amounts that the pod uses on its node: the amounts in the spec, changed by resizes in the status."""
     actual: dict[str, NanoAmounts] = {}
     for container in (*(status.container_statuses or ()), *(status.init_container_statuses or ())):
         if container.resources != NULL:
@@ -51,7 +51,7 @@ def placed_amounts(in_spec: PodAmounts, status: ApiPodStatus) -> PodAmounts:
 
 
 def resize_key(spec: ApiPodSpec, status: ApiPodStatus) -> bytes | None:
-    """Return a key of the fields outside the shape that `placed_amounts` reads; None if the status has no amounts."""
+    """Return a cache key for `placed_amounts` among pods of one shape; None if the status has no amounts."""
     containers, init_containers = status.container_statuses, status.init_container_statuses
     if not containers and not init_containers and status.resources == NULL:
         return None

@@ -9,12 +9,12 @@ from moorage.model.pods.pod_volume import PodVolume
 
 
 def decode_pod_volumes(volumes: Sequence[ApiVolume] | None) -> tuple[PodVolume, ...]:
-    """Return the volumes that are claims or in-tree disks; no filter reads other volumes."""
+    """Return the volumes that use a claim or an in-tree disk; scheduling reads no other volumes."""
     return tuple(decoded for volume in volumes or () if (decoded := _decode_pod_volume(volume)) is not None)
 
 
 def affects_shape(volume: ApiVolume) -> bool:
-    """Return whether the volume is part of the pod's shape: an image, a claim or an in-tree disk."""
+    """Return whether the volume is part of the pod's shape, because it uses an image, a claim or an in-tree disk."""
     return volume.image is not None or _decode_pod_volume(volume) is not None
 
 

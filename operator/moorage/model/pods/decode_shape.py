@@ -1,7 +1,7 @@
-"""Decodes the shape of a pod.
+"""Decodes the shape of a pod: the fields that all pods of one template share.
 
 `raw_key` collects the raw JSON of every field that the shape depends on. Pods of one template have equal keys, so their
-shape is decoded once. The key leaves out values that differ between a template's pods, such as the
+shape is decoded once. The key leaves out values that differ between the pods of a template, such as the
 `kube-api-access-xxxxx` volume that the API server adds.
 """
 
@@ -85,7 +85,7 @@ def decode_shape(pod: ApiPod, namespace: str) -> PodShape:
 
 
 def value_key(shape: PodShape) -> tuple[object, ...]:
-    """Return a hashable key of all fields; the decoder interns shapes by this key."""
+    """Return a hashable key of all fields; the decoder keeps only one object of shapes with equal keys."""
     return (
         shape.namespace,
         frozenset(shape.labels.items()),
@@ -127,7 +127,7 @@ def owner_of(metadata: ApiMetadata) -> OwnerReference | None:
 
 
 def host_ports_of(spec: ApiPodSpec) -> tuple[HostPort, ...]:
-    """Return the host ports of containers and sidecars. Other init containers do not run together with them."""
+    """Return the host ports of containers and sidecars. Other init containers end before the containers start."""
     sidecars = (each for each in spec.init_containers or () if each.restart_policy == "Always")
     return tuple(
         HostPort(port.host_ip or "0.0.0.0", port.protocol or "TCP", port.host_port)  # noqa: S104 - the API's wildcard

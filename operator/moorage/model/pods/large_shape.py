@@ -1,8 +1,9 @@
-"""The shape of a pod whose fields are too large to schedule by.
+"""The shape of a pod that is too large to be scheduled.
 
-Anyone who may create pods may write a megabyte of affinity terms or resources into a pod. Each attempt for such a pod
-would take up to 25 MB and 7 s. Therefore the pod is refused. Its shape has only the fields that count while the pod
-runs on a node, within the limits below.
+A user who may create pods can write a megabyte of affinity terms or resources into a pod. Each attempt to schedule such
+a pod would take up to 25 MB of memory and 7 s. Therefore the scheduler refuses the pod. The pod can still run on a
+node, for example because a user set `spec.nodeName`. So its shape has the fields that matter on a node, within the
+limits below.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from moorage.model.pods.requests import non_zero_requests, pod_requests, to_reso
 from moorage.model.resources import Resources
 
 MAX_SHAPE_BYTES = 100_000
-"""The largest JSON of the fields that a shape depends on. A pod with a thousand affinity terms is smaller."""
+"""The largest size of the JSON of all fields in a shape. A pod with a thousand affinity terms is smaller."""
 MAX_LABELS = 1000
 MAX_HOST_PORTS = 100
 MAX_EXTENDED_RESOURCES = 64

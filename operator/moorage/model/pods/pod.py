@@ -1,8 +1,8 @@
 """Pods as the scheduler reads them.
 
-A pod consists of a shape, which it shares with the other pods of its template, and of its own fields. The shape holds
-all fields that Filter and Score plugins read. Equal shapes are one object (see `moorage.model.decode`), so a result
-that depends on the shape is computed once for a template. A shape lives as long as a pod refers to it.
+A pod has a shape, which it shares with the other pods of its template, and fields of its own. The shape holds nearly
+all fields that Filter and Score plugins read. The decoder makes only one object of equal shapes, so a result that
+depends on the shape is computed once for a template. A shape lives as long as a pod refers to it.
 
 `Pod` is a msgspec struct because informers create thousands of pods a second, and creating a frozen dataclass takes
 eight times as long.
@@ -32,7 +32,7 @@ class Toleration:
 
 @dataclass(frozen=True, slots=True)
 class HostPort:
-    """A port that the pod needs on its node; ip defaults to `0.0.0.0` and protocol to `TCP`."""
+    """A port that the pod needs on its node, with the API's defaults: `0.0.0.0` for the ip, `TCP` for the protocol."""
 
     ip: str
     protocol: str
@@ -51,7 +51,10 @@ class OwnerReference:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, kw_only=True)
 class PodShape:
-    """The fields that all pods of one template share; compared by identity, because equal shapes are interned."""
+    """The fields that all pods of one template share.
+
+    Shapes are compared by identity, because the decoder makes one object of equal shapes.
+    """
 
     namespace: str
     labels: Mapping[str, str]
@@ -61,9 +64,10 @@ class PodShape:
     """Effective requests from the spec (upstream `PodRequests`). Filter compares them with the free amounts of
     nodes."""
     score_requests: Resources = NO_RESOURCES
-    """Requests of the incoming pod for scoring: with defaults for containers, without pod-level resources."""
+    """Requests for scoring the pod that is being scheduled: with defaults for containers, without pod-level
+    resources."""
     non_zero_requests: Resources = NO_RESOURCES
-    """Requests of a placed pod for scoring: with defaults for containers and with pod-level resources."""
+    """Requests for scoring a node on which the pod already is: with defaults for containers and pod-level resources."""
     node_selector: Mapping[str, str] | None = None
     node_affinity: NodeAffinityTerms | None = None
     pod_affinity: PodAffinity = NO_POD_AFFINITY
@@ -113,17 +117,17 @@ class Pod(Struct, frozen=True, eq=False, weakref=True, kw_only=True):
     """Whether `metadata.deletionTimestamp` is set."""
     scheduling_gates: tuple[str, ...] = ()
     required_node_name: str = ""
-    """`spec.nodeName` of the object; only parity cases schedule pods in which it is set."""
+    """`spec.nodeName` of the object. Only replays of kube-scheduler's test cases schedule pods in which it is set."""
     requests: Resources = NO_RESOURCES
-    """Requests that count on the pod's node. They equal the shape's requests except during an in-place resize."""
+    """Requests that the pod uses on its node. They equal the shape's requests except during an in-place resize."""
     non_zero_requests: Resources = NO_RESOURCES
-    """The requests that count on the pod's node for scoring, with defaults for containers."""
+    """The requests that the pod uses on its node when the node is scored, with defaults for containers."""
     disruption_target: str = ""
     """Reason of the DisruptionTarget condition if its status is True; otherwise empty."""
     scheduled_condition: tuple[str, str, str] | None = None
     """Status, reason and message of the PodScheduled condition."""
     raw: bytes = b""
-    """The JSON of the object, while extenders are called for the pod; empty otherwise, because it may be large."""
+    """The JSON of the object while extenders are called for the pod. Otherwise empty, because the JSON may be large."""
 
     @property
     def namespace(self) -> str:

@@ -17,7 +17,7 @@ class PodVolume:
     volume."""
     read_only: bool = False
     disk: tuple[str, ...] | None = None
-    """Identity of an in-tree disk, its kind first (`gce`, `aws`, `iscsi`, `rbd`); None for claims."""
+    """The kind of an in-tree disk (`gce`, `aws`, `iscsi`, `rbd`) and then its identity; None for claims."""
     monitors: frozenset[str] = frozenset()
     """Ceph monitors of an `rbd` disk; two disks with equal images but disjoint monitors are different disks."""
 

@@ -1,7 +1,8 @@
 """Computes the effective requests of a pod from its containers, pod-level requests and overhead.
 
-Amounts are in billionths, so that a sum is rounded once. A resource that the pod does not request is absent, which
-differs from zero. Upstream: `staging/src/k8s.io/component-helpers/resource/helpers.go` (PodRequests).
+Amounts are in billionths, so that only the sum is rounded. A resource that the pod does not request is absent from the
+map. A request of zero is different: no default replaces it. Upstream:
+`staging/src/k8s.io/component-helpers/resource/helpers.go` (PodRequests).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ DEFAULT_REQUESTS: NanoAmounts = {CPU: NANO // 10, MEMORY: 200 * 1024 * 1024 * NA
 
 @dataclass(frozen=True, slots=True)
 class ContainerAmounts:
-    """The requests of one container; a `restartable` init container is a sidecar, which keeps running."""
+    """The requests of one container; an init container that is `restartable` is a sidecar and keeps running."""
 
     name: str
     requests: NanoAmounts
@@ -62,7 +63,7 @@ def pod_requests(pod: PodAmounts, defaults: NanoAmounts | None = None, *, pod_le
 
 
 def pod_limits(pod: PodAmounts) -> NanoAmounts:
-    """Return the effective limits of a pod; overhead counts only for resources with a limit above 0 (PodLimits)."""
+    """Return the effective limits of a pod (upstream `PodLimits`); overhead counts only where a limit is above 0."""
     limits = pod_requests(replace(pod, overhead=None))
     overhead = pod.overhead or {}
     return {name: amount + overhead.get(name, 0) if amount else 0 for name, amount in limits.items()}
@@ -79,11 +80,11 @@ def non_zero_requests(pod: PodAmounts) -> NanoAmounts:
 def resized(
     pod: PodAmounts, actual: Mapping[str, NanoAmounts], pod_level: NanoAmounts | None, *, spec: bool
 ) -> PodAmounts:
-    """Return the amounts that count for a pod during an in-place resize.
+    """Return the amounts that a pod uses on its node during an in-place resize.
 
-    `actual` maps container names to the larger of the allocated and the applied amounts; `pod_level` holds the same for
-    the pod as a whole. If `spec` is true, the amounts in the spec count too, and the largest amount is used. If the
-    kubelet reports the resize as infeasible, the caller passes False.
+    `actual` maps the name of a container to the larger of its allocated and applied amounts. `pod_level` has these
+    amounts for the pod as a whole. If `spec` is true, the result is the larger of these amounts and the amounts in the
+    spec. The caller passes False if the kubelet reports that the resize is infeasible, so that the spec does not count.
     """
 
     def container(each: ContainerAmounts) -> ContainerAmounts:

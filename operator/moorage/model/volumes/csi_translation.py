@@ -27,5 +27,5 @@ def ebs_volume_id(volume: str) -> str:
 
 
 def gce_volume_handle(disk: str, zone: str | None = None) -> str:
-    """Return the CSI handle of a disk; in-tree sources never give its project and may not give its zone."""
+    """Return the CSI handle of a disk; an in-tree source never names the project, and not always the zone."""
     return f"projects/UNSPECIFIED/zones/{zone or 'UNSPECIFIED'}/disks/{disk}"

@@ -108,6 +108,6 @@ STORAGE_STRUCTS: Mapping[str, type[Struct]] = {
     "CSIStorageCapacity": ApiCSIStorageCapacity,
     "VolumeAttachment": ApiVolumeAttachment,
 }
-"""By kind, the struct with the fields that the decoder reads."""
+"""The struct with the fields that the decoder of a kind reads, by kind."""
 STORAGE_ANNOTATIONS = frozenset({_MIGRATED_PLUGINS})
 """The annotations that the decoders read."""

@@ -86,7 +86,7 @@ VOLUME_STRUCTS: Mapping[str, type[Struct]] = {
     "PersistentVolumeClaim": ApiClaim,
     "PersistentVolume": ApiPersistentVolume,
 }
-"""By kind, the struct with the fields that the decoder reads."""
+"""The struct with the fields that the decoder of a kind reads, by kind."""
 VOLUME_ANNOTATIONS = frozenset({_BIND_COMPLETED, NODE_ANNOTATION, STORAGE_CLASS_ANNOTATION})
 """The annotations that the decoders read."""
 

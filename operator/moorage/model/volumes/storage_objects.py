@@ -50,7 +50,7 @@ class PersistentVolumeClaim:
 
 @dataclass(frozen=True, slots=True)
 class ClaimRef:
-    """The claim that a volume is bound to, or reserved for if `uid` is empty."""
+    """The claim to which a volume is bound. If `uid` is empty, the volume is only reserved for the claim."""
 
     namespace: str
     name: str
@@ -77,8 +77,8 @@ class PersistentVolume:
     """The volume's CSI driver; for an in-tree volume, the driver that replaces its plugin."""
     csi_handle: str = ""
     in_tree: bool = False
-    """Whether driver and handle are translated from an in-tree source. Such volumes count only on nodes with a
-    CSINode."""
+    """Whether driver and handle are translated from an in-tree source. Such a volume counts towards the volume limits
+    of its node only if the node has a CSINode."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -76,7 +76,7 @@ WORKLOAD_STRUCTS: Mapping[str, type[Struct]] = {
     "Namespace": ApiMetadataOnly,
     "PodDisruptionBudget": ApiSelector,
 }
-"""By kind, the struct with the fields that the decoder reads."""
+"""The struct with the fields that the decoder of a kind reads, by kind."""
 
 
 def _selector(api: ApiSelector) -> LabelSelector | None:
