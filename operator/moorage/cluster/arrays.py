@@ -7,11 +7,10 @@ BoolArray = npt.NDArray[np.bool_]
 """One flag for each node of a view."""
 
 IntArray = npt.NDArray[np.int64]
-"""One integer for each node of a view, or positions of nodes."""
+"""One integer for each node of a view, or a list of positions of nodes in a view."""
 
 IdArray = npt.NDArray[np.int32]
 """One id for each node of a view; ABSENT if the node has no value."""
 
 ABSENT = -1
-"""The id of a missing value. As an index, it selects the last entry of a table, which is the entry for missing
-values."""
+"""The id of a missing value. In a table by id, the last entry is for nodes without a value: `table[-1]` selects it."""

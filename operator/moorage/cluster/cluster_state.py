@@ -86,7 +86,7 @@ class ClusterState:
     def memo(self, subject: Hashable, shape: PodShape, generation: Hashable, compute: Callable[[], T]) -> T:
         """Return the value of a subject for a shape; call `compute` only if no value of this generation is cached.
 
-        The subject is the plugin or a name. All views share the memo, so `compute` must return arrays over all nodes of
-        `cluster`; the caller passes them to `gather`.
+        The subject says what the value is: a plugin, or a pair of a plugin and a name. All views share the memo, so
+        `compute` must return arrays over all nodes of `cluster`; the caller passes them to `gather`.
         """
         return self._memo.get(subject, shape, generation, compute)

@@ -1,7 +1,8 @@
 """The cluster without one placed pod, to decide about that pod again.
 
-The columns of the real cluster are not copied. A proxy for each group of columns replaces the entry of the pod's node
-by that of a what-if node from which the pod was removed. All other reads go to the real columns.
+The columns of the real cluster are not copied. For each group of columns, a proxy
+changes only the entry of the pod's node: it takes this entry from a `NodeWhatIf` without the pod. All other reads go to
+the real columns.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Intents: writes to the API server that Reserve plugins request and the runtime executes before the binding.
 
-An intent is a value. It holds the resourceVersion that the decision was based on, so that the runtime detects an object
-that has changed since.
+An intent is a value. It holds the resourceVersion of the object at the time of the decision. So the runtime detects
+whether the object has changed after the decision.
 """
 
 from dataclasses import dataclass

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class NodeWhatIf(Snapshot):
     """A view of one node of another view. Other views do not see the changes.
 
-    The node has position 0. Host ports are a set, as in kube-scheduler: if two pods share a host port, removing one of
-    them frees the port.
+    The node has position 0. If two of its pods have the same host port, the port is free after one of them is removed:
+    as in kube-scheduler, the used ports are a set.
     """
 
     def __init__(self, nodes: Snapshot, position: int) -> None:

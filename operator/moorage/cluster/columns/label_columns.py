@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from moorage.model.selectors import Labels
 
 MAX_UNKNOWN = 10_000
-"""The maximum number of remembered keys that no node has. There is a maximum because pods can name any keys. A
-forgotten key is looked up again."""
+"""The maximum number of remembered keys that no node has. There is a maximum because users choose the keys in the
+selectors of their pods. If a key is dropped, the next read searches all nodes for it again."""
 
 
 class LabelColumns:

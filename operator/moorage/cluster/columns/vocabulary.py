@@ -34,7 +34,7 @@ class ClassColumn(Struct, Generic[V], frozen=True):
 
 
 class VocabularyColumn(Generic[V]):
-    """A writable column that interns values and stores their ids."""
+    """A writable column that stores each distinct value once, and for each node the id of its value."""
 
     def __init__(self, slots: Slots) -> None:
         self._slots = slots
@@ -64,7 +64,7 @@ class VocabularyColumn(Generic[V]):
     def compact(self) -> None:
         """Drop values that no node has any more, if there are many.
 
-        This renumbers the ids. Readers notice, because `generations.nodes` changes too.
+        This renumbers the ids. Results that readers keep are not used again, because `generations.nodes` changes too.
         """
         if len(self.values) <= 2 * self._slots.size + _SPARE_VALUES:
             return

@@ -28,10 +28,9 @@ class Clause:
     namespaces: frozenset[str] | None
     """None selects all namespaces."""
     selector: LabelSelector | None
-    """None matches nothing."""
+    """If it is None, the clause matches no pod."""
     owner_uid: str = ""
-    """Uid of the controller that must own the pod. If it is empty, pods of any controller match, and pods without
-    one."""
+    """Uid of the controller that must own the pod. If it is empty, the controller does not matter."""
 
     def matches(self, shape: PodShape) -> bool:
         """Return whether pods of this shape meet the clause."""
@@ -44,7 +43,11 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class CountedTerm:
-    """The clauses that a placed pod must meet to be counted."""
+    """The clauses that a placed pod must meet to be counted.
+
+    For example, a spread constraint with the selector `app=web` of a pod in the namespace `shop` becomes a term with
+    one clause, for this namespace and selector.
+    """
 
     clauses: tuple[Clause, ...]
     counts_terminating: bool

@@ -108,7 +108,7 @@ class PlacedShapes:
     def carried(
         self, kind: CarriedKind, shape: PodShape, namespaces: Mapping[str, Labels], generation: int
     ) -> Sequence[Carried]:
-        """Return the carried terms that match pods of this shape; `generation` is that of the namespaces."""
+        """Return the carried terms that match pods of this shape; `generation` grows when `namespaces` change."""
         index = self._carried_index[kind]
         if not index:
             return ()

@@ -4,6 +4,9 @@ Each term is stored under pairs of a namespace and a label. The namespaces are t
 labels come from the In requirement with the fewest values; a term without an In requirement has the label None. A
 lookup reads all pairs of a namespace (the shape's, or None) and a label (each of the shape's, or None). The caller must
 still match the candidates.
+
+For example, a term for the namespace `shop` with the requirement `app in (web, api)` is stored under the two pairs
+(`shop`, `app=web`) and (`shop`, `app=api`). A pod in `shop` with the label `app=web` finds it under the first one.
 """
 
 from __future__ import annotations

@@ -55,7 +55,10 @@ class AssumedVolumes:
             self._objects.set(kind, key, self._assumed.pop((kind, key)).observed)
 
     def observe(self, kind: str, key: str, value: object) -> None:
-        """Set an object to the version from the watch, unless the assumed version started from that version."""
+        """Set an object to the version from the watch.
+
+        Keep the assumed version if it is a change of exactly this version, because the watch is then only late.
+        """
         assumption = self._assumed.get((kind, key))
         if assumption is not None:
             if getattr(value, "resource_version", "") == assumption.observed.resource_version:

@@ -98,7 +98,7 @@ class AttachableVolumes:
         return using
 
     def count_for(self, pods: Iterable[Pod], node_name: str, driver: str, generation: Hashable) -> int:
-        """Return the number of a driver's volumes that `counts` would have for a node if `pods` were all pods on it."""
+        """Return the number of a driver's volumes on a node, as `counts` would if exactly `pods` were on the node."""
         self._refresh(generation)
         keys = {key for pod in pods for key in volume_keys(pod, self._objects)}
         return sum(key.driver == driver for key in keys | self._attached.get(node_name, set()))
