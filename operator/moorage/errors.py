@@ -101,6 +101,8 @@ class Fault:
         return replace(self, location=(*parent, *self.location))
 
 
+MAX_FAULTS = 100
+"""The number of faults of one kind that are described. A policy can have ten thousand; the author first sees these."""
 SHOWN_PLACES = 3
 """The number of places that a summary names for one mistake."""
 

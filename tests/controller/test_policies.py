@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
 
+from moorage.api.policy_size import MAX_SPEC_BYTES
 from moorage.api.v1alpha1 import SchedulingPolicy
 from moorage.controller.policies import PolicyStore
+from moorage.controller.policy_room import PolicyRoom
 from moorage.controller.policy_state import PolicyChanges, PolicyRefusal, PolicyState
 from moorage.errors import ConfigurationError, Fault, PolicyNotAllowed, UnknownPlugin
 from moorage.framework.profile import Profile
@@ -22,6 +25,18 @@ def manifest(name: str, *, generation: int = 1, uid: str = "", age: int = 0, **s
         "creationTimestamp": f"2026-01-01T00:00:{59 - age:02}Z",
     }
     return {"metadata": metadata, "spec": spec}
+
+
+def resync(store: PolicyStore, manifests: Iterable[Mapping[str, Any]]) -> PolicyChanges:
+    """Resync the store, and return all changes together."""
+    steps = [*store.resync(manifests)]
+    return PolicyChanges(
+        profiles=tuple(profile for step in steps for profile in step.profiles),
+        removed=tuple(name for step in steps for name in step.removed),
+        refused={name: text for step in steps for name, text in step.refused.items()},
+        states=tuple(state for step in steps for state in step.states),
+        deleted=tuple(name for step in steps for name in step.deleted),
+    )
 
 
 def build(policy: SchedulingPolicy) -> Profile:
@@ -57,22 +72,22 @@ def test_a_policy_is_live_from_its_first_event_until_its_deletion() -> None:
 
 
 def test_policies_beyond_the_limit_are_refused_until_others_are_deleted() -> None:
-    store = PolicyStore(build, limit=2)
+    store = PolicyStore(build, room=PolicyRoom(policies=2))
     manifests = [manifest("young", age=0), manifest("old", age=9), manifest("middle", age=5)]
-    assert {profile.name for profile in store.resync(manifests).profiles} == {"old", "middle"}
+    assert {profile.name for profile in resync(store, manifests).profiles} == {"old", "middle"}
     assert state(store, "young").refusal == PolicyRefusal(
         "TooManyPolicies",
         "the operator accepts 2 policies at most; delete others, and this one is accepted within a minute",
     )
     assert state(store, "young").observed_generation == 1
-    assert store.resync(manifests) == PolicyChanges()
+    assert resync(store, manifests) == PolicyChanges()
 
-    assert [profile.name for profile in store.resync(manifests[:2]).profiles] == ["young"]
+    assert [profile.name for profile in resync(store, manifests[:2]).profiles] == ["young"]
     assert state(store, "young").refusal is None
 
 
 def test_an_accepted_policy_can_be_edited_at_the_limit() -> None:
-    store = PolicyStore(build, limit=1)
+    store = PolicyStore(build, room=PolicyRoom(policies=1))
     store.replace(manifest("gold"))
     store.replace(manifest("late"))
     assert [profile.name for profile in store.replace(manifest("gold", generation=2)).profiles] == ["gold"]
@@ -80,41 +95,62 @@ def test_an_accepted_policy_can_be_edited_at_the_limit() -> None:
     assert state(store, "late").observed_generation == 2
 
 
-def test_a_prepared_policy_is_not_compiled_again() -> None:
-    built: list[str] = []
+def test_policies_are_refused_if_all_specs_together_are_too_large() -> None:
+    store = PolicyStore(build, room=PolicyRoom(total_bytes=300))
+    large: dict[str, Any] = {"zones": {"allow": ["x" * 100]}}
+    store.replace(manifest("first", **large))
+    store.replace(manifest("second", **large))
+    store.replace(manifest("third", **large))
+    refusal = state(store, "third").refusal
+    assert refusal is not None
+    assert refusal.reason == "TooManyPolicies"
+    assert refusal.message == (
+        "the spec has 124 bytes, and the specs of all policies together may have 300; delete or shorten others, and "
+        "this one is accepted within a minute"
+    )
 
-    def count(policy: SchedulingPolicy) -> Profile:
-        built.append(policy.scheduler_name)
-        return build(policy)
-
-    store = PolicyStore(count)
-    first, second = manifest("gold"), manifest("gold", generation=2)
-    assert store.prepare(first)
-    assert [profile.name for profile in store.resync([first]).profiles] == ["gold"]
-    assert not store.prepare(first)
-    assert store.prepare(second)
-    store.resync([second])
-    assert built == ["gold", "gold"]
+    store.replace(manifest("first", generation=2))
+    resync(store, [manifest("first", generation=2), manifest("second", **large), manifest("third", **large)])
+    assert "TooManyPolicies" not in str(state(store, "third").refusal)
 
 
-def test_a_prepared_result_is_dropped_if_another_generation_is_listed() -> None:
-    store = PolicyStore(build)
-    store.prepare(manifest("gold", preset="Nonsense"))
-    assert [profile.name for profile in store.resync([manifest("gold", generation=2)]).profiles] == ["gold"]
+def test_a_policy_that_grows_beyond_the_limit_keeps_its_last_generation() -> None:
+    store = PolicyStore(build, room=PolicyRoom(total_bytes=100))
+    live = store.replace(manifest("gold", paused=True)).profiles
+    store.replace(manifest("gold", generation=2, schedulerName="x" * 200))
+    assert "TooManyPolicies" in str(state(store, "gold").refusal)
+    assert (state(store, "gold").profile,) == live
+    store.replace(manifest("gold", generation=3))
     assert state(store, "gold").refusal is None
+
+
+DEEP: dict[str, Any] = {}
+for _ in range(5_000):
+    DEEP = {"a": DEEP}
+
+
+@pytest.mark.parametrize("args", [{"a": "x" * MAX_SPEC_BYTES}, DEEP], ids=["long", "deep"])
+def test_a_policy_with_an_oversized_spec_is_refused(args: dict[str, Any]) -> None:
+    store = PolicyStore(build)
+    store.replace(manifest("gold", pluginConfig=[{"name": "NodeAffinity", "args": args}]))
+    assert state(store, "gold").refusal == PolicyRefusal(
+        "InvalidSpec",
+        "spec: has more than 128 KiB as JSON, or is nested too deeply; shorten its lists and arguments, or let "
+        "extenders name files with certificates",
+    )
 
 
 def test_an_event_or_list_with_the_same_generation_changes_nothing() -> None:
     store = PolicyStore(build)
     store.replace(manifest("gold"))
     assert store.replace(manifest("gold")) == PolicyChanges()
-    assert store.resync([manifest("gold")]) == PolicyChanges()
+    assert resync(store, [manifest("gold")]) == PolicyChanges()
 
 
 def test_an_event_causes_work_only_for_the_scheduler_name_of_its_policy() -> None:
     names = CountingNames()
     store = PolicyStore(build, reserved=names)
-    store.resync(manifest(f"policy-{number}") for number in range(100))
+    resync(store, [manifest(f"policy-{number}") for number in range(100)])
     before = {state.name: state for state in store.states()}
     names.lookups = 0
 
@@ -129,7 +165,7 @@ def test_an_event_causes_work_only_for_the_scheduler_name_of_its_policy() -> Non
 def test_the_store_computes_nothing_if_states_are_read_or_an_event_changes_nothing() -> None:
     names = CountingNames()
     store = PolicyStore(build, reserved=names)
-    store.resync(manifest(f"policy-{number}") for number in range(100))
+    resync(store, [manifest(f"policy-{number}") for number in range(100)])
     names.lookups = 0
 
     first, second = list(store.states()), list(store.states())
@@ -190,7 +226,7 @@ def test_an_unexpected_error_refuses_its_policy_and_affects_no_other(caplog: pyt
 
     store = PolicyStore(build_or_break)
     store.replace(manifest("gold"))
-    store.resync([manifest("gold", generation=2, paused=True), manifest("silver")])
+    resync(store, [manifest("gold", generation=2, paused=True), manifest("silver")])
     assert state(store, "gold").refusal == PolicyRefusal("InvalidSpec", "cannot be compiled: TypeError: odd")
     assert state(store, "gold").profile is not None
     assert state(store, "silver").refusal is None
@@ -224,7 +260,7 @@ def test_a_resync_finds_a_deletion_that_the_watch_missed() -> None:
     store = PolicyStore(build)
     store.replace(manifest("kept"))
     store.replace(manifest("ghost"))
-    assert store.resync([manifest("kept")]).removed == ("ghost",)
+    assert resync(store, [manifest("kept")]).removed == ("ghost",)
 
 
 def test_a_late_deletion_does_not_remove_a_newer_policy_with_the_same_name() -> None:
@@ -239,7 +275,7 @@ def test_the_engine_gets_no_message_about_a_name_that_no_policy_may_have() -> No
     # A name without an owner is unknown to the engine. So the engine holds and reports none of the name's pods.
     store = PolicyStore(build, name_refusal=lambda name: "kube-scheduler's" if name == "default-scheduler" else "")
     taking: dict[str, Any] = {"schedulerName": "default-scheduler", "allowDefaultScheduler": True}
-    seen = store.resync([manifest("a", age=2, **taking), manifest("b", **taking), manifest("default-scheduler")])
+    seen = resync(store, [manifest("a", age=2, **taking), manifest("b", **taking), manifest("default-scheduler")])
 
     assert (seen.profiles, seen.refused, seen.removed) == ((), {}, ())
     for name in ("a", "b", "default-scheduler"):

@@ -6,24 +6,24 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any
 
 import pytest
 
 from builders import snapshot_of
 from fakes import FakeApi, FakeClock, FakeRecorder, settle
+from moorage.api.v1alpha1 import SchedulingPolicy
 from moorage.compilation.node_facts import NodeFacts
 from moorage.controller.policies import PolicyStore
 from moorage.controller.policy_announcer import PolicyAnnouncer
-from moorage.controller.policy_controller import PolicyController, receiver_in
+from moorage.controller.policy_controller import PAUSE_SHARE, PolicyController
 from moorage.controller.policy_profiles import build_profile
 from moorage.controller.policy_warnings import PolicyWarnings
 from moorage.controller.status_reporter import StatusReporter
 from moorage.controller.status_writer import PolicyStatusWriter
 from moorage.engine.messages import Message, ProfileChanged, ProfileRefused, ProfileRemoved
 from moorage.errors import ApiError, ApiUnreachable, MoorageError, NotFound
-from moorage.framework.profile import ProfileSettings
+from moorage.framework.profile import Profile, ProfileSettings
 from moorage.framework.registry import Registry
 
 RESYNC_SECONDS = 60.0
@@ -49,7 +49,10 @@ class Listing:
         self.answer: list[dict[str, Any]] | MoorageError = []
         self.lists = 0
         self.first_listed = 0
-        store = PolicyStore(build=partial(build_profile, Registry.discover(), ProfileSettings()))
+        self.build_seconds = 0.0
+        """The time that compiling a policy takes, on the clock."""
+        self.registry = Registry.discover()
+        store = PolicyStore(self.build)
         self.is_scheduling = True
         announcer = PolicyAnnouncer(self.recorder.record, lambda: self.is_scheduling)
         self.api = FakeApi(lambda _: {}, self.clock)
@@ -57,6 +60,15 @@ class Listing:
         warnings = PolicyWarnings((), NodeFacts(snapshot_of()), lambda: True)
         self.reporter = StatusReporter(store, self.statuses, warnings, self.clock)
         self.controller = PolicyController(store, self.posted.append, announcer, self.reporter, self.clock)
+
+    def build(self, policy: SchedulingPolicy) -> Profile:
+        self.clock.now += self.build_seconds
+        return build_profile(self.registry, ProfileSettings(), policy)
+
+    async def receive(self, type_: str, manifest: dict[str, Any]) -> None:
+        """Let the controller receive an event, and wait until it is processed."""
+        self.controller.receive(type_, manifest)
+        await settle()
 
     async def read(self) -> list[dict[str, Any]]:
         self.lists += 1
@@ -105,8 +117,9 @@ async def test_scheduling_waits_for_the_first_list() -> None:
         assert made.take_posted() == [("changed", "gold")]
 
 
-async def test_other_tasks_run_between_the_policies_of_a_list() -> None:
+async def test_other_tasks_run_between_the_policies_of_the_first_list_which_has_no_pauses() -> None:
     made, turns = Listing(), 0
+    made.build_seconds = 0.01
     made.answer = [policy(f"p{number}") for number in range(20)]
     running = asyncio.create_task(made.controller.run(made.read, made.clock.sleep, made.count, RESYNC_SECONDS))
     while not made.controller.has_synced:
@@ -116,6 +129,7 @@ async def test_other_tasks_run_between_the_policies_of_a_list() -> None:
     await asyncio.gather(running, return_exceptions=True)
     assert turns >= 20
     assert len(made.take_posted()) == 20
+    assert set(made.clock.slept) <= {0, RESYNC_SECONDS}
 
 
 async def test_without_the_crd_scheduling_starts_and_the_list_is_retried() -> None:
@@ -193,9 +207,9 @@ async def test_the_log_says_when_the_crd_is_installed(caplog: pytest.LogCaptureF
 async def test_an_event_older_than_the_list_changes_nothing() -> None:
     async with listing([policy("gold", 2, preset="BinPack")]) as made:
         made.take_posted()
-        made.controller.receive("MODIFIED", policy("gold", 1))
+        await made.receive("MODIFIED", policy("gold", 1))
         assert made.take_posted() == []
-        made.controller.receive("DELETED", policy("gold", 2))
+        await made.receive("DELETED", policy("gold", 2))
         assert made.take_posted() == [("removed", "gold")]
 
 
@@ -211,8 +225,8 @@ async def test_the_engine_gets_the_refusal_of_a_policy_without_a_good_generation
 
 async def test_a_policy_gets_one_event_for_each_result() -> None:
     async with listing([policy("gold")]) as made:
-        made.controller.receive("MODIFIED", policy("gold", 2, weights={"NodeResourceFit": 1}))
-        made.controller.receive("MODIFIED", policy("gold", 2, weights={"NodeResourceFit": 1}))
+        await made.receive("MODIFIED", policy("gold", 2, weights={"NodeResourceFit": 1}))
+        await made.receive("MODIFIED", policy("gold", 2, weights={"NodeResourceFit": 1}))
         assert [event.reason for event in made.recorder.events] == ["Programmed", "UnknownPlugin"]
 
 
@@ -227,7 +241,7 @@ async def test_a_standby_logs_policies_as_accepted_and_not_as_live(caplog: pytes
     caplog.set_level(logging.INFO)
     async with listing([]) as made:
         made.is_scheduling = False
-        made.controller.receive("ADDED", policy("gold"))
+        await made.receive("ADDED", policy("gold"))
     assert caplog.messages == [
         "SchedulingPolicy gold is accepted, and live once this replica schedules: generation 1, schedulerName gold"
     ]
@@ -236,9 +250,9 @@ async def test_a_standby_logs_policies_as_accepted_and_not_as_live(caplog: pytes
 async def test_the_log_says_which_policies_are_live_refused_and_deleted(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     async with listing([policy("gold", schedulerName="shiny"), policy("idle", paused=True)]) as made:
-        made.controller.receive("MODIFIED", policy("gold", 2, schedulerName="shiny", weights={"NodeResourceFit": 1}))
-        made.controller.receive("MODIFIED", policy("gold", 2, schedulerName="shiny", weights={"NodeResourceFit": 1}))
-        made.controller.receive("DELETED", policy("gold", 2))
+        await made.receive("MODIFIED", policy("gold", 2, schedulerName="shiny", weights={"NodeResourceFit": 1}))
+        await made.receive("MODIFIED", policy("gold", 2, schedulerName="shiny", weights={"NodeResourceFit": 1}))
+        await made.receive("DELETED", policy("gold", 2))
     assert caplog.messages == [
         "SchedulingPolicy gold is live: generation 1, schedulerName shiny",
         "SchedulingPolicy idle is paused: generation 1, schedulerName idle",
@@ -251,34 +265,62 @@ async def test_the_log_says_which_policies_are_live_refused_and_deleted(caplog: 
     ]
 
 
-async def test_the_controller_handles_events_of_another_thread_in_its_own_loop() -> None:
+async def test_a_pause_follows_each_policy_that_takes_long_to_compile() -> None:
     async with listing([]) as made:
-        receive = receiver_in(asyncio.get_running_loop(), made.controller.receive)
-        await asyncio.to_thread(receive, "ADDED", policy("gold"))
-        await settle()
-        assert made.take_posted() == [("changed", "gold")]
+        made.build_seconds = 0.06
+        for number in range(3):
+            await made.receive("ADDED", policy(f"p{number}"))
+        assert made.take_posted() == [("changed", "p0")]
+        await made.clock.advance(1)
+        assert made.take_posted() == [("changed", "p1"), ("changed", "p2")]
+        assert made.clock.slept[-3:] == pytest.approx([PAUSE_SHARE * 0.06] * 3)
 
 
-async def test_other_tasks_run_between_the_events_of_another_thread() -> None:
+async def test_a_pause_follows_many_policies_that_compile_fast() -> None:
     async with listing([]) as made:
-        receive = receiver_in(asyncio.get_running_loop(), made.controller.receive)
+        made.build_seconds = 0.001
         for number in range(20):
-            receive("ADDED", policy(f"p{number}"))
-        turns = 0
-        while len(made.posted) < 20:
-            await asyncio.sleep(0)
-            turns += 1
-        assert turns >= 20
-        assert made.take_posted() == [("changed", f"p{number}") for number in range(20)]
-
-
-async def test_a_defect_in_one_event_does_not_stop_the_later_ones() -> None:
-    async with listing([]) as made:
-        loop, faults = asyncio.get_running_loop(), []
-        loop.set_exception_handler(lambda _, context: faults.append(context["exception"]))
-        receive = receiver_in(loop, made.controller.receive)
-        receive("ADDED", None)  # type: ignore[arg-type]
-        receive("ADDED", policy("gold"))
+            made.controller.receive("ADDED", policy(f"p{number}"))
         await settle()
-        loop.set_exception_handler(None)
+        assert 0 < len(made.take_posted()) < 20
+        await made.clock.advance(1)
+        assert made.take_posted()[-1] == ("changed", "p19")
+
+
+async def test_only_the_newest_waiting_event_of_a_policy_is_processed() -> None:
+    async with listing([]) as made:
+        made.controller.receive("ADDED", policy("gold"))
+        made.controller.receive("MODIFIED", policy("gold", 2, paused=True))
+        made.controller.receive("ADDED", policy("brief"))
+        made.controller.receive("DELETED", policy("brief"))
+        await settle()
+        (message,) = made.posted
+        assert isinstance(message, ProfileChanged)
+        assert message.profile.settings.paused
+
+
+async def test_an_event_that_arrives_during_a_list_is_processed_after_the_list() -> None:
+    async with listing([]) as made:
+        answered = asyncio.Event()
+
+        async def slow() -> list[dict[str, Any]]:
+            await answered.wait()
+            return []
+
+        made.read = slow  # type: ignore[method-assign]
+        relisting = asyncio.create_task(made.controller.run(made.read, made.clock.sleep, made.count, RESYNC_SECONDS))
+        await settle()
+        await made.receive("ADDED", policy("new"))
+        answered.set()
+        await settle()
+        assert made.take_posted() == [("changed", "new")]
+        relisting.cancel()
+        await asyncio.gather(relisting, return_exceptions=True)
+
+
+async def test_a_defect_in_one_event_does_not_stop_the_later_ones(caplog: pytest.LogCaptureFixture) -> None:
+    async with listing([]) as made:
+        await made.receive("ADDED", {"metadata": {"name": "broken", "uid": "u", "creationTimestamp": "yesterday"}})
+        await made.receive("ADDED", policy("gold"))
         assert made.take_posted() == [("changed", "gold")]
+    assert "because of a defect; report it" in caplog.text

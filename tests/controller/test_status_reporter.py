@@ -80,7 +80,8 @@ class Reporting:
         self.writer = Published(self.api, self.clock)
         self.store = PolicyStore(build)
         self.tally = Tally()
-        self.store.resync(map(manifest, names))
+        for name in names:
+            self.store.replace(manifest(name))
         self.nodes = NodeColumns()
         warnings = PolicyWarnings((), NodeFacts(Snapshot(self.nodes, Nominator())), lambda: True)
         self.reporter = StatusReporter(self.store, self.writer, warnings, self.clock)

@@ -4,7 +4,7 @@ import pytest
 
 from moorage.api.extender import Extender
 from moorage.api.plugin_config import PluginConfig, Plugins
-from moorage.errors import ConfigurationError, UnknownPlugin
+from moorage.errors import MAX_FAULTS, ConfigurationError, UnknownPlugin
 from moorage.framework.defaults import DEFAULT_PLUGINS
 from moorage.framework.extension_points import ScorePlugin
 from moorage.framework.profile import PolicyReference, Profile, ProfileSettings, ProfileSpec
@@ -153,6 +153,14 @@ def test_all_invalid_arguments_are_reported_with_their_paths() -> None:
         "pluginConfig[0].args.minCandidateNodesPercentage",
         "pluginConfig[1].args.hardPodAffinityWeigth",
     ]
+
+
+def test_a_limited_number_of_faults_is_described() -> None:
+    many = {f"unknown{number}": 1 for number in range(1_000)}
+    with pytest.raises(ConfigurationError) as raised:
+        built(None, {"name": "NodeAffinity", "args": many})
+    assert len(raised.value.faults) == MAX_FAULTS
+    assert len(REGISTRY.unknown_weights(many)) == MAX_FAULTS
 
 
 def test_python_names_and_strings_for_numbers_are_rejected() -> None:

@@ -125,6 +125,7 @@ def checked(**tls: Any) -> list[str]:
 def test_usable_settings_have_no_fault() -> None:
     assert checked(caData=CA_DATA, certData=CERT_DATA, keyData=KEY_DATA) == []
     assert checked(insecure=True) == []
+    assert checked(caData=b64encode(CA.cert_pem.bytes().replace(b" CERT", b" TRUSTED CERT")).decode()) == []
     assert check_tls(Extender.model_validate({"urlPrefix": "http://extender", "filterVerb": "filter"})) == []
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, ValidationError
 
 from moorage.api.base import LABEL_VALUE_LENGTH, ApiModel, ListOf, Rule
+from moorage.api.policy_size import size_faults
 from moorage.api.policy_spec import SchedulingPolicySpec
 from moorage.api.policy_status import SchedulingPolicyStatus
 from moorage.api.validation_faults import faults_of
@@ -89,6 +90,8 @@ def parse_policy(manifest: Mapping[str, Any]) -> SchedulingPolicy:
 
     The status is ignored, so that a status from another version of moorage cannot make a policy invalid.
     """
+    if faults := size_faults(manifest):
+        raise InvalidPolicy(faults)
     try:
         fields = {key: value for key, value in manifest.items() if key != "status"}
         return SchedulingPolicy.model_validate(fields, by_alias=True, by_name=False)

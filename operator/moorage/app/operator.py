@@ -13,7 +13,7 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 from random import Random, SystemRandom
@@ -27,9 +27,8 @@ from moorage.app.endpoint_sources import endpoint_sources
 from moorage.app.environment import Environment
 from moorage.app.process import Process, build_process
 from moorage.configuration.process_configuration import ProcessConfiguration
-from moorage.controller.policy_controller import receiver_in
 from moorage.controller.policy_poll import PolicyPoll
-from moorage.controller.policy_watch import PolicyWatch, SessionOpener
+from moorage.controller.policy_watch import EventReceiver, PolicyWatch, SessionOpener
 from moorage.engine.messages import LeadershipStarted
 from moorage.errors import MoorageError
 from moorage.runtime.client.rights_review import RightsReview
@@ -153,7 +152,8 @@ class Operator:
         background = [tasks.create_task(run(), name=name) for name, run in process.background.items()]
         controller, environment = process.policy_controller, process.environment
         poll = PolicyPoll(environment.client, environment.random, controller.receive, environment.clock)
-        watch = PolicyWatch(receiver_in(asyncio.get_running_loop(), poll.receive_from_watch), open_session)
+        loop = asyncio.get_running_loop()
+        watch = PolicyWatch(partial(_call_in, loop, poll.receive_from_watch), open_session)
         poll.restart_watch = watch.restart
         listing = controller.run(poll.list, poll.follow, watch.start, self._settings.policy_resync_seconds)
         background.append(tasks.create_task(listing, name="policy-lists"))
@@ -167,6 +167,11 @@ class Operator:
             for task in (scheduling, *background, *lease):
                 task.cancel()
             await asyncio.to_thread(watch.stop)  # slow, but by now the lease is released
+
+
+def _call_in(loop: asyncio.AbstractEventLoop, receive: EventReceiver, type_: str, manifest: Mapping[str, Any]) -> None:
+    """Let another thread's event be received in `loop`."""
+    loop.call_soon_threadsafe(receive, type_, manifest)
 
 
 async def _drain(process: Process) -> None:

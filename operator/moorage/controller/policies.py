@@ -19,17 +19,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from moorage.api.policy_size import MAX_SPEC_BYTES, spec_bytes
 from moorage.api.policy_spec import SchedulingPolicySpec
 from moorage.api.v1alpha1 import SchedulingPolicy, parse_policy
+from moorage.controller.policy_room import PolicyRoom
 from moorage.controller.policy_state import PolicyChanges, PolicyRefusal, PolicyState
 from moorage.errors import ConfigurationError, InvalidPolicy, PolicyNotAllowed, UnknownPlugin, summary_of
 from moorage.framework.profile import Profile
 
 logger = logging.getLogger(__name__)
 
-MAX_POLICIES = 2000
-"""The maximum number of accepted policies. 1,000 policies take 2 to 3 s of CPU at startup, and 20 MB of memory."""
-TOO_MANY = "the operator accepts {} policies at most; delete others, and this one is accepted within a minute"
 Manifest = Mapping[str, Any]
 """A SchedulingPolicy as decoded JSON."""
 
@@ -46,6 +45,8 @@ class _KnownPolicy:
     name_refusal: str = ""
     """The reason why no policy may have this schedulerName; empty if a policy may have it."""
     generation: int = -1
+    lacks_room: bool = False
+    """Whether `generation` was refused because of the limits on all policies. Each list tries it again."""
     refusal: PolicyRefusal | None = None
     profile: Profile | None = None
     spec: SchedulingPolicySpec | None = None
@@ -79,12 +80,9 @@ class PolicyStore:
     """schedulerNames of the configuration file, which no policy can take."""
     name_refusal: Callable[[str], str] = lambda _: ""
     """Returns the reason why no policy may have a schedulerName; empty if a policy may have it."""
-    limit: int = MAX_POLICIES
-    """The maximum number of policies that are compiled; further policies are refused."""
+    room: PolicyRoom = field(default_factory=PolicyRoom)
+    """Policies without room in it are refused, and not compiled."""
     _policies: dict[str, _KnownPolicy] = field(default_factory=dict)
-    _beyond_limit: set[str] = field(default_factory=set)
-    _prepared: dict[tuple[str, int], _CompiledPolicy] = field(default_factory=dict)
-    """Results of `prepare`, by uid and generation."""
     _claims: dict[str, list[_KnownPolicy]] = field(default_factory=lambda: defaultdict(list))
     """The policies of each schedulerName, the oldest first."""
     _serving: dict[str, Profile | str] = field(default_factory=dict)
@@ -102,30 +100,18 @@ class PolicyStore:
             return PolicyChanges()
         return self._settle([self._forget(known)], deleted=(known.name,))
 
-    def prepare(self, manifest: Manifest) -> bool:
-        """Compile a policy of a list before `resync` is called with the list. Return whether it had to be compiled.
-
-        Compiling takes milliseconds. So a caller can let other tasks run between the policies of a long list.
-        """
-        known, key = self._policies.get(_name(manifest)), (_uid(manifest), _generation(manifest))
-        is_known = known is not None and known.uid == key[0] and known.generation >= key[1]
-        if is_known or not self._has_room or len(self._prepared) >= self.limit:
-            return False
-        self._prepared[key] = self._compile(manifest)
-        return True
-
-    def resync(self, manifests: Iterable[Manifest]) -> PolicyChanges:
+    def resync(self, manifests: Iterable[Manifest]) -> Iterator[PolicyChanges]:
         """Replace all policies by a complete list. Policies that are missing in the list count as deleted.
 
+        Yield the changes after each policy, because compiling takes milliseconds, and the caller lets other tasks run.
         If there are too many policies, the oldest are accepted.
         """
         listed = {_name(manifest): manifest for manifest in sorted(manifests, key=_age_order)}
         deleted = [known for name, known in self._policies.items() if name not in listed]
         touched = [self._forget(known) for known in deleted]
+        yield self._settle(touched, deleted=tuple(known.name for known in deleted))
         for manifest in listed.values():
-            touched += self._observe(manifest)
-        self._prepared.clear()
-        return self._settle(touched, deleted=tuple(known.name for known in deleted))
+            yield self.replace(manifest)
 
     def states(self) -> Collection[PolicyState]:
         """Return the state of every policy. A policy has the same object until its state changes."""
@@ -140,32 +126,23 @@ class PolicyStore:
             known = _first_seen(manifest)
             known.name_refusal = self.name_refusal(known.scheduler_name)
             insort(self._claims[known.scheduler_name], known, key=lambda claim: claim.age_order)
-            if not self._has_room:
-                self._beyond_limit.add(known.name)
             self._policies[known.name] = known
         generation = _generation(manifest)
-        gets_room = known.name in self._beyond_limit and self._has_room
-        if 0 < generation <= known.generation and not gets_room:
+        if 0 < generation <= known.generation and not known.lacks_room:
             return touched
-        if gets_room:
-            self._beyond_limit.discard(known.name)
         known.generation = generation
         self._update(known, manifest)
         return [*touched, known.scheduler_name]
 
-    @property
-    def _has_room(self) -> bool:
-        """Whether one more policy may be compiled."""
-        return len(self._policies) - len(self._beyond_limit) < self.limit
-
     def _update(self, known: _KnownPolicy, manifest: Manifest) -> None:
+        size = spec_bytes(manifest)
+        is_parsed = not known.name_refusal and size <= MAX_SPEC_BYTES
+        lack = self.room.take(known.name, size) if is_parsed else ""
+        known.lacks_room = bool(lack)
         if known.name_refusal:
             compiled = _refused("NameNotAllowed", known.name_refusal)
-        elif known.name in self._beyond_limit:
-            compiled = _refused("TooManyPolicies", TOO_MANY.format(self.limit))
         else:
-            key = known.uid, known.generation
-            compiled = self._prepared.pop(key) if key in self._prepared else self._compile(manifest)
+            compiled = _refused("TooManyPolicies", lack) if lack else self._compile(manifest)
         known.spec, known.refusal = compiled.spec, compiled.refusal
         known.profile = compiled.profile or known.profile
 
@@ -186,7 +163,7 @@ class PolicyStore:
     def _forget(self, known: _KnownPolicy) -> str:
         """Drop a policy; return its schedulerName."""
         del self._policies[known.name]
-        self._beyond_limit.discard(known.name)
+        self.room.free(known.name)
         self._states.pop(known.name, None)
         self._claims[known.scheduler_name].remove(known)
         return known.scheduler_name

@@ -4,19 +4,22 @@
     PolicyPoll --receive, and resync with a list--^   `--> states --> PolicyAnnouncer, StatusReporter
 
 Scheduling waits for the first list. Later lists, every minute and after a failed watch, find what the watches missed.
+
+Compiling a policy takes milliseconds, and a large one up to 60. So each event waits in a queue, and a pause follows the
+work: users who change their policies without end slow down their own policies, not the scheduling.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from moorage.controller.policies import PolicyStore
 from moorage.controller.policy_announcer import PolicyAnnouncer
 from moorage.controller.policy_state import PolicyChanges
+from moorage.controller.resource_version import identity
 from moorage.controller.seen_versions import SeenVersions
 from moorage.controller.status_reporter import StatusReporter
 from moorage.engine.messages import Message, ProfileChanged, ProfileRefused, ProfileRemoved
@@ -31,6 +34,10 @@ EventReceiver = Callable[[str, Mapping[str, Any]], None]
 
 LIST_AGAIN_SECONDS = 1.0
 """The pause after a failed list. It is short, because scheduling waits for the first list."""
+BUSY_SECONDS = 0.005
+"""The time of work after which a pause follows."""
+PAUSE_SHARE = 2.0
+"""A pause is longer than the work before it by this factor. So policies take a third of the event loop at most."""
 GONE_SECONDS = 60.0
 """The time without the CRD after which its policies count as deleted. A started API server needs some seconds to serve
 the CRD."""
@@ -51,6 +58,12 @@ class PolicyController:
         self.has_synced = False
         """Whether all policies of the cluster are known."""
         self._seen = SeenVersions()
+        self._waiting: dict[str, tuple[str, Mapping[str, Any]]] = {}
+        """The newest event of each policy that is not processed yet, by uid."""
+        self._arrived = asyncio.Event()
+        self._turn = asyncio.Lock()
+        """Held from the start of a list to the end of its processing. Events wait, because they may be newer."""
+        self._busy_seconds = 0.0
         self._store = store
         self._post = post
         self._announcer = announcer
@@ -58,11 +71,10 @@ class PolicyController:
         self._clock = clock
 
     def receive(self, type_: str, manifest: Mapping[str, Any]) -> None:
-        """Process an event of one of the two watches. Ignore it if the other watch has already reported it."""
-        if not self._seen.is_new(manifest):
-            return
-        change = self._store.remove if type_ == "DELETED" else self._store.replace
-        self._pass_on(change(manifest))
+        """Queue an event of one of the two watches. Ignore it if the other watch has already reported it."""
+        if self._seen.is_new(manifest):
+            self._waiting[identity(manifest)[0]] = type_, manifest
+            self._arrived.set()
 
     async def run(
         self,
@@ -73,41 +85,83 @@ class PolicyController:
     ) -> None:
         """List the policies, `follow` their changes for `resync_seconds`, and repeat both until cancelled.
 
-        Call `first_listed` after the first list.
+        Call `first_listed` after the first list. Process the received events at the same time.
         """
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._process_events())
+            await self._list_and_follow(list_policies, follow, first_listed, resync_seconds)
+
+    async def _list_and_follow(
+        self,
+        list_policies: Callable[[], Awaitable[list[dict[str, Any]]]],
+        follow: Callable[[float], Awaitable[None]],
+        first_listed: Callable[[], None],
+        resync_seconds: float,
+    ) -> None:
         failure: type[Exception] | None = None
         failed_at = 0.0
         is_first = True
         while True:
             try:
-                manifests = await self._prepared(await list_policies())
+                await self._list(list_policies)
             except (ApiError, ApiUnreachable) as error:
                 if failure is not type(error):
                     _log_failure(error)
                     failed_at = self._clock.monotonic()
                 failure = type(error)
                 if isinstance(error, NotFound) and self._clock.monotonic() - failed_at >= GONE_SECONDS:
-                    self._pass_on(self._store.resync([]))
+                    await self._resync([])
                 # Without the CRD there are no policies. The profiles of the configuration file do not need them.
                 self.has_synced = self.has_synced or isinstance(error, NotFound)
             else:
                 if failure is not None:
                     _log_recovery(failure)
                 failure = None
-                self._seen.listed(manifests)
-                self._pass_on(self._store.resync(manifests))
                 self.has_synced = True
                 if is_first:
                     is_first = False
                     first_listed()
             await (self._clock.sleep(LIST_AGAIN_SECONDS) if failure else follow(resync_seconds))
 
-    async def _prepared(self, manifests: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Compile a list of policies. Let other tasks run after each policy, because a thousand take seconds."""
-        for manifest in manifests:
-            if self._store.prepare(manifest):
-                await asyncio.sleep(0)
-        return manifests
+    async def _list(self, list_policies: Callable[[], Awaitable[list[dict[str, Any]]]]) -> None:
+        async with self._turn:
+            manifests = await list_policies()
+            self._seen.listed(manifests)
+            await self._resync(manifests)
+
+    async def _resync(self, manifests: list[dict[str, Any]]) -> None:
+        started = self._clock.monotonic()
+        for changes in self._store.resync(manifests):
+            self._pass_on(changes)
+            await self._pause_after(started)
+            started = self._clock.monotonic()
+
+    async def _process_events(self) -> None:
+        while True:
+            await self._arrived.wait()
+            async with self._turn:
+                started = self._clock.monotonic()
+                self._process_next()
+                await self._pause_after(started)
+
+    def _process_next(self) -> None:
+        type_, manifest = self._waiting.pop(next(iter(self._waiting)))
+        if not self._waiting:
+            self._arrived.clear()
+        try:
+            self._pass_on((self._store.remove if type_ == "DELETED" else self._store.replace)(manifest))
+        except Exception:  # a defect in one event must not stop the later ones
+            logger.exception("An event of a SchedulingPolicy cannot be processed because of a defect; report it")
+
+    async def _pause_after(self, started: float) -> None:
+        """Let other tasks run if the work since `started`, with the work before it, took long.
+
+        The first list has no pauses, because scheduling waits for it.
+        """
+        self._busy_seconds += self._clock.monotonic() - started
+        if self._busy_seconds >= BUSY_SECONDS:
+            pause, self._busy_seconds = PAUSE_SHARE * self._busy_seconds, 0.0
+            await self._clock.sleep(pause if self.has_synced else 0)
 
     def _pass_on(self, changes: PolicyChanges) -> None:
         for profile in changes.profiles:
@@ -118,33 +172,6 @@ class PolicyController:
             self._post(ProfileRefused(scheduler_name, message))
         self._announcer.announce(changes)
         self._reporter.states_changed(changes.states)
-
-
-def receiver_in(loop: asyncio.AbstractEventLoop, receive: EventReceiver) -> EventReceiver:
-    """Return a receiver for other threads, which passes each event to `receive` in `loop`.
-
-    The receiver passes one event in each turn of the loop, because compiling a policy takes milliseconds, and a
-    thousand events can arrive at once.
-    """
-    waiting: deque[tuple[str, Mapping[str, Any]]] = deque()
-
-    def pass_next() -> None:
-        try:
-            receive(*waiting[0])
-        finally:
-            waiting.popleft()
-            if waiting:
-                loop.call_soon(pass_next)
-
-    def add(type_: str, manifest: Mapping[str, Any]) -> None:
-        waiting.append((type_, manifest))
-        if len(waiting) == 1:
-            loop.call_soon(pass_next)
-
-    def receive_in_thread(type_: str, manifest: Mapping[str, Any]) -> None:
-        loop.call_soon_threadsafe(add, type_, manifest)
-
-    return receive_in_thread
 
 
 def _log_failure(error: ApiError | ApiUnreachable) -> None:

@@ -10,7 +10,6 @@ report the same events, kopf's watch is started again.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from random import Random
@@ -100,7 +99,6 @@ class PolicyPoll:
                 manifest = _decode(event.object)
                 self._lag.seen(manifest)
                 self._receive(event.type, manifest)
-                await asyncio.sleep(0)  # compiling a policy takes milliseconds, and a thousand can arrive at once
 
     def _restart(self) -> None:
         logger.info("The long watch of SchedulingPolicies misses changes; it is started again")

@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from moorage.api.validation_faults import message_of
-from moorage.errors import Fault, Location
+from moorage.errors import MAX_FAULTS, Fault, Location
 from moorage.framework.extension_points import Plugin
 from moorage.framework.profile import ProfileSpec
 
@@ -30,11 +30,10 @@ class ProfileArguments:
     faults: list[Fault] = field(default_factory=list)
 
     def faults_of(self, cls: type[Plugin], error: ValidationError) -> list[Fault]:
-        """Return a plugin's validation errors as faults, with locations that start at the profile."""
+        """Return the first MAX_FAULTS validation errors of a plugin, with locations that start at the profile."""
         start = self.locations.get(cls.__name__, (cls.__name__,))
-        return [
-            Fault((*start, *detail["loc"]), None, _describe(cls, detail)) for detail in error.errors(include_url=False)
-        ]
+        details = error.errors(include_url=False)[:MAX_FAULTS]
+        return [Fault((*start, *detail["loc"]), None, _describe(cls, detail)) for detail in details]
 
 
 def read_arguments(spec: ProfileSpec, classes: Mapping[str, type[Plugin]]) -> ProfileArguments:

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from moorage.api.plugin_config import PluginConfig, PluginEntry, Plugins, PluginSet
 from moorage.api.policy_spec import SchedulingPolicySpec
-from moorage.errors import ConfigurationError, Fault, Location, UnknownPlugin, UnknownPlugins
+from moorage.errors import MAX_FAULTS, ConfigurationError, Fault, Location, UnknownPlugin, UnknownPlugins
 from moorage.framework import plugin_sets
 from moorage.framework.defaults import DEFAULT_GATES, DEFAULT_PLUGINS, GATED_PLUGINS
 from moorage.framework.extension_points import (
@@ -88,7 +88,7 @@ class Registry:
         return _assemble(spec, plugins, ordered)
 
     def unknown_plugins(self, plugins: Plugins, configs: Iterable[PluginConfig]) -> list[Fault]:
-        """Return a fault for each place in a profile that names an unregistered plugin."""
+        """Return a fault for each place in a profile that names an unregistered plugin, at most MAX_FAULTS."""
         mentions: list[tuple[Location, str]] = []
         for point, plugin_set in plugins.points():
             for side, entries in (("enabled", plugin_set.enabled), ("disabled", plugin_set.disabled)):
@@ -103,10 +103,9 @@ class Registry:
         return self._unknown((("weights", name), name) for name in weights)
 
     def _unknown(self, mentions: Iterable[tuple[Location, str]]) -> list[Fault]:
+        unknown = [mention for mention in mentions if mention[1] not in self.classes]
         return [
-            Fault(location, None, str(UnknownPlugin(name, self.classes)))
-            for location, name in mentions
-            if name not in self.classes
+            Fault(location, None, str(UnknownPlugin(name, self.classes))) for location, name in unknown[:MAX_FAULTS]
         ]
 
     def _build_plugins(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from moorage.api.policy_size import size_faults
 from moorage.api.v1alpha1 import API_VERSION, SchedulingPolicy
 from moorage.api.validation_faults import message_of
 from moorage.compilation.node_facts import NodeFacts, ReadNodeFacts
@@ -40,7 +41,7 @@ class PolicyChecks:
         """Return the policy, and all its faults. The policy is None if it has a fault that hides its parts."""
         fields = {key: value for key, value in content.items() if key != "status"}
         validation = TolerantValidation(SchedulingPolicy, fields)
-        faults = [*_header_faults(content), *_faults_of_fields(validation)]
+        faults = [*_header_faults(content), *size_faults(content), *_faults_of_fields(validation)]
         policy = validation.remainder
         if policy is not None:
             seen = {fault.location for fault in faults}
