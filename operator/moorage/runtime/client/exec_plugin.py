@@ -30,6 +30,8 @@ PLUGIN_SECONDS = 60.0
 """Time limit of a plugin. It may call a cloud API but must not prompt a user."""
 SLOW_SECONDS = 5.0
 """After this time, the log names a plugin that has not answered. moorage may be starting, and waits for the plugin."""
+KILL_SECONDS = 2.0
+"""The longest wait for the end of a plugin that was killed."""
 MAX_OUTPUT_BYTES = 1 << 20
 """Limit of a plugin's output. Tokens and certificates have a few kilobytes."""
 SHOWN_BYTES = 1000
@@ -160,12 +162,26 @@ async def _output(
     except TimeoutError as error:
         raise CredentialsError(f"{command} gave no credential within {seconds:g} s") from error
     finally:
-        errors.cancel()
         if process.returncode is None:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # the plugin's children hold its pipes open
-            await process.wait()
+            await _kill(process)
+        errors.cancel()
     return process.returncode, out, err
+
+
+async def _kill(process: asyncio.subprocess.Process) -> None:
+    """Kill a plugin and its children, which hold its pipes open.
+
+    Read the rest of its output: asyncio's `wait` returns only after the pipes are closed, and a full pipe never is.
+    """
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    rest = asyncio.create_task(_drained(process.stdout), name="plugin-output")
+    try:
+        with suppress(TimeoutError):  # a process that left the group may still hold a pipe
+            async with asyncio.timeout(KILL_SECONDS):
+                await process.wait()
+    finally:
+        rest.cancel()
 
 
 async def _first(stream: asyncio.StreamReader | None, limit: int) -> bytes:
