@@ -7,13 +7,12 @@ ClientSession (tests/benchmarks/bind_loop.py). httptools parses the answers; thi
 from __future__ import annotations
 
 import asyncio
-import socket
-import struct
 from typing import TYPE_CHECKING, cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from moorage.runtime.client.pending_writes import WITHDRAWN
+from moorage.runtime.client.sockets import reset
 from moorage.runtime.client.transport import DEFAULT_LIMITS, FIRST_REFUSAL, Answer, LongAnswer
 
 if TYPE_CHECKING:
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
     from moorage.runtime.client.transport import AnswerLimits
 
-RESET_AT_CLOSE = struct.pack("ii", 1, 0)
-"""SO_LINGER with zero seconds. Without it, the system sends unsent bytes for half a minute after the close."""
 FIRST_FINAL_STATUS = 200
 FRAMING_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
 """An answer without any of these headers ends when the connection ends."""
@@ -82,9 +79,10 @@ class HttpConnection(asyncio.Protocol):
         self.is_reusable = False
         if self._transport is None:
             return
-        if self._waiter is not None and (sock := self._transport.get_extra_info("socket")) is not None:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_AT_CLOSE)
-        self._transport.abort()
+        if self._waiter is not None:
+            reset(self._transport)
+        else:
+            self._transport.abort()
 
     # Called by asyncio.
 

@@ -12,7 +12,7 @@ from yarl import URL
 from moorage.runtime.client.fence import always, check_fence
 from moorage.runtime.client.pending_writes import WITHDRAWN, PendingWrites
 from moorage.runtime.client.server_access import send_authenticated
-from moorage.runtime.client.sockets import CONNECT_SECONDS, IDLE_CONNECTION_SECONDS, keepalive_socket
+from moorage.runtime.client.sockets import CONNECT_SECONDS, IDLE_CONNECTION_SECONDS, keepalive_socket, reset
 from moorage.runtime.client.transport import (
     DEFAULT_LIMITS,
     FIRST_REFUSAL,
@@ -23,11 +23,13 @@ from moorage.runtime.client.transport import (
 )
 
 if TYPE_CHECKING:
+    from asyncio import WriteTransport
     from collections.abc import AsyncGenerator, Callable
     from contextlib import AbstractAsyncContextManager
     from ssl import SSLContext
 
     from aiohttp import ClientHandlerType, ClientResponse
+    from aiohttp.connector import Connection
 
     from moorage.runtime.client.proxy import Proxy
     from moorage.runtime.client.server_access import Access, Presented
@@ -142,6 +144,24 @@ class SessionTransport:
 class AuthenticatedRequest(ClientRequest):
     """A request whose TLS context can be set. aiohttp takes the context from the call, but kopf's calls pass none."""
 
+    may_write: Callable[[], bool] = staticmethod(always)
+    """Whether a write may be sent. `Authentication` sets it."""
+    _sent_over: WriteTransport | None = None
+
+    async def send(self, conn: Connection) -> ClientResponse:
+        """Send the request over a connection. Raise NotLeader instead if leadership ended while the connection opened.
+
+        aiohttp calls this method.
+        """
+        check_fence(self.may_write, self.method, self.url.path)
+        self._sent_over = conn.transport
+        return await super().send(conn)
+
+    def withdraw(self) -> None:
+        """Reset the connection of a write without an answer. aiohttp would close it, and send unsent bytes first."""
+        if self.method != "GET" and self._sent_over is not None:
+            reset(self._sent_over)
+
     def authorize_at(self, proxy: Proxy | None) -> None:
         """Add the proxy's credentials to the request that opens the tunnel; without a tunnel, to this request."""
         if proxy is None or proxy.authorization is None:
@@ -154,6 +174,7 @@ class AuthenticatedRequest(ClientRequest):
 
     def present(self, presented: Presented) -> None:
         """Use these credentials. aiohttp opens another connection if no idle one has the context."""
+        self._sent_over = None
         if presented.header is not None:
             self.headers["Authorization"] = presented.header
         if presented.tls is not None:
@@ -164,7 +185,7 @@ class Authentication:
     """Middleware that sets Authorization, the TLS context, and the name that the server's certificate must carry."""
 
     def __init__(self, access: Access, may_write: Callable[[], bool] = always) -> None:
-        """Take the credentials from `access`. Send a write only if `may_write` returns True after the token is read."""
+        """Take the credentials from `access`. Send a write only if `may_write` returns True right before."""
         self._access = access
         self._may_write = may_write
 
@@ -174,6 +195,7 @@ class Authentication:
         credentials = self._access.credentials
         request.server_hostname = credentials.tls_server_name
         assert isinstance(request, AuthenticatedRequest)  # `open_session` sets the class
+        request.may_write = self._may_write
 
         async def send(presented: Presented) -> ClientResponse:
             nonlocal refused
@@ -182,7 +204,11 @@ class Authentication:
             check_fence(self._may_write, request.method, request.url.path)
             request.authorize_at(credentials.proxy)
             request.present(presented)
-            refused = await handler(request)
+            try:
+                refused = await handler(request)
+            except BaseException:
+                request.withdraw()
+                raise
             return refused
 
         return await send_authenticated(self._access, send)

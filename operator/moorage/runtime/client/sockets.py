@@ -1,7 +1,14 @@
 """Sockets that detect a dead peer, with TCP keep-alive and a limit on unacknowledged data."""
 
+from __future__ import annotations
+
 import asyncio
 import socket
+import struct
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from asyncio import WriteTransport
 
 CONNECT_SECONDS = 5.0
 IDLE_CONNECTION_SECONDS = 75.0
@@ -11,6 +18,9 @@ KEEPALIVE_IDLE_SECONDS, KEEPALIVE_INTERVAL_SECONDS, KEEPALIVE_PROBES = 30, 10, 3
 """These settings detect a dead peer after a minute, even if a watch is silent."""
 UNACKNOWLEDGED_MILLISECONDS = 30_000
 """TCP_USER_TIMEOUT: data that is not acknowledged for this long breaks the connection."""
+
+RESET_AT_CLOSE = struct.pack("ii", 1, 0)
+"""SO_LINGER with zero seconds. Without it, the system sends unsent bytes for half a minute after the close."""
 
 
 def keepalive_socket(address: tuple[int, int, int, str, tuple[object, ...]]) -> socket.socket:
@@ -46,3 +56,11 @@ async def connected_socket(host: str, port: int) -> socket.socket:
         else:
             return made
     raise fault
+
+
+def reset(transport: WriteTransport) -> None:
+    """Close a connection at once. Neither asyncio nor the system sends more of its bytes."""
+    sock = transport.get_extra_info("socket")
+    if sock is not None and sock.fileno() >= 0:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_AT_CLOSE)
+    transport.abort()
