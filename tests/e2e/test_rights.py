@@ -204,19 +204,31 @@ def test_a_new_budget_guards_its_pods_after_a_restart_of_the_api_server(guarded:
         eventually(lambda: names(moorage, "ok"))
 
 
-def test_a_pods_condition_says_that_the_operator_may_not_list_claims(guarded: Guarded, tmp_path: Path) -> None:
-    guarded.grant(without=("persistentvolumeclaims",))
-    volume = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+@pytest.mark.parametrize(
+    ("kind", "fields", "wrong"),
+    [
+        (
+            "persistentvolumeclaims",
+            {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]},
+            "not found",
+        ),
+        ("deviceclasses", {"requests": {"example.com/unknown-device": "1"}}, "Insufficient example.com/unknown-device"),
+    ],
+)
+def test_a_pods_condition_names_the_kind_that_it_needs_and_the_operator_may_not_list(
+    guarded: Guarded, tmp_path: Path, kind: str, fields: dict[str, Any], wrong: str
+) -> None:
+    guarded.grant(without=(kind,))
     with guarded.operator(tmp_path) as moorage, guarded.case() as case:
-        case.cluster.apply(case.policy(), case.pod("claims", volumes=[volume]), case.pod("plain"))
+        case.cluster.apply(case.policy(), case.pod("needy", **fields), case.pod("plain"))
         case.wait_until_bound("plain")
-        eventually(lambda: case.pod_conditions("claims")["PodScheduled"]["reason"] == "SchedulerError")
-        condition = case.pod_conditions("claims")["PodScheduled"]
-        assert "moorage may not list persistentvolumeclaims" in condition["message"]
-        assert "not found" not in condition["message"]
-        names(moorage, "moorage may not list persistentvolumeclaims")
+        eventually(lambda: case.pod_conditions("needy")["PodScheduled"]["reason"] == "SchedulerError")
+        condition = case.pod_conditions("needy")["PodScheduled"]
+        assert f"moorage may not list {kind}" in condition["message"]
+        assert wrong not in condition["message"]
+        names(moorage, f"moorage may not list {kind}")
         guarded.grant()
-        eventually(lambda: "not found" in case.pod_conditions("claims")["PodScheduled"]["message"])
+        eventually(lambda: wrong in case.pod_conditions("needy")["PodScheduled"]["message"])
         eventually(lambda: names(moorage, "ok"))
 
 

@@ -1,5 +1,7 @@
 """Kinds that moorage cannot read: pods that need such a kind wait, and all other pods are scheduled."""
 
+import pytest
+
 from builders import node, pod
 from engine.scheduler_driver import add_objects, next_outcome, run_until_idle, scheduler_of
 from moorage.engine.messages import KindReadable, KindUnreadable
@@ -37,6 +39,31 @@ def test_pod_with_a_claim_is_tried_if_only_the_connection_fails() -> None:
     scheduler.apply(KindUnreadable("PersistentVolumeClaim", "reset", is_refused=False), 0.0)
     add_objects(scheduler, pod("p", spec=CLAIM))
     assert 'persistentvolumeclaim "data" not found' in next_outcome(scheduler, Unschedulable).message
+
+
+GPU = {"example.com/gpu": "1"}
+
+
+def test_pod_waits_for_device_classes_if_no_node_has_its_extended_resource() -> None:
+    scheduler = scheduler_of(node("n1"))
+    scheduler.apply(refused("DeviceClass"), 0.0)
+    add_objects(scheduler, pod("p", requests=GPU))
+    assert next_outcome(scheduler, SchedulingFailed).message == "moorage may not list DeviceClass"
+    scheduler.apply(KindReadable("DeviceClass"), 1.0)
+    scheduler.tick(LATER)
+    assert "Insufficient example.com/gpu" in next_outcome(scheduler, Unschedulable, LATER).message
+
+
+@pytest.mark.parametrize("capacity", [GPU, {"example.com/gpu": "0", "cpu": "4"}], ids=["enough", "none"])
+def test_pod_waits_for_device_classes_only_if_no_node_has_its_extended_resource(capacity: dict[str, str]) -> None:
+    scheduler = scheduler_of(node("n1"), node("n2", allocatable=capacity))
+    scheduler.apply(refused("DeviceClass"), 0.0)
+    add_objects(scheduler, pod("plain"), pod("p", requests=GPU))
+    assert next_outcome(scheduler, Bind).pod.name == "plain"
+    if capacity is GPU:
+        assert next_outcome(scheduler, Bind).node_name == "n2"
+    else:
+        assert next_outcome(scheduler, SchedulingFailed).message == "moorage may not list DeviceClass"
 
 
 def test_preemption_waits_until_the_budgets_are_known() -> None:

@@ -218,7 +218,7 @@ class Scheduler:
             return Skipped(pod=pod, profile=profile, message=f"skip schedule deleting pod: {pod.key}")
         if attempt.error:
             raise CycleError(attempt.error)
-        if fault := self._unreadable.fault_of(pod):
+        if fault := self._unreadable.fault_of(pod, self._cache.snapshot):
             raise CycleError(fault)
         asks_extenders = must_ask_about_nodes(profile, pod)
         if asks_extenders and attempt.answer is None and not self._extenders.has_room(profile):

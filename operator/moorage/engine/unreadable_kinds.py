@@ -1,13 +1,18 @@
 """The kinds that moorage cannot read now, and the pods that need them.
 
 While the API server refuses to list a storage kind, a pod with claims is not tried; "not found" would be wrong.
+While it refuses to list DeviceClasses, a pod is not tried if it requests an extended resource that no node has. A
+DeviceClass may provide the resource, so "Insufficient" would be wrong.
 Preemption waits while disruption budgets cannot be read, because a new budget may protect a victim.
 """
 
+from moorage.api.extender import is_extended_resource
+from moorage.cluster.snapshot import Snapshot
 from moorage.engine.messages import KindReadable, KindUnreadable
 from moorage.model.pods.pod import Pod
 
 BUDGETS = "PodDisruptionBudget"
+DEVICE_CLASSES = "DeviceClass"
 STORAGE = (
     "PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity",
     "VolumeAttachment",
@@ -34,11 +39,17 @@ class UnreadableKinds:
             self._without_budgets = ""
         return self._take_waiting()
 
-    def fault_of(self, pod: Pod) -> str:
+    def fault_of(self, pod: Pod, cluster: Snapshot) -> str:
         """Return why the pod cannot be tried; empty if every kind that it needs can be read."""
-        if not self._refused or not any(volume.is_claim for volume in pod.shape.volumes):
+        if not self._refused:
             return ""
-        return next((self._refused[kind] for kind in STORAGE if kind in self._refused), "")
+        if any(volume.is_claim for volume in pod.shape.volumes):
+            fault = next((self._refused[kind] for kind in STORAGE if kind in self._refused), "")
+            if fault:
+                return fault
+        if DEVICE_CLASSES in self._refused and _may_request_devices(pod, cluster):
+            return self._refused[DEVICE_CLASSES]
+        return ""
 
     def budgets_fault(self, pod: Pod) -> str:
         """Return why the pod must not preempt others now, and record that it waits; empty if budgets are known."""
@@ -58,3 +69,9 @@ class UnreadableKinds:
             return set()
         waiting, self._waiting = self._waiting, set()
         return waiting
+
+
+def _may_request_devices(pod: Pod, cluster: Snapshot) -> bool:
+    """Return whether the pod requests an extended resource that no node has."""
+    requested = (name for name, amount in pod.shape.requests.amounts if amount and is_extended_resource(name))
+    return any(not cluster.allocatable(name).any() for name in requested)

@@ -14,7 +14,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from moorage.engine.messages import KindReadable, KindUnreadable
-from moorage.engine.unreadable_kinds import BUDGETS, STORAGE
+from moorage.engine.unreadable_kinds import BUDGETS, DEVICE_CLASSES, STORAGE
 from moorage.errors import ApiError, ApiUnreachable, Forbidden, NotFound
 from moorage.runtime.client.reachability import level_of
 
@@ -31,7 +31,7 @@ WITHOUT_SECONDS = 15.0
 """The time that the start of scheduling waits for a refused kind that affects scores only."""
 LASTING_SECONDS = 5.0
 """A refusal that lasts longer shows in readiness. Shorter refusals come from an API server that has just started."""
-WAITED_FOR = {BUDGETS, *STORAGE}
+WAITED_FOR = {BUDGETS, DEVICE_CLASSES, *STORAGE}
 """The kinds for which the engine makes pods wait."""
 
 
