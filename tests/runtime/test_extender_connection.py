@@ -53,12 +53,14 @@ async def test_answers_of_all_extenders_together_are_limited() -> None:
         with caller.context.answers.part() as others:
             others.take(MAX_ANSWERS_BYTES - 10)
             refused = await caller.ask("n1")
+        health = caller.extenders.health()[extender.url]
         answered = await caller.ask("n1")
         with caller.context.answers.part() as all_of_them:
             all_of_them.take(MAX_ANSWERS_BYTES)
 
     assert refused.error
     assert f"the answers of all extenders together are longer than {MAX_ANSWERS_BYTES} bytes" in refused.error
+    assert health.error == ""  # other extenders used up the bytes
     assert answered.error is None
 
 

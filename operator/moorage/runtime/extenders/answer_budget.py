@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import Self
 
-from moorage.runtime.extenders.call_failures import InvalidAnswer
-
 MAX_ANSWERS_BYTES = 256 << 20
 """Two answers about 5,000 whole nodes of 25 kB each."""
+
+
+class BudgetSpent(Exception):  # noqa: N818 - becomes an ExtenderError at once
+    """The answers of other calls leave too few bytes for an answer."""
 
 
 class AnswerBudget:
@@ -26,9 +28,9 @@ class AnswerBudget:
         return BudgetPart(self)
 
     def take(self, size: int) -> None:
-        """Take bytes; raise InvalidAnswer, and take none, if too few are left."""
+        """Take bytes; raise BudgetSpent, and take none, if too few are left."""
         if size > self._left:
-            raise InvalidAnswer(f"the answers of all extenders together are longer than {self._limit} bytes")
+            raise BudgetSpent(f"the answers of all extenders together are longer than {self._limit} bytes")
         self._left -= size
 
     def give_back(self, size: int) -> None:
@@ -44,7 +46,7 @@ class BudgetPart:
         self._taken = 0
 
     def take(self, size: int) -> None:
-        """Take more bytes; raise InvalidAnswer if too few are left."""
+        """Take more bytes; raise BudgetSpent if too few are left."""
         self._budget.take(size)
         self._taken += size
 

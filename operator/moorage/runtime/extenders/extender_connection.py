@@ -1,7 +1,8 @@
 """Calls one extender over HTTP, with a timeout and a circuit breaker.
 
 A call succeeds only with status 200 and a valid body; redirects are not followed. Every other result raises an
-ExtenderError with the address and the reason, and counts as a failure of the extender. An answer whose `Error` field
+ExtenderError with the address and the reason. It counts as a failure of the extender, unless other extenders used up
+the time or the bytes. An answer whose `Error` field
 is set is a valid body; the caller handles it.
 """
 
@@ -19,6 +20,7 @@ from yarl import URL
 
 from moorage.api.policy_extender import PolicyExtender
 from moorage.errors import ExtenderError, Fault, UnusableTls
+from moorage.runtime.extenders.answer_budget import BudgetSpent
 from moorage.runtime.extenders.call_failures import InvalidAnswer, describe, kind_of
 from moorage.runtime.extenders.deadline import run_within
 from moorage.runtime.extenders.extender_tls import extender_tls
@@ -113,6 +115,10 @@ class ExtenderConnection:
                 answer = await self._decode(request, body, read)
         except TimeoutError as error:
             raise self._record_timeout(request, started) from error
+        except BudgetSpent as error:  # not a failure of this extender
+            self._breaker.abandoned()
+            self._observe(request, "refused", started)
+            raise self.error(request.path, str(error)) from error
         except (InvalidAnswer, ValueError, UnusableTls, ClientError, OSError) as error:
             raise self._record_error(request, error, started) from error
         except BaseException:
@@ -202,7 +208,7 @@ class ExtenderConnection:
 async def _read(response: ClientResponse, limit: int, part: BudgetPart) -> tuple[bytes, bool]:
     """Return the body up to about `limit` bytes, and whether it is complete. If not, close the connection.
 
-    Take the body's bytes from the budget; raise InvalidAnswer if too few are left.
+    Take the body's bytes from the budget; raise BudgetSpent if too few are left.
     """
     body = bytearray()
     async for chunk in response.content.iter_chunked(CHUNK_BYTES):
