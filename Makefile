@@ -66,4 +66,4 @@ lock: install  ## Resolve the dependencies and rewrite the lock files
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
 	  pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
-	  pyproject.toml --extra sandbox --extra plots --group dev -o requirements-dev.lock
+	  pyproject.toml --extra sandbox --extra plots --extra tune --group dev -o requirements-dev.lock
