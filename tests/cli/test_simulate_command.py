@@ -148,10 +148,3 @@ def test_the_waiting_pods_of_a_live_cluster_and_of_its_dump_are_placed_alike(
     assert (of_dump.status, of_cluster.status) == (0, 0)
     assert json.loads(of_cluster.out) == json.loads(of_dump.out)
     assert json.loads(of_dump.out)["policies"][0]["placed"] > 0
-
-
-@pytest.mark.parametrize("flags", [[], ["--cluster", "--dump=x"], ["--nodes=x"], ["--nodes=x", "--dump=y"]])
-def test_exactly_one_source_must_be_given(moorage: Run, flags: list[str]) -> None:
-    ended = moorage("simulate", *flags)
-    assert ended.status == 2
-    assert "pass either --nodes and --arrivals, or --dump, or --cluster" in ended.err.replace("\n", " ")

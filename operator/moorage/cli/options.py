@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -61,6 +62,11 @@ PolicyExtenderTlsDirOption = Annotated[
         "Default: they may name no files.",
     ),
 ]
+
+
+def cpus() -> int:
+    """Return the number of CPUs that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def split_values(flags: list[str] | None) -> tuple[str, ...]:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
 from moorage.errors import Fault
 from moorage.inventory import check_objects, read_dump
+from moorage.policy_tests.object_completion import POD, complete_cluster, complete_pods
 from moorage.policy_tests.policy_test_models import ClusterSection, PodGroup, PolicyTestCase
 from moorage.policy_tests.policy_test_reader import Json, LoadedTests, in_file, read_objects
 from moorage.sandbox.multiline_error import MultilineError
 from moorage.sandbox.simulation.node_groups import load_node_groups
-
-SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
-POD = "Pod"
 
 
 @dataclass(slots=True)
@@ -42,18 +40,13 @@ def build_scene(tests: LoadedTests, case: PolicyTestCase, scheduler_name: str) -
     scene.placed += _pods(scene, tests, case.placed, scheduler_name)
     scene.waves[0].extend(_pods(scene, tests, case.pods, scheduler_name))
     scene.waves[1].extend(_pods(scene, tests, case.later, scheduler_name))
-    priorities = SYSTEM_PRIORITIES | {
-        body["metadata"]["name"]: body.get("value", 0) for body in scene.cluster if body.get("kind") == "PriorityClass"
-    }
-    for pod in (*scene.placed, *scene.waves[0], *scene.waves[1]):
-        _complete_pod(pod, priorities)
+    pods = (*scene.placed, *scene.waves[0], *scene.waves[1])
+    complete_pods(pods, scene.cluster)
     line = tests.line_of("tests", tests.file.tests.index(case))
     faults = [*_repeated_names(scene), *_misplaced_pods(scene.placed[of_cluster:], scene)]
     if faults:
         raise in_file(tests.path, [Fault((), line, fault) for fault in faults])
-    _add_namespaces(scene)
-    for body in scene.cluster:
-        _complete_object(body)
+    complete_cluster(scene.cluster, pods)
     scene.cluster.sort(key=lambda body: (body.get("kind") == "Node", body["metadata"]["name"]))
     return scene
 
@@ -121,16 +114,6 @@ def _pods_of_group(group: PodGroup, scheduler_name: str) -> Iterator[Json]:
         yield {"apiVersion": "v1", "kind": POD, "metadata": metadata, "spec": spec}
 
 
-def _complete_pod(pod: Json, priorities: Mapping[str, int]) -> None:
-    """Add what admission and the kubelet add: the namespace, a uid, the priority, the phase."""
-    metadata, spec = pod.setdefault("metadata", {}), pod.setdefault("spec", {})
-    metadata.setdefault("namespace", "default")
-    metadata.setdefault("uid", f"{metadata['namespace']}/{metadata.get('name')}")
-    if spec.get("priorityClassName") in priorities:
-        spec.setdefault("priority", priorities[spec["priorityClassName"]])
-    pod.setdefault("status", {}).setdefault("phase", "Running" if spec.get("nodeName") else "Pending")
-
-
 def _repeated_names(scene: PolicyTestScene) -> Iterator[str]:
     """Yield a fault for each name that several pods or several nodes have."""
     pods = (*scene.placed, *scene.waves[0], *scene.waves[1])
@@ -150,22 +133,3 @@ def _misplaced_pods(pods: Iterable[Json], scene: PolicyTestScene) -> Iterator[st
             near = get_close_matches(node, nodes, n=1) or nodes[:1]
             hint = f"; there is a node {near[0]}" if near else ""
             yield f"the pod {name} is in place on the node {node!r}, which does not exist{hint}"
-
-
-def _add_namespaces(scene: PolicyTestScene) -> None:
-    known = {body["metadata"]["name"] for body in scene.cluster if body.get("kind") == "Namespace"}
-    pods = (*scene.placed, *scene.waves[0], *scene.waves[1])
-    for name in sorted({pod["metadata"]["namespace"] for pod in pods} - known):
-        scene.cluster.append({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-
-
-def _complete_object(body: Json) -> None:
-    metadata = body.setdefault("metadata", {})
-    match body.get("kind"):
-        case "Namespace":
-            metadata.setdefault("labels", {}).setdefault("kubernetes.io/metadata.name", metadata["name"])
-        case "PersistentVolume":
-            phase = "Bound" if (body.get("spec") or {}).get("claimRef") else "Available"
-            body.setdefault("status", {}).setdefault("phase", phase)
-        case "PersistentVolumeClaim":
-            body.setdefault("status", {}).setdefault("phase", "Pending")

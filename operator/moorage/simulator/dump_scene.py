@@ -7,6 +7,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -32,6 +33,8 @@ class PlacedPods(StrEnum):
     """Pods without a node. All other pods stay where they are."""
     ALL = "all"
     """Also the pods that run, except those of DaemonSets and static pods. They arrive by age."""
+    NONE = "none"
+    """No pods, because the tasks are those of a table. Pods that wait are left out."""
 
 
 class DumpScene(Struct, frozen=True):
@@ -44,6 +47,17 @@ class DumpScene(Struct, frozen=True):
     staying: tuple[Pod, ...]
     arriving: tuple[Pod, ...]
     """The pods that are placed, in the order in which they arrive."""
+    by_priority: bool = False
+    """Whether pods of higher priority arrive first."""
+
+    def in_another_order(self, seed: int) -> tuple[Pod, ...]:
+        """Return the pods that are placed in an order that the seed decides; by priority if they were so before."""
+        pods = [self.arriving[number] for number in np.random.default_rng(seed).permutation(len(self.arriving))]
+        return tuple(sorted(pods, key=lambda pod: -pod.priority) if self.by_priority else pods)
+
+    def with_priorities(self, tasks: TaskSummary) -> TaskSummary:
+        """Return the facts about a table, with the priorities of the pods that stay."""
+        return replace(tasks, has_priorities=tasks.has_priorities or any(pod.priority for pod in self.staying))
 
     def summary(self) -> TaskSummary:
         """Return the facts about the pods that are placed."""
@@ -71,13 +85,16 @@ def read_scene(file: Path, placed: PlacedPods) -> DumpScene:
     nodes = tuple(_measured(event.new) for event in others if event.kind == "Node")
     if not any(node.cpu_milli for node in nodes):
         raise InvalidInput([Fault((), None, f"{file}: the dump has no node with cpu")])
-    if not arriving:
+    if not arriving and placed is not PlacedPods.NONE:
         raise InvalidInput([Fault((), None, f"{file}: no pod waits for a node; --all-pods places all pods anew")])
     return DumpScene(
         events=others,
         nodes=nodes,
         staying=tuple(pod for pod in pods if pod.uid not in uids and pod.node_name and not pod.is_terminal),
-        arriving=tuple(_unplaced(pod) for pod in sorted(arriving, key=_arrival_order(placed))),
+        arriving=()
+        if placed is PlacedPods.NONE
+        else tuple(_unplaced(pod) for pod in sorted(arriving, key=_arrival_order(placed))),
+        by_priority=placed is PlacedPods.WAITING,
     )
 
 

@@ -75,6 +75,8 @@ class PodTemplates:
             "priority": template.priority,
             "containers": [container],
         }
+        if template.gpu:  # as the admission plugin ExtendedResourceToleration does
+            spec["tolerations"] = [{"key": GPU, "operator": "Exists"}]
         if template.gpu_models:
             spec["affinity"] = {"nodeAffinity": _required_models(template.gpu_models)}
         metadata: Manifest = {"name": "template", "namespace": NAMESPACE}

@@ -49,9 +49,7 @@ def run_arrivals(
 
     `staying` are pods that are placed already. Like the others, they can be evicted.
     """
-    placed = {pod.uid: _Arrived(STAYING, task, pod, pod.node_name) for task, pod in staying}
-    for stays in placed.values():
-        measures.keep(stays.node_name, stays.task.template)
+    placed = _stay(staying, measures)
     number, asked = 0, 0.0
     for number, (task, pod) in enumerate(pods, 1):
         now = float(number)
@@ -63,6 +61,14 @@ def run_arrivals(
         if not number % PROGRESS_TASKS:
             report(number)
     measures.sample(float(number), cluster.snapshot, shown=asked, is_last=True)
+
+
+def _stay(staying: Iterable[tuple[Task, Pod]], measures: RunMeasures) -> dict[str, _Arrived]:
+    """Count the pods that were placed before the run; return them by uid."""
+    placed = {pod.uid: _Arrived(STAYING, task, pod, pod.node_name, was_placed=True) for task, pod in staying}
+    for stays in placed.values():
+        measures.keep(stays.node_name, stays.task.template)
+    return placed
 
 
 def _place_once(
@@ -93,11 +99,18 @@ def _place_once(
 class TraceRun:
     """A run of a trace: tasks arrive and leave at their times, and wait in the queue if they do not fit."""
 
-    def __init__(self, cluster: VirtualCluster, templates: PodTemplates, measures: RunMeasures) -> None:
+    def __init__(
+        self,
+        cluster: VirtualCluster,
+        templates: PodTemplates,
+        measures: RunMeasures,
+        staying: Iterable[tuple[Task, Pod]] = (),
+    ) -> None:
+        """Start with the pods of `staying`, which never leave, but can be evicted."""
         self._cluster = cluster
         self._templates = templates
         self._measures = measures
-        self._arrived: dict[str, _Arrived] = {}
+        self._arrived = _stay(staying, measures)
         """The tasks that wait or run, by the uid of the pod."""
         self._departures: list[tuple[float, int, str]] = []
         self._order = count()
@@ -175,10 +188,15 @@ class TraceRun:
             self._depart_at(now + task.duration, arrived)
 
     def _return_victim(self, victim: Pod, now: float) -> None:
-        """Let the task of a victim wait again, as a new pod. If it has a duration, it starts from the beginning."""
+        """Let the task of a victim wait again, as a new pod. If it has a duration, it starts from the beginning.
+
+        A pod that was placed before the run does not come back.
+        """
         arrived = self._arrived.pop(victim.uid)
         self._measures.leave(arrived.node_name, arrived.task.template, now)
         self._measures.preempt()
+        if arrived.number == STAYING:
+            return
         arrived.pod = self._templates.pod(f"{arrived.task.name}/{next(self._order)}", arrived.task.template)
         arrived.node_name = ""
         self._arrived[arrived.pod.uid] = arrived
