@@ -65,6 +65,7 @@ async def delete_nodes_and_pods(control_plane: ControlPlane) -> None:
 
 
 async def _expect(status: HTTPStatus, response: aiohttp.ClientResponse) -> None:
+    await response.read()  # An unread answer would close the connection.
     if response.status != status:
         message = (await response.json())["message"]
         raise ControlPlaneError(f"{response.method} {response.url.path}: {response.status}: {message}")

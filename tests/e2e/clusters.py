@@ -5,7 +5,6 @@ Tests use both clusters through kubectl, as a user does.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import subprocess
@@ -21,6 +20,7 @@ from controlplane.component import Component
 from controlplane.launcher import ControlPlane
 from controlplane.objects import create_nodes
 from controlplane.ports import Ports
+from loops import run
 from moorage.api.crd import render
 from moorage.sandbox.simulation.node_groups import load_node_groups
 from processes import sandbox
@@ -101,7 +101,7 @@ def sandbox_cluster(directory: Path) -> Iterator[Cluster]:
 def real_cluster(directory: Path, prepared: ControlPlane | None = None) -> Iterator[Cluster]:
     """Run a kube-apiserver with the sandbox's default nodes, but without kubelets."""
     with closing(Ports()) as ports, prepared or ControlPlane() as control_plane:
-        asyncio.run(create_nodes(control_plane, (node for group in load_node_groups() for node in group.nodes())))
+        run(create_nodes(control_plane, (node for group in load_node_groups() for node in group.nodes())))
         cluster = Cluster(control_plane.kubeconfig, directory, ports, control_plane.apiserver, control_plane)
         cluster.apply(render())
         # `kubectl wait` fails while the CRD has no status.

@@ -114,18 +114,9 @@ class KubeApi:
         query = {"timeoutSeconds": "1", "watch": "true", **query}
         async with self._session.get(path, params=query) as response:
             assert response.status == 200, await response.text()
-            try:
-                async for line in response.content:
-                    event = json.loads(line)
-                    yield event["type"], event["object"]
-            finally:
-                _abort(response)
-
-
-def _abort(response: aiohttp.ClientResponse) -> None:
-    """Drop a connection at once. A clean TLS shutdown could end later than the test's event loop."""
-    if response.connection is not None and response.connection.transport is not None:
-        response.connection.transport.abort()
+            async for line in response.content:
+                event = json.loads(line)
+                yield event["type"], event["object"]
 
 
 @asynccontextmanager
