@@ -19,6 +19,7 @@ from moorage.engine.records.decision_record import (
     NodeScore,
     PluginScore,
     PodName,
+    PointDuration,
     Preemption,
     Scores,
 )
@@ -72,6 +73,7 @@ def records() -> st.SearchStrategy[DecisionRecord]:
         extenders=st.lists(st.builds(ExtenderCall, TEXTS, st.just("filter"), st.floats(0, 60), TEXTS), max_size=2).map(
             tuple
         ),
+        durations=st.lists(st.builds(PointDuration, TEXTS, st.floats(0, 100)), max_size=8).map(tuple),
     )
 
 
@@ -102,14 +104,29 @@ def explanations() -> st.SearchStrategy[Explanation]:
     )
 
 
-@settings(max_examples=60, deadline=None)
-@given(explanations())
-def test_any_explanation_fits_80_columns_without_control_characters(explanation: Explanation) -> None:
+def printed_lines(explanation: Explanation) -> list[str]:
     shown = StringIO()
     with redirect_stdout(shown):
         print_explanation(explanation)
-    lines = shown.getvalue().splitlines()
+    return shown.getvalue().splitlines()
+
+
+@settings(max_examples=60, deadline=None)
+@given(explanations())
+def test_any_explanation_fits_80_columns_without_control_characters(explanation: Explanation) -> None:
+    lines = printed_lines(explanation)
 
     assert lines
     assert all(len(line) <= COLUMNS for line in lines)
     assert all(line.isprintable() for line in lines)
+
+
+def test_durations_are_added_up_by_extension_point() -> None:
+    durations = (PointDuration("Filter", 0.0001), PointDuration("Filter", 0.0002), PointDuration("Score", 0.001))
+    record = DecisionRecord(
+        namespace="shop", name="web", uid="1", scheduler_name="shop", outcome=DecisionOutcome.BOUND, durations=durations
+    )
+    explanation = Explanation(
+        namespace="shop", name="web", uid="1", scheduler_name="shop", standing=Standing.BOUND, records=(record,)
+    )
+    assert "  Took 1.30 ms: Filter 0.30, Score 1.00" in printed_lines(explanation)

@@ -1,16 +1,19 @@
-"""Fake plugins, and a function that makes profiles of them."""
+"""Fake plugins, a function that makes profiles of them, and a recorder that keeps its calls."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from moorage.cluster.arrays import IntArray
 from moorage.cluster.snapshot import Snapshot
+from moorage.engine.recorder import Recorder
 from moorage.framework.cluster_events import ClusterEvent
 from moorage.framework.extension_points import (
     FilterPlugin,
     FilterResult,
+    Plugin,
     PreEnqueuePlugin,
     PreFilterPlugin,
     PreFilterResult,
@@ -106,3 +109,46 @@ def profile(name: str = SCHEDULER, **points: Any) -> Profile:
     settings = ProfileSettings(**points.pop("settings", {}))
     scores = tuple(WeightedScore(plugin, 1) for plugin in points.pop("score", ()))
     return Profile(name=name, queue_sort=PrioritySort(), score=scores, settings=settings, **points)
+
+
+@dataclass
+class ListRecorder(Recorder):
+    """A recorder that keeps every call. Each call of `now` adds one second to the time."""
+
+    samples_plugins: bool = True
+    time: float = 0.0
+    durations: list[tuple[str, float]] = field(default_factory=list)
+    points: list[tuple[str, str]] = field(default_factory=list)
+    plugins: set[tuple[str, str]] = field(default_factory=set)
+    evaluated: dict[str, set[str]] = field(default_factory=dict)
+    incoming: list[tuple[str, str]] = field(default_factory=list)
+    hints: list[tuple[str, str, bool]] = field(default_factory=list)
+
+    def start_cycle(self) -> None:
+        self.durations = []
+
+    def now(self) -> float:
+        self.time += 1
+        return self.time
+
+    def observe_point(
+        self, point: str, code: Code, profile: str, started: float, evaluated: Sequence[Plugin] = ()
+    ) -> float:
+        assert profile == SCHEDULER
+        if evaluated:
+            self.evaluated.setdefault(point, set()).update(plugin.name for plugin in evaluated)
+        assert 0 < started < self.now(), point
+        self.points.append((point, code.value))
+        self.durations.append((point, self.time - started))
+        return self.now()
+
+    def observe_plugin(self, plugin: str, point: str, code: Code, started: float) -> None:
+        assert 0 < started < self.now(), (plugin, code)
+        self.plugins.add((plugin, point))
+
+    def count_incoming(self, queue: str, event: str) -> None:
+        self.incoming.append((queue, event))
+
+    def observe_hint(self, plugin: str, event: ClusterEvent, started: float, *, queues: bool) -> None:
+        assert 0 < started < self.now()
+        self.hints.append((plugin, event.label, queues))

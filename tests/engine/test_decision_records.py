@@ -4,8 +4,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from builders import node, pod
+from engine.doubles import SCHEDULER, ListRecorder
 from engine.scheduler_driver import add_objects, finish_binding, kube_profile, run_until_idle
-from moorage.engine.messages import TryAgain
+from moorage.engine.messages import KindUnreadable, TryAgain
 from moorage.engine.outcomes import Bind, Unschedulable
 from moorage.engine.records.best_nodes import best_nodes
 from moorage.engine.records.decision_log import DecisionLog, LogLimits
@@ -13,6 +14,7 @@ from moorage.engine.records.decision_record import MAX_NODES, DecisionOutcome, D
 from moorage.engine.scheduler import Scheduler
 from moorage.framework.cluster_events import deleted
 from moorage.framework.profile import Profile
+from moorage.framework.status import Code
 from moorage.model.node import Node
 from moorage.model.pods.pod import Pod
 from strategies import clusters
@@ -204,3 +206,29 @@ def test_record_of_a_pod_that_waits_has_the_message_of_the_outcome() -> None:
     (outcome,) = run_until_idle(scheduler)
     assert isinstance(outcome, Unschedulable)
     assert record_of(log).message == outcome.message
+
+
+def test_record_has_the_duration_of_each_extension_point_of_its_own_attempt() -> None:
+    log, recorder = DecisionLog(), ListRecorder()
+    scheduler = Scheduler(7, (kube_profile(),), recorder, log)
+    add_objects(scheduler, node("n1", cpu="4"), node("n2", cpu="4"), pod("fits", cpu="1"), pod("large", cpu="9"))
+    assert isinstance(scheduler.schedule_one(0.0), Bind)
+    recorder.observe_point("Bind", Code.SUCCESS, SCHEDULER, recorder.now())  # The binder does so after the attempt.
+    assert isinstance(scheduler.schedule_one(0.0), Unschedulable)
+
+    durations = record_of(log, "fits").durations
+    assert [each.point for each in durations] == ["PreFilter", "Filter", "PreScore", "Score", "Reserve"]
+    assert min(each.seconds for each in durations) > 0
+    assert [each.point for each in record_of(log, "large").durations] == ["PreFilter", "Filter", "PostFilter"]
+
+
+def test_record_of_a_failed_attempt_has_no_durations_of_the_attempt_before() -> None:
+    log = DecisionLog()
+    scheduler = Scheduler(7, (kube_profile(),), ListRecorder(), log)
+    claim = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+    add_objects(scheduler, node("n1", cpu="4"), pod("fits", cpu="1"), pod("failing", spec={"volumes": [claim]}))
+    assert isinstance(scheduler.schedule_one(0.0), Bind)
+    scheduler.apply(KindUnreadable("StorageClass", "forbidden", is_refused=True), 0.0)
+    scheduler.schedule_one(0.0)
+
+    assert record_of(log, "failing").durations == ()

@@ -2,60 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-
 from builders import node, pod
-from engine.doubles import SCHEDULER, NameFilter, profile
+from engine.doubles import SCHEDULER, ListRecorder, NameFilter, profile
 from moorage.engine.messages import BindingFinished
 from moorage.engine.outcomes import Bind, Unschedulable
 from moorage.engine.recorder import Recorder
 from moorage.engine.scheduler import Scheduler
-from moorage.framework.cluster_events import ClusterEvent, added
-from moorage.framework.extension_points import Plugin
+from moorage.framework.cluster_events import added
 from moorage.framework.profile import ProfileSpec
 from moorage.framework.registry import Registry
 from moorage.framework.status import Code
 
 PROFILE = Registry.discover().build_profile(ProfileSpec(scheduler_name=SCHEDULER))
-
-
-@dataclass
-class ListRecorder(Recorder):
-    """A recorder that keeps every call. Each call of `now` adds one second to the time."""
-
-    samples_plugins: bool = True
-    time: float = 0.0
-    points: list[tuple[str, str]] = field(default_factory=list)
-    plugins: set[tuple[str, str]] = field(default_factory=set)
-    evaluated: dict[str, set[str]] = field(default_factory=dict)
-    incoming: list[tuple[str, str]] = field(default_factory=list)
-    hints: list[tuple[str, str, bool]] = field(default_factory=list)
-
-    def now(self) -> float:
-        self.time += 1
-        return self.time
-
-    def observe_point(
-        self, point: str, code: Code, profile: str, started: float, evaluated: Sequence[Plugin] = ()
-    ) -> float:
-        assert profile == SCHEDULER
-        if evaluated:
-            self.evaluated.setdefault(point, set()).update(plugin.name for plugin in evaluated)
-        assert 0 < started < self.now(), point
-        self.points.append((point, code.value))
-        return self.now()
-
-    def observe_plugin(self, plugin: str, point: str, code: Code, started: float) -> None:
-        assert 0 < started < self.now(), (plugin, code)
-        self.plugins.add((plugin, point))
-
-    def count_incoming(self, queue: str, event: str) -> None:
-        self.incoming.append((queue, event))
-
-    def observe_hint(self, plugin: str, event: ClusterEvent, started: float, *, queues: bool) -> None:
-        assert 0 < started < self.now()
-        self.hints.append((plugin, event.label, queues))
 
 
 def scheduler_with(recorder: Recorder, nodes: int) -> Scheduler:

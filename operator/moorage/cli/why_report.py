@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from io import StringIO
 
@@ -24,7 +24,7 @@ from moorage.cli.why_tables import (
     verdict_table,
     without_points,
 )
-from moorage.engine.records.decision_record import DecisionOutcome, DecisionRecord, Preemption
+from moorage.engine.records.decision_record import DecisionOutcome, DecisionRecord, PointDuration, Preemption
 from moorage.engine.records.explanation import Explanation, NodeVerdict, Standing
 
 WIDTH = 80
@@ -127,6 +127,18 @@ def _details(record: DecisionRecord) -> Iterator[RenderableType]:
     if record.preemption is not None:
         yield ""
         yield from _preemption(record.preemption)
+    if record.durations:
+        yield ""
+        yield _indented(f"Took {_durations(record.durations)}")
+
+
+def _durations(durations: Sequence[PointDuration]) -> str:
+    """Return the sum of the durations, and the sum for each extension point."""
+    milliseconds = dict.fromkeys((each.point for each in durations), 0.0)
+    for each in durations:
+        milliseconds[each.point] += each.seconds * 1000
+    parts = ", ".join(f"{point} {value:.2f}" for point, value in milliseconds.items())
+    return f"{sum(milliseconds.values()):.2f} ms: {parts}"
 
 
 def _title(record: DecisionRecord, at: float) -> str:

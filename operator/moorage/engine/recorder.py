@@ -35,9 +35,11 @@ class Recorder:
 
     samples_plugins = False
     """Whether the current cycle records each call of a plugin; upstream records these calls in 10 % of the cycles."""
+    durations: Sequence[tuple[str, float]] = ()
+    """The extension points that ran since `start_cycle`, in order, with their durations in seconds."""
 
     def start_cycle(self) -> None:
-        """Decide whether the next cycle records each call of a plugin (`samples_plugins`)."""
+        """Forget `durations`. Decide whether the next cycle records each call of a plugin (`samples_plugins`)."""
 
     def now(self) -> float:
         """Return the current time, to pass as `started` later."""

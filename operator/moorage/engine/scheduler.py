@@ -89,7 +89,7 @@ class Scheduler:
         self.seed = seed
         self._recorder = recorder
         self.decisions = log
-        self._records = AttemptRecorder(seed, log)
+        self._records = AttemptRecorder(seed, log, recorder)
         self._profiles: dict[str, Profile] = {}
         self._cache = Cache()
         self._queue = SchedulingQueue(self._profiles, recorder)
@@ -187,6 +187,7 @@ class Scheduler:
         if attempt is None:
             return None
         self._cycle = self._records.cycle = self._cycle + 1
+        self._recorder.start_cycle()
         try:
             return self._schedule(attempt, now)
         except CycleError as error:
@@ -223,7 +224,6 @@ class Scheduler:
         asks_extenders = must_ask_about_nodes(profile, pod)
         if asks_extenders and attempt.answer is None and not self._extenders.has_room(profile):
             raise CycleError(TOO_MANY_ASKED)
-        self._recorder.start_cycle()
         result = run_cycle(
             CycleInput(
                 profile=profile,

@@ -7,6 +7,7 @@ from moorage.engine.cycle.scheduling_cycle import ScheduleResult
 from moorage.engine.outcomes import Unschedulable
 from moorage.engine.pending_extenders import Attempt
 from moorage.engine.preemption.post_filter import PostFilterResult
+from moorage.engine.recorder import Recorder
 from moorage.engine.records.captured_binding import CapturedBinding, capture_filters
 from moorage.engine.records.captured_rejection import CapturedRejection, LastSummary
 from moorage.engine.records.decision_log import DecisionLog
@@ -19,10 +20,11 @@ from moorage.model.pods.pod import Pod
 class AttemptRecorder:
     """The writer of the log; without a log, it records nothing."""
 
-    def __init__(self, seed: int, log: DecisionLog | None) -> None:
-        """Write to `log`; `seed` is the seed of the scheduler."""
+    def __init__(self, seed: int, log: DecisionLog | None, recorder: Recorder) -> None:
+        """Write to `log`; `seed` is the seed of the scheduler. `recorder` has the durations of the present cycle."""
         self._seed = seed
         self._log = log
+        self._recorder = recorder
         self._last_failure: FitError | None = None
         self._last_summary = LastSummary()
         self.cycle = 0
@@ -52,6 +54,7 @@ class AttemptRecorder:
                 scores,
                 names,
                 attempt.answer.calls if attempt.answer else (),
+                tuple(self._recorder.durations),
             ),
             result.fitting_nodes,
         )
@@ -81,6 +84,7 @@ class AttemptRecorder:
                 names,
                 self._last_summary,
                 attempt.answer.calls if attempt.answer else (),
+                tuple(self._recorder.durations),
             ),
             0 if is_shared else len(names),
         )
@@ -91,7 +95,8 @@ class AttemptRecorder:
             return
         record = record_of(attempt.queued.pod, attempt.profile, self._moment(now), DecisionOutcome.ERROR)
         calls = attempt.answer.calls if attempt.answer else ()
-        self._log.add(StoredRecord(replace(record, attempt=attempt.queued.attempts, message=message, extenders=calls)))
+        record = replace(record, attempt=attempt.queued.attempts, message=message, extenders=calls)
+        self._log.add(StoredRecord(record, durations=tuple(self._recorder.durations)))
 
     def _moment(self, now: float) -> Moment:
         return Moment(self._seed, self.cycle, now)

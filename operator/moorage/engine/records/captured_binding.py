@@ -21,7 +21,7 @@ from moorage.engine.messages import ExtenderCall
 from moorage.engine.records.decision_record import DecisionOutcome, NodeCount
 from moorage.engine.records.rejected_nodes import count_nodes, counts_left_out, counts_with_nominated
 from moorage.engine.records.score_rows import CapturedScores
-from moorage.engine.records.stored_record import Moment, StoredRecord, record_of
+from moorage.engine.records.stored_record import Durations, Moment, StoredRecord, record_of
 from moorage.framework.extension_points import FilterPlugin
 from moorage.framework.profile import Profile
 from moorage.framework.status import Status
@@ -82,6 +82,7 @@ class CapturedBinding(Struct, frozen=True, eq=False, gc=False):
     names: Sequence[str]
     """The names of all nodes by slot."""
     extenders: tuple[ExtenderCall, ...] = ()
+    durations: Durations = ()
 
     def summarize(self) -> StoredRecord:
         """Return the record; it does not refer to the arrays of the cycle."""
@@ -96,4 +97,5 @@ class CapturedBinding(Struct, frozen=True, eq=False, gc=False):
             extenders=self.extenders,
             filters=tuple(self.filters.counts(names)) if self.filters else (),
         )
-        return StoredRecord(record, self.scores.rows(self.profile, names) if self.scores else None)
+        rows = self.scores.rows(self.profile, names) if self.scores else None
+        return StoredRecord(record, rows, self.durations)

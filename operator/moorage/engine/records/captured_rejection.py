@@ -19,7 +19,7 @@ from moorage.engine.preemption.post_filter import PostFilterResult
 from moorage.engine.records.decision_record import DecisionOutcome, NodeCount
 from moorage.engine.records.preemption_record import preemption_record
 from moorage.engine.records.rejected_nodes import counts_by_reason
-from moorage.engine.records.stored_record import Moment, StoredRecord, record_of
+from moorage.engine.records.stored_record import Durations, Moment, StoredRecord, record_of
 from moorage.framework.profile import Profile
 from moorage.model.pods.pod import Pod
 
@@ -58,6 +58,7 @@ class CapturedRejection(Struct, frozen=True, eq=False, gc=False):
     """The names of all nodes by slot."""
     last: LastSummary
     extenders: tuple[ExtenderCall, ...] = ()
+    durations: Durations = ()
 
     def summarize(self) -> StoredRecord:
         """Return the record; it does not refer to the arrays of the cycle."""
@@ -73,4 +74,4 @@ class CapturedRejection(Struct, frozen=True, eq=False, gc=False):
             filters=self.last.of(self.failure, names),
             preemption=preemption_record(self.post, self.kept, self.displaced, names),
         )
-        return StoredRecord(record)
+        return StoredRecord(record, durations=self.durations)

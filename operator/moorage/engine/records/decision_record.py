@@ -123,6 +123,14 @@ class Preemption(Struct, frozen=True, rename="camel", omit_defaults=True, gc=Fal
     """The number of such pods in namespaces that the reader may not read."""
 
 
+class PointDuration(Struct, frozen=True, rename="camel", gc=False):
+    """How long one run of an extension point took."""
+
+    point: str
+    """The name of the extension point, such as Filter."""
+    seconds: float
+
+
 class DecisionRecord(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """One attempt."""
 
@@ -156,6 +164,8 @@ class DecisionRecord(Struct, frozen=True, kw_only=True, rename="camel", omit_def
     preemption: Preemption | None = None
     extenders: tuple[ExtenderCall, ...] = ()
     """The calls that filtered and scored nodes."""
+    durations: tuple[PointDuration, ...] = ()
+    """The extension points that ran in the attempt, in order. The binding follows later and is not included."""
 
     @property
     def key(self) -> str:

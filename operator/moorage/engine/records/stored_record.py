@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from moorage.engine.records.decision_record import DecisionOutcome, DecisionRecord, PolicyVersion
+from moorage.engine.records.decision_record import DecisionOutcome, DecisionRecord, PointDuration, PolicyVersion
 from moorage.engine.records.score_rows import ScoreRows
 from moorage.framework.profile import Profile
 from moorage.model.pods.pod import Pod
@@ -13,14 +13,19 @@ from moorage.model.pods.pod import Pod
 BYTES_OF_A_RECORD = 1000
 BYTES_OF_A_COUNT = 250
 BYTES_OF_A_CANDIDATE = 1000
+BYTES_OF_A_DURATION = 100
+
+Durations = tuple[tuple[str, float], ...]
+"""Extension points in the order in which they ran, with their durations in seconds."""
 
 
 class StoredRecord(Struct, frozen=True, eq=False, gc=False):
-    """A record, with its scores apart."""
+    """A record, with its scores and durations apart."""
 
     record: DecisionRecord
-    """The record without scores."""
+    """The record without scores and durations."""
     rows: ScoreRows | None = None
+    durations: Durations = ()
 
     @property
     def size_bytes(self) -> int:
@@ -29,11 +34,12 @@ class StoredRecord(Struct, frozen=True, eq=False, gc=False):
         size = BYTES_OF_A_RECORD + len(record.message) + len(record.filters) * BYTES_OF_A_COUNT
         if record.preemption is not None:
             size += len(record.preemption.considered) * BYTES_OF_A_CANDIDATE
-        return size + (self.rows.size_bytes if self.rows else 0)
+        return size + len(self.durations) * BYTES_OF_A_DURATION + (self.rows.size_bytes if self.rows else 0)
 
     def complete(self) -> DecisionRecord:
-        """Return the record with its scores."""
-        return replace(self.record, scores=self.rows.scores()) if self.rows else self.record
+        """Return the record with its scores and durations."""
+        durations = tuple(PointDuration(point, seconds) for point, seconds in self.durations)
+        return replace(self.record, scores=self.rows.scores() if self.rows else None, durations=durations)
 
 
 class Moment(Struct, frozen=True, gc=False):

@@ -82,9 +82,11 @@ class FrameworkMetrics(Recorder):
         """The number of cycles that are not counted yet."""
         self._until_sample = self._cycles_until_sample()
         self._shadow_budget = ShadowBudget()
+        self.durations: list[tuple[str, float]] = []
 
     def start_cycle(self) -> None:
-        """Decide at random whether the next cycle measures the duration of each plugin."""
+        """Forget `durations`. Decide at random whether the next cycle measures the duration of each plugin."""
+        self.durations = []
         self._until_sample -= 1
         self._uncounted += 1
         self.samples_plugins = self._until_sample < 0
@@ -101,12 +103,14 @@ class FrameworkMetrics(Recorder):
         Return the present time.
         """
         now = self.now()
+        seconds = now - started
+        self.durations.append((point, seconds))
         if code is Code.SUCCESS:
             runs = self._runs[point, profile]
             runs.append(evaluated)
-            runs.append(now - started)
+            runs.append(seconds)
         else:
-            self._point_seconds.labels(point, code.value, profile).observe(now - started)
+            self._point_seconds.labels(point, code.value, profile).observe(seconds)
             self._count_evaluations(point, profile, evaluated, 1)
         return now
 
