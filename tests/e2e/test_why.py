@@ -102,10 +102,14 @@ def test_fits_the_pod_goes_to_the_emptier_node(scene: Scene) -> None:
     assert record["policy"]["name"] == scene.case.name
     assert record["filters"][-1]["plugin"] == "NodeResourcesFit"
     assert record["filters"][-1]["examples"] == [scene.named("tiny")]
+    points = [each["point"] for each in record["durations"]]
+    assert points == ["PreFilter", "Filter", "PreScore", "Score", "Reserve"]
+    assert min(each["seconds"] for each in record["durations"]) > 0
     output = scene.why("web", f"--node={scene.named('tiny')}")
     check_width(output)
     assert f"Pod default/{scene.named('web')} is bound on {scene.named('large')}" in output
     assert "has the highest score, by a margin of" in output
+    assert " ms: PreFilter " in output
     assert f"Why not {scene.named('tiny')}, as of now: NodeResourcesFit rejects it" in output
     assert "Insufficient cpu" in output
     assert f"Decided now, as if the pod were not placed: {scene.named('large')} (the same node)" in output
