@@ -22,9 +22,10 @@ REREAD_SECONDS = 60.0
 RENEWAL_PAUSE_SECONDS = 1.0
 """The shortest time between two reads after refusals. Many requests that are refused at once need only one read."""
 MAX_TOKEN_BYTES = 1 << 16
-"""Limit of a token file. Service account tokens have 1 to 2 kB, and servers refuse headers over 8 to 64 kB."""
+"""The size limit of a token file. Service account tokens have 1 to 2 kB. Servers refuse headers of more than 8 to 64
+kB."""
 HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
-"""Visible ASCII, with spaces inside. Other characters could end the header, or cannot be sent in a header."""
+"""Matches visible ASCII characters, with spaces between them. HTTP forbids other characters in a header."""
 
 
 class Tokens(Protocol):

@@ -1,4 +1,4 @@
-"""A pool of kept-alive connections to one API server, one for each simultaneous exchange."""
+"""A pool of kept-alive connections to one API server. Each connection carries one request at a time."""
 
 from __future__ import annotations
 
@@ -44,8 +44,9 @@ class ConnectionPool:
     ) -> None:
         """Connect to `server`, such as `https://10.0.0.1:6443`; send `headers` with each request.
 
-        `tls` returns the present TLS context. After a client certificate is renewed, it returns a new context, and
-        connections with the old context are not used again. Right before a write is sent, `may_write` must return True.
+        `tls` returns the current TLS context. After a client certificate is renewed, `tls` returns a new context, and
+        the pool stops using connections with the old one. The pool calls `may_write` right before it sends a write, and
+        sends the write only if `may_write` returns True.
         """
         url = URL(server)
         self._host, self._port = url.host or "", url.port or 0
@@ -53,7 +54,7 @@ class ConnectionPool:
         self._tls = tls
         self._server_hostname = server_hostname or url.host
         self.limits = DEFAULT_LIMITS
-        """Limits on the length of answers."""
+        """The maximum lengths of answers."""
         self._headers = "".join(f"{name}: {value}\r\n" for name, value in (("Host", url.raw_authority), *headers))
         self._may_write = may_write
         self._idle: list[HttpConnection] = []
@@ -85,7 +86,7 @@ class ConnectionPool:
         except ConnectionError:
             if method != "GET" or not was_used:
                 raise
-            # The server may have closed the idle connection just before. It is safe to repeat a read.
+            # The server may have closed the idle connection a moment ago. A read is safe to repeat.
             connection = await self._open()
             answer = await connection.exchange(request, timeout_seconds)
         self._release(connection)

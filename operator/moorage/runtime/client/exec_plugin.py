@@ -1,4 +1,4 @@
-"""Runs a kubeconfig's credential plugin. Its process has a time limit, and ends with the task that waits for it.
+"""Runs the credential plugin of a kubeconfig. Kills the plugin after a time limit, or when its caller is cancelled.
 
 Upstream: staging/src/k8s.io/client-go/plugin/pkg/client/auth/exec/exec.go.
 """
@@ -35,7 +35,7 @@ KILL_SECONDS = 2.0
 MAX_OUTPUT_BYTES = 1 << 20
 """Limit of a plugin's output. Tokens and certificates have a few kilobytes."""
 SHOWN_BYTES = 1000
-"""Bytes of stderr that an error shows."""
+"""The number of bytes of the plugin's stderr that an error message shows."""
 CHUNK_BYTES = 1 << 16
 
 
@@ -171,13 +171,14 @@ async def _output(
 async def _kill(process: asyncio.subprocess.Process) -> None:
     """Kill a plugin and its children, which hold its pipes open.
 
-    Read the rest of its output: asyncio's `wait` returns only after the pipes are closed, and a full pipe never is.
+    Also read the rest of the plugin's output. asyncio's `wait` returns only after the pipes are closed, and a pipe with
+    unread output is never closed.
     """
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     rest = asyncio.create_task(_drained(process.stdout), name="plugin-output")
     try:
-        with suppress(TimeoutError):  # a process that left the group may still hold a pipe
+        with suppress(TimeoutError):  # a child that left the process group may keep a pipe open
             async with asyncio.timeout(KILL_SECONDS):
                 await process.wait()
     finally:

@@ -1,8 +1,8 @@
 """The fence: a write is sent only while this replica is sure that it holds the lease.
 
-`KubeClient` checks this before it takes a connection. The transport checks it again right before it sends the bytes,
-because a new connection or a new token may take seconds. If the replica is not sure any more, the writes that have no
-answer yet are withdrawn.
+`KubeClient` calls `check_fence` before it takes a connection. The transport calls `check_fence` again right before it
+sends the bytes, because a new connection or a new token may take seconds. `PendingWrites` withdraws a write that has no
+answer yet when the replica is no longer sure.
 """
 
 from __future__ import annotations
@@ -21,6 +21,6 @@ def always() -> bool:
 
 
 def check_fence(may_write: Callable[[], bool], method: str, path: str) -> None:
-    """Raise NotLeader for a write that may not be sent."""
+    """Raise NotLeader if the request is a write and `may_write` returns False."""
     if method != "GET" and not may_write():
         raise NotLeader(f"{method} {path.partition('?')[0]} was not sent: this replica is not the leader any more")

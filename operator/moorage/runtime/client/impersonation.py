@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from moorage.runtime.client.kubeconfig import KubeconfigEntry, KubeconfigUser
 
 UNQUOTED = "!#$&'*+-.^_`|~"
-"""The characters, besides letters and digits, that a header's name may hold unencoded (RFC 9110, token)."""
+"""The characters, besides letters and digits, that a header's name may contain unencoded (RFC 9110, token)."""
 
 VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*")
 """Matches what Go accepts in a header's value: no control characters except tabs. It is sent as UTF-8."""

@@ -32,7 +32,7 @@ APPLY_PATCH = "application/apply-patch+yaml"
 
 REQUEST_SECONDS = 30.0
 LIST_SECONDS = 120.0
-"""A busy API server takes long to send a page of large objects."""
+"""The timeout of a list request. A busy API server needs a long time to send a page of large objects."""
 THROTTLED_TRIES = 10
 """Number of attempts for a request that is answered with 429; client-go's limit."""
 DEFAULT_RETRY_AFTER_SECONDS = 1.0
@@ -53,7 +53,7 @@ class KubeClient:
         metrics: ClientMetrics,
         may_write: Callable[[], bool] = always,
     ) -> None:
-        """`limiter` delays writes. A write is sent only if `may_write` returns True right before."""
+        """`limiter` delays writes. `may_write` is called right before each write and returns whether to send it."""
         self._transport = transport
         self._clock = clock
         self._limiter = limiter

@@ -190,8 +190,8 @@ class ChosenContext:
 def choose_context(files: Sequence[tuple[Path, Kubeconfig]], context: str | None) -> ChosenContext:
     """Return the named context, or the current one; raise CredentialsError if a part of it is missing.
 
-    If several files have an entry of the same name, the first file's entry counts, as in kubectl. The same holds for
-    the current context.
+    If several files have an entry of the same name, the entry of the first file is used, as in kubectl. If several
+    files set the current context, the value of the first file is used.
     """
     shown = ", ".join(str(file) for file, _ in files)
     name = context or next((content.current_context for _, content in files if content.current_context), "")

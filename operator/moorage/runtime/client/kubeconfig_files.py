@@ -36,7 +36,7 @@ def files_of(paths: str) -> tuple[Path, ...]:
 
 
 def stamp_of(file: Path) -> Stamp:
-    """Return numbers that change when the file changes; None if it cannot be found."""
+    """Return numbers that change when the file changes; None if there is no such file."""
     try:
         status = file.stat()
     except (OSError, ValueError):

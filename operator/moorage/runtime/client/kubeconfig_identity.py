@@ -66,7 +66,10 @@ def _written_identity(chosen: ChosenContext) -> Identity:
 
 
 def _header_of(entry: KubeconfigEntry[KubeconfigUser]) -> str | None:
-    """Return the Authorization header. The token file comes first; the token is used if that file cannot be read."""
+    """Return the Authorization header.
+
+    Prefer the token file. If the file cannot be read, use the token in the kubeconfig.
+    """
     user = entry.value
     if user.token_file:
         try:
@@ -106,7 +109,7 @@ def _renewal_time(started: float, expires_at: float) -> float:
 
 
 def _with_path(entry: KubeconfigEntry[KubeconfigUser], config: ExecConfig) -> ExecConfig:
-    """Resolve a command with a slash against the kubeconfig's folder, as in kubectl. Others are looked up in $PATH."""
+    """Resolve a command with a slash against the kubeconfig's folder, as in kubectl. Leave other commands unchanged."""
     return replace(config, command=entry.path(config.command)) if os.sep in config.command else config
 
 

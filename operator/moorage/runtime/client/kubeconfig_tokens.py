@@ -45,7 +45,7 @@ class KubeconfigTokens:
         clock: Clock,
         patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
-        """Read nothing before `load`."""
+        """Take the paths of the kubeconfig; `load` reads them."""
         self._files = files
         self._context = context
         self._clock = clock
@@ -61,7 +61,8 @@ class KubeconfigTokens:
     async def load(self) -> ChosenContext:
         """Read the kubeconfig and its credentials, and return the context; raise CredentialsError if that fails.
 
-        A later call reads the same context. It refuses a changed server, which must not get these credentials.
+        A later call reads the same context. It raises an error if the server has changed, because another server must
+        not get these credentials.
         """
         stamps = self._present_stamps()
         chosen = choose_context(read_kubeconfigs(self._files), self._context)
@@ -78,7 +79,7 @@ class KubeconfigTokens:
         return self._identity.tls
 
     async def current(self) -> str | None:
-        """Return the Authorization header. If the credentials are due, first read them again.
+        """Return the Authorization header. If the credentials are too old, first read them again.
 
         A slow plugin continues in the background, because a leader that waited for the plugin would lose its lease.
         """
@@ -106,7 +107,10 @@ class KubeconfigTokens:
         return self._chosen is not None and self._chosen.runs_plugin
 
     def _refresh_once(self, *, is_refused: bool) -> asyncio.Task[None]:
-        """Return the task that reads the credentials for all waiting callers. It continues if a caller gives up."""
+        """Return the task that reads the credentials.
+
+        All callers share the task. It continues if a caller is cancelled.
+        """
         if self._refreshing is None or self._refreshing.done():
             self._refreshing = asyncio.create_task(self._refresh(is_refused=is_refused), name="credentials")
         return self._refreshing
@@ -128,7 +132,7 @@ class KubeconfigTokens:
             self._pace.record_run(now, has_helped=has_helped)
 
     def _next_read(self, *, is_refused: bool) -> Callable[[], Awaitable[object]] | None:
-        """Return `load` if a file has changed, a read of the credentials if they are refused or stale, else None."""
+        """Return the function that reads what must be read again; None if nothing must be read."""
         if self._chosen is None or self._stamps != self._present_stamps():
             return self.load
         return partial(self._read_identity, self._chosen) if is_refused or self._is_stale() else None

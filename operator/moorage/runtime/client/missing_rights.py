@@ -5,8 +5,8 @@
         '----------- a review says yes, every REVIEW_SECONDS <---------------'
 
 An API server that has just started refuses requests for a moment, and many refused requests are not repeated. So only a
-review shows whether a right is missing. A refusal by admission, by a quota or because a namespace terminates shows no
-missing right. Refused lists and watches of informers are left out, because the informers report them.
+review shows whether a right is missing. Admission plugins, quotas and terminating namespaces also cause refusals; these
+refusals are not recorded. Refused lists and watches are not recorded either, because the informers report them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""PendingWrites: withdraws writes that have no answer yet when this replica is not sure any more that it leads.
+"""Withdraws unanswered writes as soon as this replica is no longer sure that it leads.
 
-A stalled network could deliver such a write later, when another replica leads.
+Otherwise a slow network could deliver such a write after another replica has become the leader.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 CHECK_SECONDS = 0.5
-"""The interval at which `may_write` is called while a write has no answer yet."""
+"""The interval between two calls of `may_write` while a write has no answer yet."""
 WITHDRAWN = "withdrawn, because this replica is not the leader any more"
 
 
@@ -39,7 +39,7 @@ class PendingWrites:
             self._withdrawals.discard(withdraw)
 
     def check(self) -> None:
-        """Withdraw all writes if this replica is not sure any more that it leads."""
+        """Withdraw all writes if this replica is no longer sure that it leads."""
         self._next_check = None
         if not self._may_write():
             for withdraw in tuple(self._withdrawals):

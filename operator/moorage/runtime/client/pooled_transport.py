@@ -1,4 +1,4 @@
-"""The transport of a scheduler under load: exchanges use a pool of fast connections, streams use a session."""
+"""The transport of a busy scheduler: single requests use a pool of fast connections, watches use an aiohttp session."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def open_transport(
 ) -> AsyncIterator[Transport]:
     """Open a transport to an API server. It sends a write only if `may_write` returns True.
 
-    If there is a proxy, exchanges use the session too.
+    If there is a proxy, single requests use the session too.
     """
     credentials = access.credentials
     async with open_session(access, connection_limit, may_write=may_write) as session:
@@ -48,10 +48,10 @@ async def open_transport(
 
 
 class PooledTransport:
-    """A `Transport` with exchanges over `pool` and streams over `streams`."""
+    """A `Transport` that sends single requests over `pool` and watches over `streams`."""
 
     def __init__(self, pool: ConnectionPool, streams: Transport, access: Access) -> None:
-        """Authenticate exchanges with `access`; `streams` authenticates by itself."""
+        """Authenticate single requests with `access`. The transport `streams` authenticates its own requests."""
         self._pool = pool
         self._streams = streams
         self._access = access

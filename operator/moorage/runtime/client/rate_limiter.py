@@ -9,7 +9,7 @@ logger = logging.getLogger(__name__)
 LONG_WAIT_SECONDS = 1.0
 """Longer waits are logged; client-go's extraLongThrottleLatency."""
 QUIET_SECONDS = 10.0
-"""The time after a log line in which no other line is written. Otherwise every throttled request would write a line."""
+"""The shortest time between two log lines. Otherwise every throttled request would write a log line."""
 
 
 class RateLimiter:
@@ -30,7 +30,7 @@ class RateLimiter:
         return self._qps > 0
 
     async def acquire(self) -> float:
-        """Take a token and return the seconds of the wait. If no token is left, wait for the next one."""
+        """Take a token; if none is left, wait for the next one. Return the seconds of the wait."""
         if not self.is_on:
             return 0.0
         wait_seconds = self._reserve()

@@ -1,4 +1,4 @@
-"""The pace at which a credential plugin runs while its credentials do not help."""
+"""Limits how often a credential plugin runs while it returns stale credentials or ones that the API server refuses."""
 
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 30.0
@@ -7,9 +7,10 @@ CALM_SECONDS = 120.0
 
 
 class RenewalPace:
-    """The pauses between runs: doubled after each run that did not help.
+    """The pauses between runs. The pause doubles after each run that did not help.
 
-    A run after a refusal counts as one that did not help, because its effect shows only later.
+    A run has helped if it returned fresh credentials and was not caused by a refusal. After a refusal, only the next
+    request can show whether the new credentials work.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """The address of the API server and the present credentials. moorage's clients and kopf's session share them.
 
-Tokens, client certificates and authorities change while the process runs. Each request takes the present ones from
-here, so that no client keeps old ones.
+Tokens, client certificates and authorities change while the process runs. Each request takes the current credentials
+from here, so that no client keeps old ones.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class ServerAccess:
 
 
 class AccessAcrossThreads:
-    """The access for the event loop of another thread. All reads run in the owner's loop."""
+    """The access for code in the event loop of another thread. All reads run in the owner's event loop."""
 
     def __init__(self, access: Access, owner: asyncio.AbstractEventLoop) -> None:
         """Read through `access`, which belongs to the loop `owner`."""

@@ -158,7 +158,7 @@ class AuthenticatedRequest(ClientRequest):
         return await super().send(conn)
 
     def withdraw(self) -> None:
-        """Reset the connection of a write without an answer. aiohttp would close it, and send unsent bytes first."""
+        """Reset the connection of a write without an answer. aiohttp's `close` would first send the unsent bytes."""
         if self.method != "GET" and self._sent_over is not None:
             reset(self._sent_over)
 

@@ -14,9 +14,9 @@ class LineSplitter:
         self._bytes = 0
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """Add a read and return the lines that it completes, without empty ones.
+        """Add the bytes of a read, and return the lines that are complete now. Leave out empty lines.
 
-        Raise ValueError for a line without an end.
+        Raise ValueError if a line is too long.
         """
         head, newline, rest = chunk.partition(b"\n")
         if not newline:
