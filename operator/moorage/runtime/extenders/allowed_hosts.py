@@ -1,7 +1,7 @@
 """The hosts that extenders of policies may use. The flag `--policy-extenders` lists them.
 
 An entry is `host`, `host:port`, `*.suffix` or `*.suffix:port`. Without a port, every port of the host is allowed. Names
-are compared as text: an entry for a name does not allow the addresses to which the name resolves.
+are compared as text. An entry for a name does not allow a URL with the IP address of the same host.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class AllowedHosts:
 
     @classmethod
     def parse(cls, texts: Iterable[str]) -> AllowedHosts:
-        """Parse entries; raise ValueError for one that is invalid."""
+        """Parse entries; raise ValueError if an entry is invalid."""
         return cls(tuple(map(_parse, texts)))
 
     def allow(self, url: str) -> bool:

@@ -1,6 +1,6 @@
 """The limit on the bytes of all answers of extenders that the process holds at the same time.
 
-Each answer has a limit of its own, but many extenders may send long answers at once.
+The length of each answer is limited too, but many extenders may send long answers at once.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Self
 
 MAX_ANSWERS_BYTES = 256 << 20
-"""Two answers about 5,000 whole nodes of 25 kB each."""
+"""Enough for two answers with 5,000 whole nodes each, if a node has 25 kB."""
 
 
 class BudgetSpent(Exception):  # noqa: N818 - becomes an ExtenderError at once
@@ -24,11 +24,11 @@ class AnswerBudget:
         self._left = limit
 
     def part(self) -> BudgetPart:
-        """Return the part for one answer, empty at first."""
+        """Return the part of the budget for one answer. The part is empty at first."""
         return BudgetPart(self)
 
     def take(self, size: int) -> None:
-        """Take bytes; raise BudgetSpent, and take none, if too few are left."""
+        """Take bytes. If too few are left, take none and raise BudgetSpent."""
         if size > self._left:
             raise BudgetSpent(f"the answers of all extenders together are longer than {self._limit} bytes")
         self._left -= size
@@ -39,7 +39,7 @@ class AnswerBudget:
 
 
 class BudgetPart:
-    """The bytes that one answer has taken; the end of a `with` block gives them back."""
+    """The bytes that one answer has taken. The end of the `with` block gives them back."""
 
     def __init__(self, budget: AnswerBudget) -> None:
         self._budget = budget

@@ -1,4 +1,4 @@
-"""A circuit breaker: it stops calls to a server that fails, and lets a trial call through after a pause.
+"""A circuit breaker. It blocks calls to a server that fails, and allows a trial call after a pause.
 
     closed ---- failures_to_open failures in a row ----> open
       ^                                                  |  ^
@@ -29,7 +29,10 @@ class BreakerState(Enum):
 
 
 class CircuitBreaker:
-    """The breaker of one server. Each admitted call ends in one of `succeeded`, `failed` and `abandoned`."""
+    """The breaker of one server.
+
+    After each admitted call, the caller calls `succeeded`, `failed` or `abandoned`.
+    """
 
     def __init__(
         self, clock: Clock, failures_to_open: int, open_seconds: float, changed: Callable[[BreakerState], None]
@@ -83,5 +86,5 @@ class CircuitBreaker:
             self._changed(BreakerState.OPEN)
 
     def abandoned(self) -> None:
-        """Record that a call ended without a result, and that the server did not cause this."""
+        """Record that a call ended without a result, for a reason that the server did not cause."""
         self._on_trial = False

@@ -1,4 +1,4 @@
-"""A time limit on an injected clock. `asyncio.timeout` would use the clock of the event loop."""
+"""A time limit that uses an injected clock. `asyncio.timeout` would use the clock of the event loop."""
 
 from __future__ import annotations
 

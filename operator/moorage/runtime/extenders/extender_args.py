@@ -1,7 +1,7 @@
 """Encodes the requests of kube-scheduler's extender protocol.
 
-Upstream's structs have no JSON tags, so the keys are Go's field names. Their values are whole Kubernetes objects. The
-functions raise ValueError if a whole object is not available.
+The keys are Go's field names, because upstream's structs have no JSON tags. The values are whole Kubernetes objects.
+The functions raise ValueError if a whole object is not available.
 Upstream: staging/src/k8s.io/kube-scheduler/extender/v1/types.go.
 """
 
@@ -43,7 +43,9 @@ def encode_preemption_args(
     objects: Mapping[str, bytes] | None,
     show: Callable[[bytes], bytes] = bytes,
 ) -> bytes:
-    """Return the body of a preempt call. `objects` are the victims' objects by uid; if None, only the uids are sent.
+    """Return the body of a preempt call.
+
+    `objects` are the victims' objects by uid. If `objects` is None, only the uids are sent.
 
     `show` returns the part of a pod's object to send.
     """

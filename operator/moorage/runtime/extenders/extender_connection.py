@@ -1,9 +1,9 @@
 """Calls one extender over HTTP, with a timeout and a circuit breaker.
 
-A call succeeds only with status 200 and a valid body; redirects are not followed. Every other result raises an
-ExtenderError with the address and the reason. It counts as a failure of the extender, unless other extenders used up
-the time or the bytes. An answer whose `Error` field
-is set is a valid body; the caller handles it.
+A call succeeds if the answer has the status 200 and a valid body. Redirects are not followed. The caller handles a
+valid body whose `Error` field is set. Every other result raises an ExtenderError with the address and the reason. It
+also counts as a failure of the extender. There is one exception: if other extenders used up the time or the bytes, no
+failure is counted.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 NO_TIMEOUT = ClientTimeout()
-"""`run_within` limits the time, on the injected clock."""
+"""aiohttp sets no timeout, because `run_within` limits the time with the injected clock."""
 CHUNK_BYTES = 1 << 16
 SPARE_ANSWER_BYTES = 4 << 20
-"""An answer may be longer than twice the request by this many bytes: ten thousand reasons of 400 characters."""
+"""An answer may have twice the bytes of the request, and this many more: enough for 10,000 reasons of 400
+characters."""
 REFUSAL_BYTES = 1 << 16
 """Number of bytes that are read of an answer whose status is not 200."""
 SHORT_ANSWER_BYTES = 1 << 18
@@ -65,7 +66,7 @@ class ExtenderRequest:
     repeatable: bool = True
     """Whether the call may be sent again if the extender closed the idle connection at the same moment."""
     decodes_in_loop: bool = False
-    """Whether even a long answer is decoded in the event loop, because decoding reads the engine's state."""
+    """Whether the answer is always decoded in the event loop. This is needed if decoding reads the engine's state."""
 
 
 class ExtenderConnection:
@@ -135,7 +136,7 @@ class ExtenderConnection:
             raise self.error(request.path, f"not called for now, because the last calls failed: {self._breaker.error}")
 
     async def _decode(self, request: ExtenderRequest, body: bytes, read: Callable[[bytes], T]) -> T:
-        """Decode an answer. Decode a long one in a thread, so that scheduling of other pods continues."""
+        """Decode an answer. A long answer is decoded in a thread, so that the scheduling of other pods continues."""
         if request.decodes_in_loop or len(body) <= SHORT_ANSWER_BYTES:
             return read(body)
         async with self._long_answers:
@@ -145,7 +146,8 @@ class ExtenderConnection:
         try:
             return await self._post(request, part)
         except (ServerDisconnectedError, ClientOSError) as error:
-            # Usually an idle connection that the extender closed at the same moment. Go's client repeats it too.
+            # The usual cause is an idle connection that the extender closed at the same moment. Go's client repeats the
+            # request too.
             if not request.repeatable or isinstance(error, ClientConnectorError):
                 raise
             return await self._post(request, part)
@@ -153,7 +155,7 @@ class ExtenderConnection:
     async def _post(self, request: ExtenderRequest, part: BudgetPart) -> bytes:
         async with self._session.post(
             URL(f"{self._prefix}/{request.path}"),
-            data=BytesIO(request.body),  # aiohttp sends a file in pieces; whole nodes may be many megabytes
+            data=BytesIO(request.body),  # aiohttp sends a file in pieces; the body may have many megabytes
             ssl=await self._tls.current() if self._tls else True,
             server_hostname=self._server_name,
             allow_redirects=False,
@@ -184,7 +186,7 @@ class ExtenderConnection:
     def _log_first_failure(self, request: ExtenderRequest, message: str) -> None:
         if not self._breaker.error:
             logger.warning(
-                "Extender %s failed at %s, the next pod calls it again: %s", self.name, request.verb, message
+                "Extender %s failed at %s; the next pod calls it again: %s", self.name, request.verb, message
             )
 
     def _record_failure(self, request: ExtenderRequest, result: str, message: str, started: float) -> ExtenderError:
@@ -206,7 +208,7 @@ class ExtenderConnection:
 
 
 async def _read(response: ClientResponse, limit: int, part: BudgetPart) -> tuple[bytes, bool]:
-    """Return the body up to about `limit` bytes, and whether it is complete. If not, close the connection.
+    """Return at most about `limit` bytes of the body, and whether it is complete. If not, close the connection.
 
     Take the body's bytes from the budget; raise BudgetSpent if too few are left.
     """

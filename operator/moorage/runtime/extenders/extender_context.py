@@ -40,7 +40,7 @@ class ExtenderContext:
     tls_strict: bool = False
     """Whether certificates of extenders are checked strictly; see `ClientTls.context`."""
     long_answers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
-    """Held while a long answer is decoded. Decoding needs up to forty times the bytes of the answer."""
+    """Limits how many long answers are decoded at once. Decoding needs up to forty times the memory of the answer."""
     answers: AnswerBudget = field(default_factory=AnswerBudget)
     """The limit on the bytes of all answers together."""
 
@@ -52,9 +52,9 @@ class ExtenderLimits:
     parallelism: int = 16
     """Number of pods for which a profile's extenders are called at the same time; upstream's default parallelism."""
     cycle_seconds: float = 30.0
-    """Time limit of all extenders together for one pod: six times upstream's default timeout."""
+    """The time limit for the calls of all extenders for one pod: six times upstream's default timeout of one call."""
     request_bytes: int = 128 << 20
-    """Limit of the whole nodes, or of the victims' objects, in one request: 5,000 nodes of 25 kB."""
+    """The maximum bytes of the nodes or of the victims' objects in one request: enough for 5,000 nodes of 25 kB."""
     failures_to_open: int = 5
     """Number of failures in a row that opens the circuit breaker."""
     open_seconds: float = 10.0
@@ -64,8 +64,8 @@ class ExtenderLimits:
 def open_extender_session(system_tls: SSLContext | None = None) -> ClientSession:
     """Open a session without the API server's credentials. The caller closes it.
 
-    `system_tls` is the context for extenders without TLS settings of their own.
-    The session has no connection limit: a hanging extender must not use up other profiles' connections.
+    `system_tls` is the context for extenders whose configuration has no TLS settings. The session has no connection
+    limit: a hanging extender must not use up other profiles' connections.
     """
     return ClientSession(
         connector=TCPConnector(limit=0, keepalive_timeout=IDLE_CONNECTION_SECONDS, ssl=system_tls or True),

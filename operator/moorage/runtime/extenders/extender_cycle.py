@@ -70,7 +70,7 @@ class ExtenderCycle:
             scores = await extender.prioritize(self._pod, self._nodes, self._until)
         except ExtenderError as error:
             self._record(extender, PRIORITIZE, started, str(error))
-            return  # the connection has logged it; upstream continues without the scores too
+            return  # `ExtenderConnection` has logged the error; upstream also continues without the scores
         if extender.prioritizes:
             self._record(extender, PRIORITIZE, started, f"scores {len(scores)} of {len(self._nodes)} nodes")
         self._scores.update(scores)

@@ -1,6 +1,6 @@
-"""Calls extenders for the engine and the binder. Keeps the extenders of each profile, and their health.
+"""Calls extenders for the engine and the binder. Keeps the extenders of each profile and the state of their health.
 
-Each call runs in a task of its own, so that hanging extenders delay only the pods of their own profile.
+Each call runs in a separate task, so that a slow extender delays only the pods of its profile.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from moorage.runtime.extenders.profile_extenders import ExtenderHealth, ProfileE
 
 logger = logging.getLogger(__name__)
 
-STEP_IF_NEEDED = "fix it, or set `ignorable: true` to schedule without it; pods that need it are retried until then"
-STEP_IF_IGNORABLE = "fix it; it is ignorable, so pods are scheduled without it until then"
-STEP_IF_NOT_CALLED_AGAIN = "it may work again: it has not been called since, and the next pod that needs it calls it"
+STEP_IF_NEEDED = "fix it, or set `ignorable: true` to schedule without it; until then, pods that need it are retried"
+STEP_IF_IGNORABLE = "fix it; until then, pods are scheduled without it, because it is ignorable"
+STEP_IF_NOT_CALLED_AGAIN = "it may work again now; the next pod that needs it calls it"
 
 
 class ExtenderDispatcher:
-    """The dispatcher of calls to extenders; it posts their answers."""
+    """Calls extenders and posts their answers to the engine."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class ExtenderDispatcher:
         candidate_of: Callable[[Pod, str, Sequence[str]], Candidate],
         post: Callable[[ExtendersAnswered | CandidatesAnswered], None],
     ) -> None:
-        """Send extenders the objects in `nodes`, by name; `candidate_of` checks the victims that they choose."""
+        """`nodes` are the objects to send, by name. `candidate_of` checks the victims that an extender chooses."""
         self._context = context
         self._limits = limits
         self._nodes = nodes
@@ -95,7 +95,7 @@ class ExtenderDispatcher:
         self._context.metrics.keep_extenders(addresses)
 
     def degradations(self, profile: Profile) -> Sequence[Degradation]:
-        """Return a degradation for each of the profile's extenders that fails."""
+        """Return a degradation for each extender of the profile that fails."""
         if not profile.settings.extenders:
             return ()
         return [
@@ -116,7 +116,7 @@ class ExtenderDispatcher:
     async def _work(self, outcome: CallExtenders | AskAboutVictims) -> None:
         try:
             answer = await (self._call(outcome) if isinstance(outcome, CallExtenders) else self._preempt(outcome))
-        except Exception as error:  # the border of the task: a bug must not stop the other pods
+        except Exception as error:  # a bug must not stop other pods
             logger.exception("Calling the extenders for pod %s failed with a bug; please report it", outcome.pod.key)
             answer = _failed(outcome, f"{type(error).__name__}: {error}")
         self._post(answer)
@@ -140,17 +140,20 @@ class ExtenderDispatcher:
 
 @dataclass(slots=True)
 class _KeptExtenders:
-    """The extenders of a profile; kept while the profile's configuration of extenders does not change."""
+    """The extenders of a profile. They are replaced when the profile's configuration of extenders changes."""
 
     configurations: tuple[Extender, ...]
     extenders: ProfileExtenders
     turns: asyncio.Semaphore
-    """Limits the calls that are prepared at once, because a request lists thousands of nodes or whole victims."""
+    """Limits how many requests exist at once, because a request may contain thousands of nodes or whole pods."""
     binding_turns: asyncio.Semaphore
 
 
 def _degradation(name: str, health: ExtenderHealth, *, is_ignorable: bool) -> Degradation:
-    """Return the error and the next step. A half-open breaker waits for a pod that needs the extender."""
+    """Return the error and the next step.
+
+    If the breaker is half-open, the next pod that needs the extender causes a call.
+    """
     ready: ReadyStatus
     step, ready = (STEP_IF_IGNORABLE, "True") if is_ignorable else (STEP_IF_NEEDED, "False")
     if health.state is BreakerState.HALF_OPEN:

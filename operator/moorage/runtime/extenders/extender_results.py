@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 INT64 = range(-(2**63), 2**63)
 ADDABLE = range(-(2**58), 2**58 + 1)
-"""The scores that an extender may add to a node. With this limit, the totals over plugins and extenders fit into an
-int64."""
+"""The largest score that an extender may add to a node. With this limit, a node's total score fits into an int64."""
 NUMBER_CHARACTERS = 24
-"""More characters than any int64 has. A longer number is cut to this length, and is still too large for an int64."""
+"""More characters than any int64 has. A longer number is cut to this length; the cut number is still too large for an
+int64."""
 MAX_ENTRIES = 50_000
 """The largest number of entries in a list or map: ten times the nodes of the largest cluster that upstream supports."""
 
@@ -47,7 +47,7 @@ class ExtenderFilterResult:
 
 
 def decode_filter_result(body: bytes, requested: Mapping[str, Node], *, names_only: bool) -> ExtenderFilterResult:
-    """Decode the answer to a filter call. As upstream, no node is kept if the answer has no list of nodes."""
+    """Decode the answer to a filter call. If the answer has no list of nodes, no node is kept, as upstream."""
     fields = _decode_fields(body)
     names = _decode_field(fields, "NodeNames", list[str] | None)
     nodes = _decode_field(fields, "Nodes", _NamedList | None)
@@ -90,7 +90,7 @@ def decode_binding_result(body: bytes) -> str:
 
 
 def decode_preemption_result(body: bytes, requested: Sequence[Candidate], choose: ChooseVictims) -> Sequence[Candidate]:
-    """Decode the answer to a preempt call. NumPDBViolations is not read: `choose` counts the violations itself."""
+    """Decode the answer to a preempt call. NumPDBViolations is ignored, because `choose` counts the violations."""
     fields = _decode_fields(body)
     answered = _decode_field(fields, "NodeNameToMetaVictims", dict[str, dict[str, Raw] | None] | None) or {}
     unknown = sorted(answered.keys() - {candidate.node_name for candidate in requested})
@@ -140,13 +140,13 @@ def _decode(raw: bytes | Raw, kind: Any, name: str) -> Any:
 
 
 def _decode_reasons(fields: Mapping[str, Raw], name: str, about: set[str]) -> Mapping[str, str]:
-    """Decode the reasons for the nodes in `about`. An extender with its own cache may name other nodes too."""
+    """Decode the reasons. Ignore nodes outside `about`, which an extender with its own cache may name."""
     reasons: Mapping[str, str] = _decode_field(fields, name, dict[str, str] | None) or {}
     return {node: one_line(reason, REASON_CHARACTERS) for node, reason in reasons.items() if node in about}
 
 
 def _decode_whole_number(raw: bytes | Raw, host: str) -> int:
-    """Decode an int64 as Go does: 5.0 is not a whole number."""
+    """Decode an int64 as Go does. Like Go, refuse `5.0`."""
     text = bytes(raw).strip()
     if text == b"null":
         return 0

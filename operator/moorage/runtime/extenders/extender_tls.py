@@ -1,7 +1,7 @@
 """Reads an extender's `tlsConfig` as settings of a TLS context.
 
-As in kube-scheduler, data is preferred to files, and any certificate may be an authority. The scheme of `urlPrefix`
-decides whether `tlsConfig` is used; `enableHTTPS` does not. An extender of a policy may name only files below one
+As in kube-scheduler, data is preferred to files, and any certificate may be an authority. `tlsConfig` is used if the
+scheme of `urlPrefix` is https; `enableHTTPS` has no effect. An extender of a policy may name only files below one
 directory. Files are read in a thread: a slow file system must not stop the event loop.
 """
 
@@ -31,14 +31,14 @@ class ExtenderTls:
     """The TLS context for connections to one extender."""
 
     def __init__(self, contexts: TlsContexts) -> None:
-        """Read nothing yet."""
+        """Keep the settings; `current` reads the files."""
         self._contexts = contexts
         self._reading: asyncio.Task[SSLContext] | None = None
 
     async def current(self) -> SSLContext:
-        """Return the context; raise UnusableTls only if there never was a usable one.
+        """Return the context. Raise UnusableTls only if no usable context existed before.
 
-        All callers wait for the same thread. So a file system that hangs blocks only one thread for each extender.
+        All callers wait for the same thread, so that a file system that hangs blocks only one thread for each extender.
         """
         recent = self._contexts.recent()
         if recent is not None:
@@ -62,7 +62,7 @@ def check_tls(extender: Extender) -> list[Fault]:
 
 
 def extender_tls(configuration: ExtenderTLSConfig, extender: str, context: ExtenderContext) -> ExtenderTls:
-    """Return the TLS context of an extender. The log names the extender by its address `extender`."""
+    """Return the TLS context of an extender. `extender` is the extender's address, for the log."""
     settings, subject = (
         _settings(configuration, context.policy_files or NOWHERE),
         f"tlsConfig of the extender {extender}",

@@ -89,7 +89,7 @@ class HttpExtender:
         return {name: score for name, score in scores.items() if name in nodes}
 
     async def bind(self, pod: Pod, node_name: str) -> None:
-        """Let the extender bind the pod. The pod may be bound even if this raises."""
+        """Let the extender bind the pod. If this raises an error, the pod may be bound nevertheless."""
         path = self._configuration.bind_verb or ""
         request = ExtenderRequest("bind", path, encode_binding_args(pod, node_name), repeatable=False)
         self._raise_if(await self._connection.call(request, decode_binding_result), path)

@@ -2,7 +2,7 @@
 
 Extenders that are not ignorable are called first, then the ignorable ones, each group in the configured order.
 Upstream: extendersBinding in pkg/scheduler/schedule_one.go, callExtenders in
-pkg/scheduler/framework/preemption/preemption.go. The time limit is moorage's own.
+pkg/scheduler/framework/preemption/preemption.go. Upstream has no common time limit.
 """
 
 from __future__ import annotations
@@ -124,13 +124,13 @@ class ProfileExtenders:
             return await extender.preempt(pod, candidates, None, choose)
         objects = await self._read_objects(victim for candidate in candidates for victim in candidate.victims)
         extender.check_size("preempt", objects.values())
-        # Skips candidates whose victims were deleted. Each deletion makes the engine try the preemptor again, and the
-        # new attempt finds the changed node.
+        # Skip candidates whose victims were deleted. Each deletion makes the engine try the preemptor again, and the
+        # new attempt reads the changed node.
         current = [one for one in candidates if objects.keys() >= {victim.uid for victim in one.victims}]
         return await extender.preempt(pod, current, objects, choose) if current else ()
 
     async def _whole(self, pod: Pod) -> Pod:
-        """Return the pod with its whole object, which extenders receive."""
+        """Return the pod with its whole object, because extenders receive whole objects."""
         return pod if pod.raw else replace(pod, raw=await self._context.read_pod(pod))
 
     async def _read_objects(self, pods: Iterable[Pod]) -> Mapping[str, bytes]:

@@ -1,8 +1,8 @@
-"""The part of a pod that extenders of policies receive.
+"""The fields of a pod that extenders of policies receive.
 
 kube-scheduler sends whole pods. The author of a policy may be a tenant, but the pods of the policy and the victims of
-preemption may belong to other tenants. So a policy's extender receives only the fields below. Placement depends on
-these fields. Fields that can hold a secret are left out, such as environment variables, commands, arguments, probes and
+preemption may belong to other tenants. So a policy's extender receives only the fields that placement depends on.
+Fields that may contain a secret are left out, such as environment variables, commands, arguments, probes and
 annotations.
 """
 
@@ -14,8 +14,8 @@ from msgspec import Raw, Struct
 from moorage.nested_json import decode_nested
 
 NULL = Raw(b"null")
-"""The value of an absent field. Such a field is not encoded. (A field of type `Raw | None` would be decoded as a Python
-value.)"""
+"""The value of an absent field. An absent field is not encoded. (msgspec would decode a field of type `Raw | None` as a
+Python value.)"""
 
 
 class _SharedMetadata(Struct, rename="camel", omit_defaults=True):
