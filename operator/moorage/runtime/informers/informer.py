@@ -1,4 +1,4 @@
-"""Lists and watches one kind of object and posts each change to the inbox. A failed connection loses no change.
+"""Lists and watches one kind of object and posts each change to the inbox. No change is lost if a connection fails.
 
     (start) -> LIST, all pages -> WATCH -> the watch ends: WATCH again from the last resourceVersion
                   ^                 |
@@ -38,8 +38,9 @@ MAX_BACKOFF_SECONDS = 30.0
 ABSENT_SECONDS = 60.0
 """The pause before the next try to read a kind that the API server does not serve."""
 FAILURES_BEFORE_LIST = 3
-"""Number of errors in a row after which the informer lists again instead of watching. client-go's reflector lists after
-the first error. But a list of all pods is large, and the next watch usually works."""
+"""The number of errors in a row after which the informer lists again instead of watching. client-go's reflector lists
+again after the first error. moorage waits for more errors, because a list of all pods is large, and the next watch
+usually works."""
 PAUSE_BYTES = 1 << 20
 """Number of bytes of JSON that are decoded before other tasks may run. Decoding this many takes about 10 ms."""
 HEALTHY_SECONDS = 1.0
@@ -57,7 +58,7 @@ class Informer:
         metrics: InformerMetrics,
         clock: Clock,
     ) -> None:
-        """Read from `source`; `decode` decodes one object and raises ValueError if it cannot."""
+        """Read from `source`. `decode` decodes one object, and raises ValueError if the object is not valid."""
         self.resource = source.resource
         self.kind = source.resource.kind
         self.readability = Readability(source.resource, post, clock)
@@ -70,7 +71,7 @@ class Informer:
         self._clock = clock
         self._known: dict[str, Any] = {}
         self._has_failing_watch = False
-        """Whether the last watches failed. If so, a successful list does not end the failures."""
+        """Whether the last watches failed. In this case, a successful list does not reset the number of failures."""
         self._failures = ExponentialBackoff(INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS, source.random)
         self._expiries = ExponentialBackoff(INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS, source.random)
 
@@ -85,7 +86,7 @@ class Informer:
         return self._known
 
     def subscribe(self, receive: Callable[[Iterable[ClusterEvent]], None]) -> None:
-        """Post all later events to one more receiver."""
+        """Send all later events to `receive` too."""
         self._receivers.append(receive)
 
     async def run(self) -> None:
@@ -161,7 +162,7 @@ class Informer:
     def _store(self, raw: msgspec.Raw, events: list[ClusterEvent]) -> str:
         """Store an object that exists now, add its event to `events`, and return its key.
 
-        For an object that cannot be decoded, return the key if an older state is known, otherwise an empty text.
+        If the object cannot be decoded, return the key only if an older state is known; otherwise return an empty text.
         """
         try:
             new = decode_nested(self._decode, bytes(raw))
@@ -190,7 +191,7 @@ class Informer:
         return f"{named.namespace}/{named.name}" if self.resource.namespaced else str(named.name)
 
     def _seconds_after_expiry(self) -> float:
-        """Return the pause before the next list. It is 0 after the first expiry and grows with each further one."""
+        """Return the pause before the next list: 0 after the first expiry, and longer after each further expiry."""
         pause = self._expiries.next_seconds()
         return 0.0 if self._expiries.failures == 1 else pause
 

@@ -22,12 +22,12 @@ T = TypeVar("T")
 PAGE_SIZE = 500
 """Objects in a page of a list; client-go's default."""
 SMALLER_PAGES = 8
-"""If a page is too long to read, the page size is divided by this number. Pods of a megabyte each make such pages."""
+"""If a page is too long to read, the page size is divided by this number. For example, pods of 1 MB make long pages."""
 INACTIVITY_SECONDS = 90.0
 """A watch that sends nothing for this time counts as dead, because bookmarks arrive about every minute."""
 WATCH_SECONDS = (300, 600)
-"""The range of the random time after which the API server ends a watch. As in client-go, watches end at different
-times."""
+"""The range of the random time after which the API server ends a watch. With random times, watches end at different
+times, as in client-go."""
 BOOKMARK = "BOOKMARK"
 ERROR = "ERROR"
 DELETED = "DELETED"
@@ -69,7 +69,7 @@ class WatchEvent(msgspec.Struct):
 
 
 class ListWatch:
-    """Reads one resource. The next watch continues at `resource_version`; if that is empty, a list must come first."""
+    """Reads one resource. The next watch starts at `resource_version`. If it is empty, a list must come first."""
 
     def __init__(
         self,

@@ -1,11 +1,12 @@
-"""Readability: whether the objects of one kind can be read, for users, readiness and the engine.
+"""Tells users, the readiness check and the engine whether the objects of one kind can be read.
 
     readable --error--> failing, the next try after 0.5 s to 30 s --success--> readable
                            |-- discovery does not name the kind --> absent, the next try after a minute
 
-A refusal (403, or 404 of a kind that discovery names) does not make a kind absent: an API server that has just started
-refuses for some seconds, and a missing role may be added. Scheduling starts without a refused optional kind. If the
-engine holds back the pods that need the kind, scheduling starts at once, otherwise after WITHOUT_SECONDS.
+A refusal is a 403, or a 404 of a kind that discovery names. A refused kind is not absent: an API server that has just
+started refuses for some seconds, and an administrator may add a missing role. Scheduling starts without a refused kind
+if the kind is optional. It starts at once if the engine holds back the pods that need the kind. Otherwise it starts
+after WITHOUT_SECONDS.
 """
 
 from __future__ import annotations
@@ -30,20 +31,21 @@ logger = logging.getLogger(__name__)
 WITHOUT_SECONDS = 15.0
 """The time that the start of scheduling waits for a refused kind that affects scores only."""
 LASTING_SECONDS = 5.0
-"""A refusal that lasts longer shows in readiness. Shorter refusals come from an API server that has just started."""
+"""A refusal that lasts longer makes the replica unready. Shorter refusals come from an API server that has just
+started."""
 WAITED_FOR = {BUDGETS, DEVICE_CLASSES, *STORAGE}
-"""The kinds for which the engine makes pods wait."""
+"""While one of these kinds cannot be read, the engine holds back the pods that need the kind."""
 
 
 class Readability:
-    """Whether one kind can be read now, and why not."""
+    """The state of one kind: whether it can be read now, and the reason if it cannot."""
 
     def __init__(self, resource: Resource, post: Callable[[Iterable[Message]], None], clock: Clock) -> None:
         """Post `KindReadable` and `KindUnreadable` to the engine with `post`."""
         self.has_synced = False
         """Whether all objects were posted once, or scheduling starts without the kind."""
         self.missing = ""
-        """Why the API server refuses the kind; empty if it does not."""
+        """Why the kind cannot be read; empty if it can be read."""
         self.is_absent = False
         """Whether the API server does not serve the kind."""
         self._resource = resource
@@ -56,7 +58,7 @@ class Readability:
 
     @property
     def is_current(self) -> bool:
-        """Whether the kind was read up to now, or is absent."""
+        """Whether the known objects are up to date. An absent kind is up to date."""
         return self.has_synced and not self._is_unreadable
 
     def fault(self) -> str:
@@ -69,7 +71,7 @@ class Readability:
         return self._summary() if since is not None and self._clock.monotonic() - since >= LASTING_SECONDS else ""
 
     def _summary(self) -> str:
-        """Return the refusal without the API server's text, because readiness cuts long answers."""
+        """Return the refusal without the API server's text, because the readiness check shows only short texts."""
         return self.missing.partition(";")[0]
 
     def listed(self) -> None:
@@ -85,7 +87,7 @@ class Readability:
             self._post([KindReadable(self._resource.kind)])
 
     def end_failures(self) -> None:
-        """Log the next failure again."""
+        """Log the end of the failures, and log the next failure."""
         if self._logged:
             logger.log(
                 logging.INFO if issubclass(self._logged, (Forbidden, NotFound)) else logging.DEBUG,
@@ -96,7 +98,7 @@ class Readability:
     def absent(self) -> None:
         """Record that the API server does not serve the kind."""
         if not self.is_absent:
-            message = "The API server does not serve %s; scheduling goes on without them"
+            message = "The API server does not serve %s; scheduling continues without them"
             logger.info(message, self._resource.permission)
         self.opened()
         self.missing = f"the API server does not serve {self._resource.permission}"
@@ -119,7 +121,7 @@ class Readability:
         resource, now = self._resource, self._clock.monotonic()
         if self._refused_at is None:
             self._refused_at = now
-            self._is_unreadable = False  # the engine must get the refusal even if another failure came before
+            self._is_unreadable = False  # the engine must receive the refusal even if another failure came before
         self.missing = f"moorage may not list {resource.plural}; grant list and watch on {resource.permission}: {error}"
         if resource.optional and (resource.kind in WAITED_FOR or now - self._refused_at >= WITHOUT_SECONDS):
             self.has_synced = True
@@ -130,7 +132,7 @@ class Readability:
         self._logged = type(error)
         if is_refused:
             logger.warning(
-                "%s%s", self.missing, "; pods that need none are scheduled" if self._resource.optional else ""
+                "%s%s", self.missing, "; pods that do not need them are scheduled" if self._resource.optional else ""
             )
         else:
             message = "%s cannot be read; retrying until they can: %s"
