@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 VALID_DAYS = 365
 CLOCK_SKEW = timedelta(hours=1)
-"""Time that a client's clock may be behind this machine's."""
+"""The time by which a client's clock may be slow."""
 
 
 def serving_context(cert_file: str | None, key_file: str | None, names: Sequence[str]) -> ssl.SSLContext:

@@ -1,8 +1,8 @@
 """Accepts connections for the HTTP endpoints, with a limit on their number and on the time of a TLS handshake.
 
-asyncio's own server has no limit on connections, and a connection that never finishes its handshake costs 300 KB. At
-the limit, each new connection closes the oldest one: a kubelet's probe needs milliseconds, so it is served even while
-another client opens thousands of connections.
+asyncio's own server has no limit on connections, and a connection that never finishes its handshake needs 300 kB of
+memory. At the limit, each new connection closes the oldest connection. A kubelet's probe needs milliseconds, so it is
+answered even while another client opens thousands of connections.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 BACKLOG = 128
 ACCEPT_PAUSE_SECONDS = 1.0
-"""The pause after accepting a connection failed, for example because the process has no file descriptor left."""
+"""The pause after a connection could not be accepted, for example because the process has no file descriptor left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class ConnectionLimits:
     """Kubelets and Prometheus need fewer than ten connections. 128 connections without a finished handshake need 40
     MB."""
     handshake_seconds: float = 5.0
-    """The longest TLS handshake. Over a slow network, a handshake needs one second."""
+    """The longest TLS handshake. Even over a slow network, a handshake needs only one second."""
     idle_seconds: float = 10.0
     """Time limit for a connection to send the complete head of its first or next request."""
 
@@ -52,7 +52,7 @@ class ConnectionAcceptor:
         limits: ConnectionLimits,
         metrics: ServingMetrics,
     ) -> None:
-        """Accept nothing before `start`."""
+        """Store the settings; `start` begins to accept connections."""
         self._listening = listening
         self._factory = factory
         self._tls = tls
@@ -105,7 +105,8 @@ class ConnectionAcceptor:
         except OSError as error:  # ssl.SSLError and the timeout of the handshake are OSErrors
             self._metrics.observe_refused("handshake")
             logger.debug("The TLS handshake of a client failed: %s", error)
-            # asyncio's frames refer to the error. They would keep 300 KB of TLS state until a full garbage collection.
+            # asyncio's frames refer to the error. They would keep 300 kB of TLS state in memory until a full garbage
+            # collection.
             clear_frames(error.__traceback__)
             accepted.close()
 
@@ -122,14 +123,17 @@ class ConnectionAcceptor:
         if not self._has_logged_limit:
             self._has_logged_limit = True
             logger.warning(
-                "%d connections to the HTTP endpoints are open at once; each further one closes the oldest, which is "
+                "%d connections to the HTTP endpoints are open at once; each further one closes the oldest and is "
                 "counted in moorage_serving_refused_total",
                 self._limits.connections,
             )
 
 
 def listening_sockets(address: str, port: int) -> list[socket.socket]:
-    """Return a listening socket for each address of a host; raise OSError. As in Go, `::` accepts IPv4 too."""
+    """Return a listening socket for each address of a host; raise OSError if that fails.
+
+    As in Go, `::` accepts IPv4 too.
+    """
     if address == "::" and socket.has_dualstack_ipv6():
         return [socket.create_server((address, port), family=socket.AF_INET6, backlog=BACKLOG, dualstack_ipv6=True)]
     made: list[socket.socket] = []

@@ -1,8 +1,8 @@
 """Authentication and authorization of callers. The API server decides, as for kube-scheduler's endpoints.
 
 token --TokenReview--> user --SubjectAccessReview (nonResourceURL, get)--> served | 403
-The answers about pods (`POD_PATHS`) need the right to get the pod instead of the path.
-no token, or a wrong one: 401. Decisions are kept for a few seconds, so that scrapes cost little. Anyone can send wrong
+For a path in `POD_PATHS`, the caller needs the right to get the pod in the query, not the right to get the path. no
+token, or a wrong one: 401. Decisions are kept for a few seconds, so that scrapes cost little. Anyone can send wrong
 tokens, so the number of reviews is limited. Callers that were accepted before do not wait for reviews of new callers.
 """
 
@@ -48,11 +48,13 @@ class ReviewLimits:
     """Limits on reviews, which any client in the network can cause."""
 
     reviews: int = 4
-    """Number of simultaneous reviews of new callers. The same number applies to callers that were accepted before."""
+    """The number of simultaneous reviews of new callers. Callers that were accepted before have another limit of this
+    size."""
     waiting: int = 64
-    """Number of new callers whose review runs or is queued. Further ones are refused."""
+    """The number of new callers whose review is running or queued. Further new callers are refused."""
     decisions: int = 1000
-    """Number of refusals that are kept. As many acceptances are kept. The least recently used is dropped first."""
+    """The number of refusals that are kept, and of acceptances that are kept. The least recently used are dropped
+    first."""
 
 
 DEFAULT_LIMITS = ReviewLimits()
@@ -105,7 +107,7 @@ class DecisionCache:
         self._decisions: OrderedDict[_Request, AccessDecision] = OrderedDict()
 
     def find(self, request: _Request) -> AccessDecision | None:
-        """Return the decision, which may have expired."""
+        """Return the decision about a request. The decision may have expired."""
         decision = self._decisions.get(request)
         if decision is not None:
             self._decisions.move_to_end(request)
@@ -134,7 +136,7 @@ class DelegatedAuth:
         metrics: ServingMetrics,
         limits: ReviewLimits = DEFAULT_LIMITS,
     ) -> None:
-        """Send reviews through `client`. It must be able to write on a standby, which has callers too."""
+        """Send reviews through `client`, which must be able to write on a standby replica: it has callers too."""
         self._client = client
         self._clock = clock
         self._open_paths = open_paths
@@ -163,7 +165,7 @@ class DelegatedAuth:
         return check
 
     async def readable_namespaces(self, header: str, namespaces: Iterable[str]) -> set[str]:
-        """Return those of the namespaces in which the caller may get pods; ask about MAX_NAMESPACES of them at most."""
+        """Return the namespaces in which the caller may get pods. Ask about at most MAX_NAMESPACES namespaces."""
         readable: set[str] = set()
         for namespace in sorted(namespaces)[:MAX_NAMESPACES]:
             decision = await self._decide(header, AccessQuestion(namespace=namespace))
@@ -211,7 +213,7 @@ class DelegatedAuth:
         if not self._has_logged_limit:
             self._has_logged_limit = True
             logger.warning(
-                "%d callers of the HTTP endpoints wait for reviews of their tokens; further ones are refused, and "
+                "%d callers of the HTTP endpoints wait for reviews of their tokens; further callers are refused and "
                 "counted in moorage_serving_refused_total",
                 self._limits.waiting,
             )
@@ -253,7 +255,7 @@ class DelegatedAuth:
 
 
 def _question_of(request: web.Request) -> AccessQuestion:
-    """Return the right that a request needs. Without the name of a pod, the path itself needs a right."""
+    """Return the right that a request needs. A request without the name of a pod needs the right to get the path."""
     namespace, pod = request.query.get("namespace", ""), request.query.get("pod", "")
     if request.path in POD_PATHS and namespace and pod:
         return AccessQuestion(namespace=namespace, pod=pod)

@@ -1,6 +1,6 @@
-"""Turns for explanations: one at a time, and only a share of the scheduling loop's time.
+"""Limits explanations to one at a time, and to a share of the scheduling loop's time.
 
-A user who may get one pod could otherwise ask for its explanation so often that no pods are scheduled.
+Without this limit, a user could ask for explanations so often that no pods are scheduled.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SHARE = 0.2
 """Explanations use at most this share of the time."""
 MAX_WAITING = 32
-"""The number of requests that may wait for a turn; further ones are refused."""
+"""The number of requests that may wait for a turn; further requests are refused."""
 
 
 class TooManyQuestions(Exception):  # noqa: N818 - becomes an answer with the status 429
@@ -28,7 +28,7 @@ class ExplanationTurns:
     """The turns of one process."""
 
     def __init__(self, clock: Clock) -> None:
-        """Let the first request go on at once."""
+        """Let the first request continue at once."""
         self._clock = clock
         self._turn = asyncio.Lock()
         self._free_at = 0.0

@@ -37,17 +37,17 @@ SHUTDOWN_SECONDS = 1.0
 """The longest time that open connections may delay a stop."""
 UNHEALTHY = 500
 PORT_ERRORS = frozenset({errno.EADDRINUSE, errno.EACCES})
-"""Errors that another port can solve. For all other errors, another address is needed."""
+"""Errors that the user can solve with another port. All other errors need another address."""
 DEFAULT_LIMITS = ConnectionLimits()
 
 
 def _explain_nothing(namespace: str, name: str, node: str) -> None:
-    """Return None: no pod is known."""
+    """Return None, because no pod is known."""
     del namespace, name, node
 
 
 def _search_nothing(explanation: Explanation) -> None:
-    """Return None: there is nothing to search for."""
+    """Return None, because there is nothing to search for."""
     del explanation
 
 
@@ -97,7 +97,7 @@ class HealthServer:
         security: ServingSecurity | None = None,
         limits: ConnectionLimits = DEFAULT_LIMITS,
     ) -> None:
-        """Serve nothing before `start`. Without `security`, serve plain HTTP to all callers."""
+        """Prepare the server; `start` starts it. Without `security`, it serves plain HTTP to all callers."""
         self._endpoints = endpoints
         self._serving_metrics = metrics
         self._security = security
@@ -114,7 +114,7 @@ class HealthServer:
             self._application(),
             access_log=None,
             shutdown_timeout=SHUTDOWN_SECONDS,
-            keepalive_timeout=self._limits.idle_seconds,  # counts from the connection's start too
+            keepalive_timeout=self._limits.idle_seconds,  # this time also limits the first request of a connection
             logger=ServerLog(logging.getLogger("aiohttp.server")),
         )
         await runner.setup()
@@ -127,7 +127,7 @@ class HealthServer:
             raise MoorageError(f"cannot listen on {where}: {error.strerror}; choose another {flag}") from error
         context = self._security.context if self._security else None
         self._runner = runner
-        factory = cast("web.Server", runner.server)  # `setup` has made it
+        factory = cast("web.Server", runner.server)  # `setup` has set it
         self._acceptor = ConnectionAcceptor(listening, factory, context, self._limits, self._serving_metrics)
         self._acceptor.start()
         return int(listening[0].getsockname()[1])

@@ -38,7 +38,7 @@ class WhyEndpoint:
     def __init__(
         self, explain: Explain, search: SearchChanges, readable: ReadableNamespaces | None, turns: ExplanationTurns
     ) -> None:
-        """Name all pods if `readable` is None, because then the endpoints are open to all callers."""
+        """If `readable` is None, name all pods: the endpoints are open to all callers."""
         self._explain = explain
         self._search = search
         self._readable = readable
@@ -65,7 +65,7 @@ class WhyEndpoint:
         return web.Response(body=msgspec.json.encode(explanation), content_type="application/json")
 
     async def _explanation(self, namespace: str, name: str, node: str) -> Explanation | None:
-        """Explain a pod. The search for changes runs in a thread, so that scheduling goes on."""
+        """Explain a pod. The search for changes runs in a thread, so that scheduling continues."""
         explanation = self._explain(namespace, name, node)
         search = self._search(explanation) if explanation else None
         if explanation is None or search is None:
