@@ -143,7 +143,7 @@ async def test_advice_and_readiness_depend_on_ignorable_and_on_the_circuit_break
         assert (fault.ready, harmless.ready) == ("False", "True")
         assert fault.subject == extender.url
         assert "set `ignorable: true`" in fault.message
-        assert "pods are scheduled without it until then" in harmless.message
+        assert "until then, pods are scheduled without it" in harmless.message
         assert "ignorable: true" not in harmless.message
 
         await made.clock.advance(ExtenderLimits().open_seconds)

@@ -85,7 +85,7 @@ async def test_an_eviction_that_a_budget_forbids_is_retried_and_then_reported() 
     (event,) = at.recorder.events
     assert (event.reason, event.regarding.name, event.warning) == ("PreemptionFailed", "high", True)
     assert event.note == (
-        "Pod default/a on node n1 could not be evicted, another attempt follows: "
+        "Pod default/a on node n1 could not be evicted; another attempt follows: "
         "Cannot evict pod as it would violate the pod's disruption budget. (429 TooManyRequests)"
     )
 

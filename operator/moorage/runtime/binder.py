@@ -1,9 +1,9 @@
 """Binds pods to the nodes that the engine chose for them.
 
-Decisions wait in a queue. A fixed number of tasks take decisions from the queue. Each task binds one pod at a time. A
-pod that an extender binds gets a task of its own. A profile's extenders bind only a limited number of pods at once, so
-further tasks wait. For every decision the binder posts `BindingFinished`, so that the engine confirms or forgets the
-assumed pod.
+Decisions wait in a queue. A fixed number of tasks take decisions from the queue. Each task binds one pod at a time. If
+an extender binds the pod, the binder starts a separate task, because an extender may be slow. The number of pods that a
+profile's extenders bind at once is limited; the tasks of further pods wait. After each decision the binder posts
+`BindingFinished`, so that the engine confirms or forgets the assumed pod.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BACKLOG_PER_TASK = 16
-"""Number of decisions that may wait for each task. This keeps the task busy; further decisions would become stale."""
+"""The maximum number of waiting decisions per task. A shorter queue would leave tasks idle. A longer queue would make
+decisions stale."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,11 +45,11 @@ class Binder:
     extenders: ExtenderDispatcher
     latest: LatestObjects
     lost_room: Callable[[Bind], str]
-    """Return why the pod of a decision does not fit on its node any more; empty if it fits."""
+    """Returns why the pod of a decision no longer fits on the chosen node; an empty text if it still fits."""
     refusals: KubeletRefusals
     metrics: BindingMetrics
     recorder: Recorder
-    """Records the durations of Bind and PostBind, although no plugin runs at PostBind."""
+    """Records the durations of the extension points Bind and PostBind."""
     reporter: Reporter
     post: Callable[[BindingFinished], None]
     parallelism: int
@@ -98,7 +99,7 @@ class Binder:
                 continue  # drop_queued has emptied it
             bind, started_at = self._queue.popleft()
             if self.extenders.binds(bind.profile, bind.pod):
-                # In a task of its own, because a slow extender must not delay the pods of other profiles.
+                # Start a separate task, because a slow extender must not delay the pods of other profiles.
                 task = tasks.create_task(self._carry_out_in_turn(bind, started_at))
                 self._waiting.add(task)
                 task.add_done_callback(self._waiting.discard)
@@ -124,7 +125,7 @@ class Binder:
             self._report_stale(bind, error, started_at)
         except MoorageError as error:
             self.fail(bind, str(error), started_at)
-        except Exception as error:  # the border of the binder task: a bug must not stop the pods behind this one
+        except Exception as error:  # a bug must not stop the binding of other pods
             message = "Binding pod %s to node %s failed with a bug; please report it"
             logger.exception(message, bind.pod.key, bind.node_name)
             self.fail(bind, f"{type(error).__name__}: {error}", started_at)
@@ -164,7 +165,7 @@ class Binder:
     def _report_stale(self, bind: Bind, error: StaleDecision, started_at: float) -> None:
         self.metrics.observe_conflict(error.conflict)
         if error.conflict == "bound":
-            # The pod is bound, though not by this decision. Events and conditions must not say that it is not
+            # Another decision has bound the pod, so events and conditions must not report that the pod is not
             # scheduled.
             logger.info("Pod %s was not bound to node %s: %s", bind.pod.key, bind.node_name, error)
             self.post(BindingFinished(bind.pod, bind.node_name, str(error)))

@@ -31,7 +31,7 @@ READ_BACK_SECONDS = 0.2
 MAX_READ_BACK_SECONDS = 10.0
 """The first and the longest wait between two reads of the pod. Reads continue until the API server answers."""
 CONFIRM_SECONDS = 10.0
-"""Time after an extender's answer to a bind call in which the pod must get its node."""
+"""After an extender answers that it has bound a pod, the pod must have its node within this time."""
 SERVER_ERROR = 500
 
 
@@ -41,7 +41,7 @@ class BindingWriter:
     def __init__(
         self, client: KubeClient, clock: Clock, random: Random, timeout_seconds: float = REQUEST_SECONDS
     ) -> None:
-        """Wait `timeout_seconds` for an answer before reading the pod back."""
+        """If a binding has no answer after `timeout_seconds`, read the pod."""
         self._client = client
         self._clock = clock
         self._random = random
@@ -53,7 +53,7 @@ class BindingWriter:
     async def bind(self, pod: Pod, node_name: str) -> None:
         """Bind the pod.
 
-        Raises ApiError, ApiUnreachable, NotLeader or StaleDecision only when this call certainly did not bind the pod.
+        An ApiError, ApiUnreachable, NotLeader or StaleDecision means that this call did not bind the pod.
         """
         path = POD.path(pod.name, pod.namespace)
         metadata = _BindingMetadata(pod.name, pod.namespace, pod.uid)

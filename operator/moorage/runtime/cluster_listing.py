@@ -24,14 +24,15 @@ if TYPE_CHECKING:
     from moorage.runtime.clock import Clock
 
 LISTS_PER_KIND = 3
-"""How often a kind is listed if the API server forgets the list before the last page."""
+"""The number of attempts to list a kind. An attempt fails if the list expires in the API server before the last
+page."""
 NOT_SERVED = "the API server does not serve it"
 _REQUIRED = frozenset({NODE.kind, POD.kind})
 _RESOURCES: Mapping[str, Resource] = {each.kind: each for each in (*INFORMED, SCHEDULING_POLICY)}
 
 
 class ListingProgress(Protocol):
-    """A display of a listing. The command line has one with a progress bar, tests have one that records."""
+    """Receives the progress of a listing. The command line shows a progress bar; tests record the calls."""
 
     def listing(self, kind: str, count: int) -> None:
         """Show that `count` objects of a kind are read so far."""
@@ -57,8 +58,9 @@ class ClusterListing:
     async def run(self) -> Inventory:
         """List the kinds in pages; return the objects, reduced to the fields that scheduling reads.
 
-        A kind that may not be listed, or that the API server does not serve, is left out and named. Raise an error of
-        the client if nodes or pods cannot be listed, or if the API server does not answer.
+        Leave out a kind that the API server does not serve, or that this user may not list; `unlisted` names the kind
+        and the reason. Raise an ApiError if nodes or pods cannot be listed, or ApiUnreachable if the API server does
+        not answer.
         """
         taken = whole_time(self.clock.time())
         objects = {kind: await self._list_kind(_RESOURCES[kind]) for kind in KINDS if kind in self.kinds}
@@ -110,7 +112,7 @@ class ClusterListing:
         return kept
 
     async def _server_version(self) -> str:
-        """Return the API server's version; empty if it does not tell it."""
+        """Return the API server's version; an empty text if it cannot be read."""
         try:
             return str(msgspec.json.decode(await self.client.get("/version")).get("gitVersion", ""))
         except (ApiError, msgspec.MsgspecError, AttributeError):

@@ -1,7 +1,8 @@
-"""Finds pods that a kubelet refused right after the binding, for a lack of room (OutOfcpu, OutOfmemory, OutOfpods).
+"""Finds pods that a kubelet refused after the binding because its node is full (OutOfcpu, OutOfmemory, OutOfpods).
 
-A refused pod has the phase Failed. The informer of pods leaves out finished pods, so it only receives a deletion. This
-module reads such a pod once and informs the engine, which avoids the node for a while.
+A refused pod has the phase Failed. The informer of pods leaves out finished pods, so it reports a refused pod as
+deleted. This module reads each pod that disappears before it starts. If the kubelet refused the pod, the engine prefers
+other nodes for a while.
 Upstream: pkg/kubelet/lifecycle/predicate.go (the reasons).
 """
 
@@ -33,14 +34,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_WATCHED = 10_000
-"""The number of bound pods that are remembered. No older ones are needed, because a kubelet refuses a pod within
-seconds."""
+"""The number of recently bound pods that are remembered. A kubelet refuses a pod within seconds after the binding, so
+older pods are not needed."""
 MAX_QUEUED = 1000
 """The number of pods that may wait to be read. Further pods are not read."""
 OUT_OF = "OutOf"
 REASONS = ("OutOfcpu", "OutOfmemory", "OutOfpods", "OutOfephemeral-storage")
-"""The reasons with a label of their own. Reasons for extended resources, whose names vary, have the label
-`OutOfother`."""
+"""The reasons that the metric counts under their own names. All other reasons name extended resources. The metric
+counts them as `OutOfother`, because users choose the names of extended resources."""
 
 
 class _Metadata(msgspec.Struct):
@@ -83,7 +84,10 @@ class KubeletRefusals:
             self._bound.popitem(last=False)
 
     def observe(self, events: Iterable[ClusterEvent]) -> None:
-        """Queue the pods that disappeared before they started. A pod that has started was not refused."""
+        """Queue the bound pods that were deleted before they started.
+
+        A kubelet does not refuse a pod that has started.
+        """
         for event in events:
             if event.action is not Action.DELETE:
                 continue
@@ -100,7 +104,7 @@ class KubeletRefusals:
                 self._report(bind, reason)
 
     async def _refusal_of(self, bind: Bind) -> str:
-        """Return the reason if the kubelet refused the pod for a lack of room; otherwise return an empty text."""
+        """Return the reason if the kubelet refused the pod because the node is full; otherwise return an empty text."""
         try:
             path = POD.path(bind.pod.name, bind.pod.namespace)
             pod = decode_nested(self._decoder.decode, await self._client.get(path))
@@ -112,8 +116,8 @@ class KubeletRefusals:
 
     def _report(self, bind: Bind, reason: str) -> None:
         logger.warning(
-            "The kubelet of node %s refused pod %s with %s, although the API server shows room; "
-            "other nodes are preferred for a while: look for pods that were deleted by force, or for another scheduler",
+            "The kubelet of node %s refused pod %s with %s, although the pod fits by the API server's objects. moorage "
+            "prefers other nodes for a while. Look for pods that were deleted by force, or for another scheduler",
             bind.node_name, bind.pod.key, reason,
         )  # fmt: skip
         self._metrics.observe_kubelet_refusal(reason if reason in REASONS else f"{OUT_OF}other")

@@ -1,6 +1,7 @@
 """Passes each outcome of the engine to the part that carries it out.
 
-No method waits, because every part queues its work. The scheduling loop reads `is_ready` before it tries another pod.
+No method of this module waits, because every part queues its work. The scheduling loop reads `is_ready` before it tries
+another pod.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reads whole pods from the API server, for extenders.
 
-The scheduler keeps only the fields of a pod that it needs. A whole pod may have 1.5 MB, so users who may create
-pods could fill the memory.
+The scheduler keeps only the fields of a pod that it needs. It does not keep whole pods in memory, because a pod may
+have 1.5 MB.
 """
 
 from __future__ import annotations

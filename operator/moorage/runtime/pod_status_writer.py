@@ -36,7 +36,7 @@ UNSCHEDULABLE = "Unschedulable"
 SCHEDULER_ERROR = "SchedulerError"
 FALSE = "False"
 MESSAGE_CHARACTERS = 32_768
-"""The longest message. This is metav1.Condition's limit; a pod's condition has no limit of its own."""
+"""The longest message: the limit of `metav1.Condition`. Kubernetes sets no limit for the condition of a pod."""
 PARALLEL_WRITES = 8
 RETRY_SECONDS = 1.0
 MAX_RETRY_SECONDS = 30.0

@@ -1,8 +1,8 @@
 """RetiredProfiles: removes the numbers and the health of profiles that are not live any more.
 
-A binding may end after its policy is deleted, and is then counted for a profile that is not live any more. So the
-profiles with numbers are compared with the live profiles before each scrape. Because a process may have no scrapes,
-they are also compared every FORGET_SECONDS.
+A binding may end after its policy is deleted. The binding is then counted for a profile that is not live any more. So
+the numbers of such profiles are removed before each scrape of the metrics. They are also removed every FORGET_SECONDS,
+because a process may have no scrapes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The scheduling loop: the only code that changes scheduling state.
 
-The loop drains the inbox, lets the engine try pods while there are any, and passes outcomes to the router. After each
-slice of time the loop yields to the event loop, so that watches, bindings and probes continue while pods are scheduled.
+The loop applies the messages of the inbox, lets the engine try pods while any are ready, and passes outcomes to the
+router. After each slice of time the loop yields to the event loop, so that watches, bindings and probes continue while
+pods are scheduled.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ logger = logging.getLogger(__name__)
 SLICE_SECONDS = 0.005
 """Longest time that the loop occupies the event loop. Answers to bindings wait at most this long."""
 SUMMARIES = 100
-"""The number of decisions that an idle loop summarizes in one turn. This takes about 3 ms."""
+"""The number of decisions that an idle loop summarizes for `moorage why` in one turn. This takes about 3 ms."""
 IDLE_SECONDS = 1.0
-"""The longest wait without work. Backoffs end on whole seconds, and the replica may become leader at any time."""
+"""The longest wait of an idle loop. After the wait, the loop notices that backoffs have ended, or that the replica has
+become leader."""
 
 
 class SchedulingLoop:
@@ -54,8 +56,8 @@ class SchedulingLoop:
             self.last_turn = self._clock.monotonic()
             try:
                 is_busy = self._turn()
-            except Exception:  # the border of the loop: one bad object must not stop all scheduling
-                logger.exception("The scheduling loop goes on after a bug; please report it")
+            except Exception:  # one bad object must not stop all scheduling
+                logger.exception("The scheduling loop continues after a bug; please report it")
                 self._metrics.observe_fault()
                 is_busy = False
             if is_busy or self._summarize_decisions():
@@ -64,7 +66,7 @@ class SchedulingLoop:
                 await self._inbox.wait(self._pause_seconds())
 
     def _turn(self) -> bool:
-        """Work for one slice of time; return whether there is more to do."""
+        """Work for at most SLICE_SECONDS; return whether there is more to do."""
         until = self._clock.monotonic() + SLICE_SECONDS
         self._apply_messages()
         self._scheduler.tick(self._clock.monotonic())
@@ -82,7 +84,7 @@ class SchedulingLoop:
         return len(self._inbox) > 0
 
     def _summarize_decisions(self) -> bool:
-        """Summarize some new decisions, because the loop is idle; return whether there are more."""
+        """Summarize some new decisions while the loop is idle; return whether more are left."""
         log = self._scheduler.decisions
         if log is None or not log.has_new:
             return False
@@ -90,7 +92,7 @@ class SchedulingLoop:
         return log.has_new
 
     def _apply_messages(self) -> None:
-        """Apply all messages of the inbox; if one raises, put the later ones back."""
+        """Apply all messages of the inbox. If a message raises an error, put the messages after it back."""
         messages = self._inbox.drain()
         for index, message in enumerate(messages):
             try:

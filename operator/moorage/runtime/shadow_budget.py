@@ -1,16 +1,16 @@
 """The share of the scheduling loop's time that policies in mode Shadow may use."""
 
 SHARE = 0.1
-"""Shadows use at most this share of the time. Under load they leave out decisions, so that pods are not delayed."""
+"""Shadows use at most this share of the time. If they need more, they skip decisions, so that pods are not delayed."""
 MAX_SAVED_SECONDS = 0.5
-"""Time that shadows may save up while no pods are placed, for a burst of pods."""
+"""The unused time that shadows may save for the next burst of pods."""
 
 
 class ShadowBudget:
-    """The seconds that shadows may still use. Times are seconds of one monotonic clock."""
+    """The time that shadows (policies in mode Shadow) may still use. Times are seconds of one monotonic clock."""
 
     def __init__(self) -> None:
-        """Start with all the time that may be saved up."""
+        """Start with MAX_SAVED_SECONDS of saved time."""
         self._left = MAX_SAVED_SECONDS
         self._counted_until = 0.0
 

@@ -9,15 +9,16 @@ from moorage.engine.outcomes import ShadowDecision, ShadowVerdict
 
 @dataclass(slots=True)
 class ShadowTally:
-    """The numbers of one shadow."""
+    """The numbers of one shadow (a policy in mode Shadow)."""
 
     verdicts: Counter[ShadowVerdict] = field(default_factory=Counter)
     zones: Counter[str] = field(default_factory=Counter)
-    """By zone, the number of compared pods that the shadow would have placed there."""
+    """The number of compared pods that the shadow would have placed in each zone."""
     actual_zones: Counter[str] = field(default_factory=Counter)
-    """By zone, the number of compared pods that were really placed there."""
+    """The number of compared pods that were really placed in each zone."""
     last_difference: str = ""
-    """How the decisions about the last such pod differ, without the pod's name."""
+    """A description of the last difference between a decision of the shadow and the real decision, without the pod's
+    name."""
 
     def count(self, decision: ShadowDecision) -> None:
         """Count a decision."""
@@ -27,11 +28,11 @@ class ShadowTally:
         if decision.actual_zone:
             self.actual_zones[decision.actual_zone] += 1
         if decision.verdict not in {ShadowVerdict.SAME, ShadowVerdict.TIE}:
-            self.last_difference = difference(decision, "a pod")  # the policy's author may not read all pods
+            self.last_difference = difference(decision, "a pod")  # the policy's author may not know all pods
 
 
 def difference(decision: ShadowDecision, pod: str) -> str:
-    """Return in one sentence how a shadow's decision differs from the real one; `pod` names the pod."""
+    """Return a sentence that describes how a shadow's decision differs from the real decision; `pod` names the pod."""
     match decision.verdict:
         case ShadowVerdict.FITS_NOWHERE:
             return f"{pod} is on {decision.actual_node_name}, but fits on no node here: {decision.message}"
@@ -45,6 +46,6 @@ def difference(decision: ShadowDecision, pod: str) -> str:
 
 
 def skew(zones: Mapping[str, int], others: Mapping[str, int]) -> int:
-    """Return the largest minus the smallest number of pods in a zone, over the zones of both counts."""
+    """Return the largest minus the smallest number in `zones`. A zone that only `others` contains has the number 0."""
     counts = [zones.get(zone, 0) for zone in {*zones, *others}]
     return max(counts, default=0) - min(counts, default=0)

@@ -1,4 +1,4 @@
-"""Counts bindings and failures for each profile; the numbers are shown in the policy's status.
+"""Counts bindings and failures for each profile; the policy's status shows the numbers.
 
 The numbers of a profile start at 0 when a new generation of its policy goes live.
 """

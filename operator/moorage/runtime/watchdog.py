@@ -15,7 +15,8 @@ logger = logging.getLogger(__name__)
 
 CHECK_SECONDS = 30.0
 STUCK_SECONDS = 120.0
-"""A ready pod that is not tried for this long counts as stuck. Even in a burst of pods, no pod waits so long."""
+"""A ready pod that is not tried for this time counts as stuck. Even in a burst, a working queue tries each pod
+earlier."""
 MAX_NAMES = 10
 """Largest number of pods that a check names in the log."""
 
@@ -24,7 +25,7 @@ class Watchdog:
     """A periodic check of the queue."""
 
     def __init__(self, scheduler: Scheduler, may_schedule: Callable[[], bool], clock: Clock) -> None:
-        """While `may_schedule` returns False, as on a standby, no pod counts as stuck."""
+        """While `may_schedule` returns False, such as on a standby replica, no pod counts as stuck."""
         self.stuck_pods = 0
         self._scheduler = scheduler
         self._may_schedule = may_schedule

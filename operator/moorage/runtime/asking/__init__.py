@@ -1,1 +1,1 @@
-"""The way from a command to the operator: the holder of the Lease, a port-forward to it, and the question."""
+"""Lets a command ask the operator: finds the holder of the Lease, forwards a port to its pod, and asks."""

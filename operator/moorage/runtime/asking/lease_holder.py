@@ -1,4 +1,4 @@
-"""Finds the pod of the operator that leads, by the Lease."""
+"""Finds the pod of the leading operator with the help of the Lease."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class _HeldLease(msgspec.Struct):
 async def find_operator(client: KubeClient, lease: str) -> OperatorPod:
     """Return the pod that holds the Lease `namespace/name`. Raise NoOperator with the reason.
 
-    Only the Lease names the pod, because a tenant could create a pod with the holder's name in another namespace, and
-    would then receive the user's token.
+    The Lease names the pod and its namespace. A search for the pod's name in all namespaces would be unsafe: a tenant
+    could create a pod with this name and receive the user's token.
     """
     lease_namespace, _, lease_name = lease.partition("/")
     path = f"{LEASES}/{quote(lease_namespace, safe='')}/leases/{quote(lease_name, safe='')}"

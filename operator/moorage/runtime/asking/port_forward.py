@@ -1,4 +1,4 @@
-"""A port-forward to a pod, by kubectl, which uses the same kubeconfig and every kind of credential."""
+"""Forwards a port to a pod with `kubectl port-forward`, which supports all kinds of credentials in a kubeconfig."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ MAX_ERROR_BYTES = 2000
 async def forward_port(
     pod: OperatorPod, port: int, kubeconfig: Path | None, context: str | None, *, kubectl: str | None = None
 ) -> AsyncIterator[int]:
-    """Forward a port of 127.0.0.1 to the pod's `port`, and yield it; the forwarding ends with the block.
+    """Forward a local port to the pod's `port`, and yield the local port. Stop forwarding when the block ends.
 
-    `kubectl` is the path of the program; None: the PATH. Raise NoOperator if the port cannot be forwarded.
+    `kubectl` is the path of the program; None means that the program is on the PATH. Raise NoOperator if the port
+    cannot be forwarded.
     """
     program = kubectl or shutil.which("kubectl")
     if program is None:
-        raise NoOperator("kubectl is not on the PATH, and moorage reaches the operator by `kubectl port-forward`")
+        raise NoOperator("kubectl is not on the PATH; moorage needs it to reach the operator by `kubectl port-forward`")
     flags = [f"--kubeconfig={kubeconfig}"] if kubeconfig else []
     flags += [f"--context={context}"] if context else []
     process = await asyncio.create_subprocess_exec(

@@ -17,7 +17,7 @@ MAX_ANSWER_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A pod, and perhaps a node that the pod is not on."""
+    """A pod, and optionally another node, to ask why the pod is not on that node."""
 
     namespace: str
     pod: str
@@ -27,9 +27,9 @@ class Question:
 async def ask(url: str, question: Question, header: str | None) -> Explanation:
     """Ask the operator at `url`, an address of this machine; `header` is the user's Authorization header.
 
-    The operator's certificate is not checked. The way to a forwarded port is checked by the API server, and other
-    addresses than loopback are refused before. Raise NoOperator if there is no usable answer, and QuestionRefused if
-    the operator refuses the question.
+    The operator's certificate is not checked, because the address is a loopback address: either a port that kubectl
+    forwards through the API server, or the address of a local process. Raise NoOperator if there is no usable answer,
+    and QuestionRefused if the operator refuses the question.
     """
     query = {"namespace": question.namespace, "pod": question.pod} | ({"node": question.node} if question.node else {})
     headers = {"Authorization": header} if header else {}
@@ -47,7 +47,7 @@ async def ask(url: str, question: Question, header: str | None) -> Explanation:
     if status == HTTPStatus.UNAUTHORIZED:
         raise NoOperator(f"the operator does not accept the kubeconfig's credentials: {text}")
     if status == HTTPStatus.NOT_FOUND and not text.startswith("pod "):
-        raise NoOperator("the operator is of a version that cannot explain decisions")
+        raise NoOperator("the operator's version cannot explain decisions; update the operator")
     if status != HTTPStatus.OK:
         raise QuestionRefused(f"the operator refuses the question: {text or status}")
     try:

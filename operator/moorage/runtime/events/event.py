@@ -19,7 +19,7 @@ NOTE_BYTES = 1024
 """Upstream's NoteLengthLimit: the API server refuses longer notes."""
 INSTANCE_CHARACTERS = 128
 NAME_CHARACTERS = 253 - 17
-"""Number of characters of the object's name in an event's name. A dot and 16 hexadecimal digits follow them."""
+"""The number of characters of the object's name that begin an event's name. A dot and 16 hexadecimal digits follow."""
 CLUSTER_NAMESPACE = "default"
 """The namespace of events about cluster-scoped objects. kubectl looks for such events in this namespace."""
 
@@ -86,7 +86,7 @@ class _EventMetadata(msgspec.Struct):
 
 
 class _EventBody(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
-    """The Event object. It is a struct, which is encoded fast, because each bound pod has an event."""
+    """The Event object. A struct is used because it is encoded fast, and each bound pod has an event."""
 
     api_version: str
     kind: str
@@ -108,7 +108,7 @@ def event_name(event: Event, serial: int) -> str:
 
 
 def cut_note(note: str) -> str:
-    """Return a note as one line. Cut a note that is too long for the API after a whole character, and append CUT."""
+    """Return a note as one line. If the note is too long for the API, cut it after a whole character and append CUT."""
     encoded = one_line(note, NOTE_BYTES).encode()
     if len(encoded) <= NOTE_BYTES:
         return encoded.decode()

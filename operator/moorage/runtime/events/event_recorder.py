@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 QUEUE_LENGTH = 10_000
-"""The events of several seconds of binding at full speed. Each event takes less than a kilobyte."""
+"""The maximum number of queued events: enough for several seconds of binding at full speed. An event takes less than 1
+kB."""
 SENDERS = 8
 TRIES = 3
 PAUSE_SECONDS = 1.0
@@ -45,7 +46,7 @@ class EventRecorder:
     """A queue of events, and the tasks that send them."""
 
     def __init__(self, client: KubeClient, hostname: str, clock: Clock, metrics: RecorderMetrics) -> None:
-        """Send events through `client`, reported by `<reporter>-<hostname>`."""
+        """Send events through `client`. The reporting instance of an event is `<reporter>-<hostname>`."""
         self._client = client
         self._hostname = hostname
         self._clock = clock
@@ -135,7 +136,7 @@ class EventRecorder:
             await self._client.create(EVENT.within(item.event.namespace), body)
         except Conflict:
             if not is_retry:
-                raise  # on a retry, an earlier try has created the event, and its answer was lost
+                raise  # on a retry, the event exists: an earlier try created it, but the answer was lost
         if item.series:
             item.series.created = True
 

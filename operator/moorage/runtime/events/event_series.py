@@ -1,4 +1,4 @@
-"""Folds repeated events into a series, as the API conventions ask (client-go `tools/events`).
+"""Combines repeated events into a series, as the Kubernetes API conventions require (client-go `tools/events`).
 
 first event          -> create the Event object
 again within 6 min   -> a series: patch its count, the second time at once, then at most every REFRESH_SECONDS
@@ -58,7 +58,7 @@ class SeriesCache:
         return series
 
     def add(self, key: Hashable, path: str, now: float) -> EventSeries:
-        """Start the series of a new event."""
+        """Start a series with a new event."""
         series = self._by_key[key] = EventSeries(path, now, now)
         self._by_key.move_to_end(key)
         if len(self._by_key) > MAX_SERIES:

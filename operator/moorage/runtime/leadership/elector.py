@@ -5,7 +5,7 @@
     leader  --(clean stop)--> lease released
 
 The fence: writes are allowed until shortly before `renew_deadline` has passed on the monotonic clock. This time starts
-right *before* the last successful renewal was sent. The lease lasts longer, so a leader without a connection stops
+right before the last successful renewal was sent. The lease lasts longer, so a leader without a connection stops
 writing before another replica can become leader.
 """
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 JITTER_FACTOR = 1.2
-"""A standby's pause between two reads is the retry period, multiplied by a random number from 1 to 2.2."""
+"""A standby replica pauses between two reads for the retry period, multiplied by a random number from 1 to 2.2."""
 MAX_STANDBY_SECONDS = 0.5
-"""The longest retry period of a standby. With this limit, a standby takes a released lease within 2 s."""
+"""The longest retry period of a standby replica. With this limit, it takes a released lease within 2 s."""
 FENCE_MARGIN = 0.01
-"""Writes are allowed for the renew deadline minus this share of it, so that no write starts at the deadline."""
+"""Writes stop before the renew deadline by this share of it, so that no write starts at the deadline."""
 NEVER = float("-inf")
 
 
@@ -94,7 +94,7 @@ class LeaderElector:
         return f"standby, {self.holder} holds {lease}" if self.holder else f"standby, no holder of {lease} is known"
 
     def may_write(self) -> bool:
-        """Return whether this replica leads and no other replica can lead."""
+        """Return whether this replica is sure that it leads."""
         fence_seconds = self._settings.renew_deadline_seconds * (1 - FENCE_MARGIN)
         return self._leads and self.seconds_since_renewal < fence_seconds
 
@@ -147,7 +147,7 @@ class LeaderElector:
         try:
             self._observe(await self._write(wanted))
         except Conflict:
-            return False  # another replica was faster; the next read shows which
+            return False  # another replica was faster; the next read shows the new holder
         return True
 
     async def _read(self) -> Lease:
@@ -176,7 +176,7 @@ class LeaderElector:
         try:
             try:
                 await self._write_released(lease)
-            except Conflict:  # the stop cancelled a renewal that the API server has carried out
+            except Conflict:  # the API server had carried out the last renewal, although its task was cancelled
                 await self._write_released(await self._read())
         except (ApiError, ApiUnreachable) as error:
             logger.warning("The lease %s could not be released; it will expire: %s", self._path, error)
@@ -231,7 +231,7 @@ class LeaderElector:
 
     @property
     def _request_seconds(self) -> float:
-        """Half the renew deadline, as in client-go, so that one lost request does not cost the lease."""
+        """Half the renew deadline, as in client-go, so that one lost request does not lose the lease."""
         return max(1.0, self._settings.renew_deadline_seconds / 2)
 
 

@@ -13,7 +13,7 @@ RELEASED_SECONDS = 1
 
 
 class LeaseMetadata(msgspec.Struct, rename="camel", omit_defaults=True):
-    """The metadata. With the resourceVersion, a write fails if the lease has changed since it was read."""
+    """The metadata. The resourceVersion makes a write fail if the lease has changed since it was read."""
 
     name: str
     namespace: str

@@ -1,4 +1,4 @@
-"""Metrics of decisions that could not be carried out: stale decisions, and pods that kubelets refused."""
+"""Metrics of decisions that failed: stale decisions, and pods that kubelets refused."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Counters and histograms for events that happen thousands of times a second.
 
 prometheus_client's counters and histograms take a lock for each value, and its histograms search the buckets one by
-one. A scheduler counts about ten values for each pod, all in one thread. Only the counting is our own code;
-prometheus_client renders the text.
+one. A scheduler counts about ten values for each pod, all in one thread. So this module counts with its own code.
+prometheus_client still renders the text.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
 MAX_CHILDREN = 5000
-"""The largest number of children of one metric. Further label values share one child, so that users cannot create an
-unlimited number of series."""
+"""The largest number of children (combinations of label values) of one metric. Further label values share one child, so
+that users cannot create an unlimited number of series."""
 LABEL_CHARACTERS = 128
 OTHER = "other"
 """The label values of the shared child."""

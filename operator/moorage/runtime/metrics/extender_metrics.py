@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 STATES = ("closed", "open", "half-open")
 SECONDS = (0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 30)
-"""Bucket bounds. The lowest suits a nearby extender; the highest is the time limit of a whole cycle."""
+"""Bucket bounds in seconds. The lowest is the duration of a call to a nearby extender; the highest is the time limit of
+a cycle."""
 
 
 class ExtenderMetrics:

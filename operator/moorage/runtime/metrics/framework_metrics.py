@@ -75,7 +75,8 @@ class FrameworkMetrics(Recorder):
         )
         self._runs: defaultdict[tuple[str, str], list[Any]] = defaultdict(list)
         """By extension point and profile: the plugins to count and the seconds of each run that is not counted yet.
-        Both are in one list, because to append to a list is the cheapest way to keep a value."""
+        One list holds both, because appending to a list is the cheapest way to store a value.
+        """
         self._plugin_calls: list[Any] = []
         """Plugin, extension point, code and seconds of each call that is not counted yet."""
         self._uncounted = 0
@@ -123,13 +124,13 @@ class FrameworkMetrics(Recorder):
         append(self.now() - started)
 
     def count_all(self) -> None:
-        """Add what was recorded since the last call to the metrics; call it before each scrape.
+        """Add all values that were recorded since the last call to the metrics. Call this method before each scrape.
 
-        To count many values at once is several times faster than to count each value separately.
+        Counting many values at once is several times faster than counting each value separately.
         """
         for (point, profile), runs in self._runs.items():
             self._point_seconds.labels(point, Code.SUCCESS.value, profile).observe_all(runs[1::2])
-            # Most runs have the same tuple of plugins. To count by identity is much faster than to hash the tuples.
+            # Most runs have the same tuple of plugins. Counting by identity is much faster than hashing the tuples.
             tuples = {id(evaluated): evaluated for evaluated in runs[::2]}
             for identity, count in Counter(map(id, runs[::2])).items():
                 self._count_evaluations(point, profile, tuples[identity], count)
@@ -173,7 +174,7 @@ class FrameworkMetrics(Recorder):
 
 
 def _grouped(keys: Iterable[K], values: Iterable[float]) -> dict[K, list[float]]:
-    """Return the values of each key."""
+    """Return the values by key."""
     groups: dict[K, list[float]] = {}
     for key, value in zip(keys, values, strict=True):
         groups.setdefault(key, []).append(value)

@@ -1,6 +1,6 @@
 """The metrics of `/metrics/resources`: the requests and limits of each pod, as the scheduler counts them.
 
-They have labels for pods and nodes, so they are not among the metrics of the process.
+The metrics have labels for pods and nodes, so `/metrics` does not include them.
 Upstream: pkg/scheduler/metrics/resources/resources.go.
 """
 

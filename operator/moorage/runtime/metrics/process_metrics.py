@@ -1,8 +1,8 @@
 """All metrics of a process, in one registry.
 
-Metrics of kube-scheduler and client-go have the same names and labels here, so that existing dashboards work. The label
-`profile` is the schedulerName. All other metrics begin with `moorage_`. No label may name a pod or a node: the number
-of series must not grow with the cluster.
+Metrics that kube-scheduler or client-go also have use the same names and labels, so that existing dashboards work. The
+label `profile` is the schedulerName. All other metrics begin with `moorage_`. No label may name a pod or a node: the
+number of series must not grow with the cluster.
 """
 
 from __future__ import annotations

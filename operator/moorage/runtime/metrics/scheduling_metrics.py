@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from moorage.runtime.metrics.collectors import Count, Distribution
 
 MOST_ATTEMPTS = 15
-"""With this number of attempts or more, the label `attempts` is `15+`."""
+"""From this number of attempts on, the label `attempts` is `15+`."""
 
 
 class SchedulingMetrics:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 CHECK_SECONDS = 5.0
 SPARE_SECONDS = 30.0
-"""Time that a victim may take in addition to its grace period, because a kubelet may need time to kill the pod and
-to report its end."""
+"""The time that a victim may take in addition to its grace period. A kubelet needs time to kill the pod and to report
+its end."""
 MAX_WATCHED = 4096
 """The number of watched pods. If there are more, the oldest entry is dropped."""
 

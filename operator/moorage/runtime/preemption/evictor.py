@@ -37,8 +37,8 @@ logger = logging.getLogger(__name__)
 PARALLEL_WRITES = 16
 TRIES = 5
 PAUSE_SECONDS = 1.0
-"""The first pause between tries. Each pause is twice as long as the last, so all tries take 15 s. After that, the
-preemptor's next attempt tries again."""
+"""The first pause between tries. Each pause is twice as long as the last, so all tries take 15 s. After the last try,
+the preemptor is scheduled again."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -77,7 +77,7 @@ class Evictor:
             result = await self._make_room(outcome)
             if result is _EvictionResult.FAILED and _is_strict(outcome):
                 await self._clear_nominations([outcome.pod])
-        except Exception:  # the border of the task: a bug must not end all other preemptions
+        except Exception:  # a bug must not end all other preemptions
             logger.exception("Preemption for pod %s failed with a bug; please report it", outcome.pod.key)
         finally:
             self._preemptors.discard(outcome.pod.uid)
@@ -109,8 +109,8 @@ class Evictor:
             try:
                 async with self._writes:
                     await self.writer.clear_nomination(pod)
-            except MoorageError as error:  # no retry, as upstream; the pod's next attempt writes its nomination
-                logger.info("The nomination of pod %s was not cleared, its next attempt does it: %s", pod.key, error)
+            except MoorageError as error:  # as upstream, no retry: the pod's next attempt writes its nomination
+                logger.info("The nomination of pod %s was not cleared; its next attempt clears it: %s", pod.key, error)
 
     async def _evict(self, victim: Pod, outcome: Unschedulable) -> _EvictionResult:
         pause_seconds = PAUSE_SECONDS
@@ -127,7 +127,7 @@ class Evictor:
                     return _EvictionResult.FAILED
                 await self.clock.sleep(pause_seconds)
                 if not self.knows_budgets():
-                    return _EvictionResult.FAILED  # the API server restarts; a new budget may protect the victim
+                    return _EvictionResult.FAILED  # a budget that is not known yet may protect the victim
                 pause_seconds *= 2
             else:
                 self.recorder.record(preempted(victim, outcome.pod, outcome.profile.name))
@@ -144,12 +144,12 @@ class Evictor:
 
     def _report_failure(self, victim: Pod, outcome: Unschedulable, error: MoorageError) -> None:
         logger.warning("Pod %s was not preempted for pod %s, trying again: %s", victim.key, outcome.pod.key, error)
-        note = f"Pod {victim.key} on node {victim.node_name} could not be evicted, another attempt follows: {error}"
+        note = f"Pod {victim.key} on node {victim.node_name} could not be evicted; another attempt follows: {error}"
         self.recorder.record(preemption_failed(outcome.pod, note, outcome.profile.name))
 
 
 class _EvictionResult(Enum):
-    """The result of one eviction. For several victims, the result with the highest value counts."""
+    """The result of one eviction. The result of several evictions is the result with the highest value."""
 
     EVICTED = 1
     FAILED = 2

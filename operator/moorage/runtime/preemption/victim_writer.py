@@ -41,7 +41,7 @@ class VictimWriter:
         """Evict the pod within its disruption budgets; return its grace period in seconds.
 
         The API server sets the condition when it evicts a pod. This call then changes the condition's reason to
-        PREEMPTED: while pods with this reason terminate, their preemptor looks for no other victims.
+        PREEMPTED. While pods with this reason terminate, their preemptor selects no other victims.
         """
         body = {
             "apiVersion": "policy/v1",
@@ -70,7 +70,7 @@ class VictimWriter:
         return await self._patch_status(victim, {"conditions": [condition]})
 
     async def _patch_status(self, pod: Pod, status: dict[str, Any]) -> bytes:
-        """Patch a pod's status. If another pod has the name now, its uid differs, and the patch ends in a Conflict."""
+        """Patch a pod's status. The patch contains the uid, so it raises Conflict if another pod has the name now."""
         body = msgspec.json.encode({"metadata": {"uid": pod.uid}, "status": status})
         return await self._client.patch(f"{_path(pod)}/status", body, STRATEGIC_MERGE_PATCH)
 

@@ -26,7 +26,7 @@ MAX_BUNDLE_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Pem:
-    """PEM text: `data` if it is given, else the content of the file at `path`."""
+    """PEM text: `data` if it is set, otherwise the content of the file at `path`."""
 
     field: str
     """The setting that holds the text or the path, for messages."""
@@ -85,7 +85,8 @@ def load_identity(context: ssl.SSLContext, certificate: Pem, key: Pem) -> None:
 def as_file(content: bytes) -> Iterator[str]:
     """Yield a path under which `content` can be read within the block; the ssl module reads keys only from files.
 
-    On Linux the file is in memory: keys do not belong on a disk, and a container may have no disk to write to.
+    On Linux the file is in memory, because keys must not be written to a disk, and a container may have no writable
+    disk.
     """
     if sys.platform == "linux":
         with os.fdopen(os.memfd_create("moorage"), "wb") as file:

@@ -1,8 +1,8 @@
-"""The certificates and the private key in a PEM text, as they are given to OpenSSL.
+"""Finds the certificates and the private key in a PEM text, so that OpenSSL receives nothing else.
 
-OpenSSL decodes a block by its content, whatever its label says. For a key of DSA or Diffie-Hellman it computes the
-public part, which takes minutes if the author of the text has chosen long numbers. Connections cannot use such keys
-anyway. So OpenSSL gets only certificates, and a key of a kind that it reads at once.
+OpenSSL ignores the label of a block and decodes its content. For a DSA or Diffie-Hellman key, OpenSSL computes the
+public part. This takes minutes if the author of the text has chosen long numbers. Connections cannot use such keys
+anyway. So OpenSSL gets only certificates, and only keys of a kind that it reads fast.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ KEY_LABELS = {b"PRIVATE KEY", b"RSA PRIVATE KEY", b"EC PRIVATE KEY"}
 ENCRYPTED = b"ENCRYPTED"
 """A part of `BEGIN ENCRYPTED PRIVATE KEY` and of the header `Proc-Type: 4,ENCRYPTED`."""
 MAX_KEY_BYTES = 5120
-"""More than an RSA key of 8,192 bits has, the longest that Go accepts. Signing with it takes 50 ms."""
+"""More bytes than an RSA key of 8,192 bits has. Go accepts no longer RSA keys. Signing with such a key takes 50 ms."""
 
 _LENGTH = rb"(?:[\x00-\x7f]|\x81.|\x82..)"
 _SEQUENCE = rb"\x30" + _LENGTH
@@ -42,7 +42,7 @@ _USABLE_KEY = re.compile(
 
 
 def certificates_in(text: bytes) -> bytes:
-    """Return the blocks of certificates, with the text between them."""
+    """Return the blocks of certificates and the text between them."""
     return b"".join(BEGIN + block for label, block in _blocks(text) if label in CERTIFICATE_LABELS)
 
 

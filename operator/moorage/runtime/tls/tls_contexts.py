@@ -1,7 +1,7 @@
 """TLS contexts of clients, from files or data that may change while the process runs.
 
-Authorities and certificates rotate, and a file may be half-written when it is read. After the first good context, such
-a fault must not raise an error. The last good context stays in use.
+Certificates are rotated, and a file may be incomplete at the moment when it is read. If there is a good context
+already, this is not an error: the last good context stays in use.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 RELOAD_SECONDS = 60.0
 """Interval at which the files behind a context are read again."""
 RELOAD_PAUSE_SECONDS = 1.0
-"""A failed handshake or request causes a new read of the files only if the last read is at least this old."""
+"""After a failed handshake or request, the files are read again only if the last read is at least this old."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class TlsContexts:
     """The TLS context for new connections to one server."""
 
     def __init__(self, settings: Callable[[], ClientTls], subject: str, clock: Clock, *, strict: bool) -> None:
-        """Read nothing yet. `settings` returns the present settings; `subject` names them in the log."""
+        """Read no file yet. `settings` returns the current settings; `subject` names them in the log."""
         self._settings = settings
         self._clock = clock
         self._strict = strict
@@ -114,7 +114,7 @@ class TlsContexts:
         self._faults = FaultLog(logger, subject)
 
     def current(self) -> ssl.SSLContext:
-        """Return the context; raise UnusableTls only if there never was a usable one."""
+        """Return the context. Raise UnusableTls only if no usable context existed before."""
         now, settings = self._clock.monotonic(), self._settings()
         if self._context is None:
             self._context = self._built(settings)
@@ -165,9 +165,9 @@ def _anchored_in(authority: Pem) -> ssl.SSLContext:
 
 
 def _leave_out_slow_handshakes(context: ssl.SSLContext) -> None:
-    """Agree on no Diffie-Hellman keys without curves, and on no new handshake in a connection, as Go's clients.
+    """Disable Diffie-Hellman without elliptic curves, and renegotiation, as Go's clients do.
 
-    A server could choose a key for which the client computes a second, and the event loop computes it.
+    Otherwise a server could choose a key for which the event loop computes for a second.
     """
     context.set_ciphers(":".join(cipher["name"] for cipher in context.get_ciphers() if cipher["kea"] != "kx-dhe"))
     context.options |= ssl.OP_NO_RENEGOTIATION

@@ -1,7 +1,7 @@
 """Checks with the informers' objects whether the written volumes and claims are bound.
 
-A binding is done, pending, or no longer possible. If it is no longer possible, the attempt ends in an error, not in a
-rejection, and the pod is scheduled again from the start.
+A binding is done, pending, or no longer possible. In the last case, the attempt ends in an error, not in a rejection,
+and the pod is scheduled again from the start.
 Upstream: checkBindings in pkg/scheduler/framework/plugins/volumebinding/binder.go.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class VolumesNotBound(MoorageError):  # noqa: N818 - a sentence for an event, like the other errors
-    """An error after which a pod must not wait for its volumes any longer."""
+    """The volumes of a pod cannot be bound, so the pod must not wait any longer."""
 
 
 @dataclass(frozen=True, slots=True)

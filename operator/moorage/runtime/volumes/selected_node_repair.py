@@ -39,7 +39,7 @@ class SelectedNodeRepair:
         self._queued: set[str] = set()
 
     def submit(self, pod: Pod) -> None:
-        """Queue those claims of an unschedulable pod that have a selected node which no longer exists."""
+        """Queue the claims of an unschedulable pod whose selected node no longer exists."""
         for claim in self._stale_claims(pod):
             if claim.key not in self._queued:
                 self._queued.add(claim.key)

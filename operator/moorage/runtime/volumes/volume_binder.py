@@ -6,8 +6,8 @@
                       |                      '-> timeout (bindTimeoutSeconds) -> failed: the pod is tried again
                       '-> refused -> failed
 
-Binding volumes may take minutes. Each pod has its own task for this, which mostly sleeps. So the tasks of the binder do
-not wait for volumes. If binding fails, the written objects stay as they are, and the pod's next attempt uses them.
+Binding volumes may take minutes. Each pod has its own task that waits for its volumes, so that the tasks of the binder
+do not wait. If binding fails, the written objects stay as they are, and the pod's next attempt uses them.
 Upstream: BindPodVolumes in pkg/scheduler/framework/plugins/volumebinding/binder.go.
 """
 
@@ -87,7 +87,7 @@ class VolumeBinder:
             code = Code.SUCCESS
         except MoorageError as error:
             self._binder.fail(bind, f"binding volumes: {error}", started_at)
-        except Exception as error:  # the border of the task: a bug must not stop other pods
+        except Exception as error:  # a bug must not stop other pods
             logger.exception("Binding the volumes of pod %s failed with a bug; please report it", bind.pod.key)
             self._binder.fail(bind, f"binding volumes: {type(error).__name__}: {error}", started_at)
         else:
@@ -114,7 +114,7 @@ class VolumeBinder:
 
 
 def _in_order(intents: Iterable[object]) -> list[Intent]:
-    """Return the intents for volumes before those for claims, as upstream."""
+    """Return the intents, those for volumes before those for claims, as upstream."""
     volumes: list[Intent] = []
     claims: list[Intent] = []
     for intent in intents:

@@ -1,8 +1,8 @@
 """Writes decisions about volumes: the claimRef of a volume, and the selected node of a claim.
 
 Each write requires the resourceVersion on which the decision is based. After a conflict the writer reads the object
-again. The write counts as done if the object already has the wanted value, for example because another pod
-uses the same claim.
+again. If the object already has the wanted value, nothing is written. For example, another pod with the same claim has
+written it.
 Upstream: GetBindVolumeToClaim in component-helpers/storage/volume/pv_helpers.go, bindAPIUpdate in
 pkg/scheduler/framework/plugins/volumebinding/binder.go.
 """
