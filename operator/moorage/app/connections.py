@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 WATCH_CONNECTIONS = 20
 SPARE_CONNECTIONS = 16
-"""Connections for events, statuses and lists, besides those for watches and bindings."""
+"""The number of connections for events, statuses and lists. Watches and bindings have further connections."""
 UNFENCED_CONNECTIONS = 2
 KOPF_CONNECTIONS = 4
 
@@ -90,7 +90,10 @@ class Connections:
         return KubeClient(transport, self._clock, limiter, self._metrics, may_write)
 
     async def open_unfenced_client(self) -> KubeClient:
-        """Open a client for the lease, and to authorize callers of the endpoints. A standby may write with it too."""
+        """Open a client that writes on a standby replica too.
+
+        It renews the lease, and authorizes callers of the endpoints.
+        """
         transport = await self._open_transport(UNFENCED_CONNECTIONS, always)
         return KubeClient(transport, self._clock, RateLimiter(0, 0, self._clock), self._metrics)
 
@@ -110,7 +113,7 @@ class Connections:
         )
 
     def kopf_session(self) -> Callable[[], Awaitable[tuple[Any, str]]]:
-        """Return a function that opens kopf's session, in kopf's event loop, with the credentials of all clients."""
+        """Return a function that opens kopf's session in kopf's event loop. The session shares the credentials."""
         access = AccessAcrossThreads(self._access, asyncio.get_running_loop())
 
         async def open_kopf_session() -> tuple[Any, str]:
@@ -126,7 +129,7 @@ class Connections:
 
 def serving_tls(settings: Settings) -> SSLContext:
     """Return the TLS context of the endpoints, with a self-signed certificate if none is given."""
-    from moorage.runtime.serving.certificate import serving_context  # imports cryptography, only needed for HTTPS
+    from moorage.runtime.serving.certificate import serving_context  # imports cryptography, which only HTTPS needs
 
     names = [socket.gethostname(), "localhost", "127.0.0.1"]
     if settings.bind_address not in {"0.0.0.0", "::"}:  # noqa: S104 - compared, not bound

@@ -16,9 +16,9 @@ from moorage.runtime.leadership.elector import LeaderElector
 from moorage.settings import LeaderElectionSettings
 
 UNRENEWED_SECONDS = 20.0
-"""The time after which a leader with an expired lease is unhealthy, counted from the expiry (as kube-scheduler)."""
+"""A leader is unhealthy when its lease expired this long ago, as in kube-scheduler."""
 LAST_EVENT_SECONDS = 1.0
-"""The maximum time that the stop of the election waits for the last event."""
+"""The maximum time to wait for the last event when the election stops."""
 POLL_SECONDS = 0.02
 
 

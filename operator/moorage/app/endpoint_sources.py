@@ -53,7 +53,7 @@ def endpoint_sources(process: Process, settings: Settings, election: Election | 
 
 
 def _pods_of_leader(process: Process) -> Iterable[Pod]:
-    """Return all pods; empty on a standby, because otherwise each replica would count each pod."""
+    """Return all pods; empty on a standby replica, because otherwise each replica would report each pod."""
     return process.informers["Pod"].objects.values() if process.environment.may_write() else ()
 
 

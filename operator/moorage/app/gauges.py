@@ -11,7 +11,7 @@ from moorage.runtime.metrics.process_metrics import ProcessMetrics
 from moorage.runtime.watchdog import Watchdog
 
 QUEUES = frozenset({"active", "backoff", "unschedulable", "gated"})
-"""kube-scheduler's queues; pods in flight and held pods are in none of them."""
+"""kube-scheduler's queues. They do not contain pods in flight and held pods."""
 
 
 def register_gauges(
@@ -38,7 +38,7 @@ def register_gauges(
     )
     metrics.read_at_scrape(
         "moorage_watch_silence_seconds",
-        "How long ago the API server was last heard of, by kind.",
+        "Seconds since the API server last sent something, by kind.",
         ("kind",),
         lambda: {(informer.kind,): clock.monotonic() - informer.last_heard for informer in informers},
     )

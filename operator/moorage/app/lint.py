@@ -23,9 +23,9 @@ SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 def lint_files(
     files: Iterable[Path], settings: Settings, inventory: Inventory | None, *, each_alone: bool = False
 ) -> LintReport:
-    """Check files as an operator with these settings does; `inventory` has the cluster's nodes and policies.
+    """Check files as an operator with these settings does. `inventory` contains the cluster's nodes and policies.
 
-    With `each_alone`, files are not compared with each other.
+    If `each_alone` is True, files are not compared with each other.
     """
     checks = PolicyChecks(
         registry=discover_plugins(),

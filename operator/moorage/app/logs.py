@@ -21,7 +21,7 @@ EXCEPTION_CHARACTERS = 32 * CHARACTERS
 QUIET = {
     "kopf": logging.WARNING,
     "kopf._cogs.clients": logging.CRITICAL,  # logs each failed try; PolicyWatch logs the outage
-    "kopf._core.reactor": logging.CRITICAL,  # the same, and warns that its thread gets no signals, which is intended
+    "kopf._core.reactor": logging.CRITICAL,  # logs failed tries too, and a warning about signals
     "aiohttp": logging.WARNING,
 }
 """The lowest logged level of each library."""
@@ -77,6 +77,6 @@ class JsonFormatter(logging.Formatter):
 
 
 def _lines_of(text: str) -> list[str]:
-    """Return the lines of a traceback. If it is too long, return its end, which has the exception."""
+    """Return the lines of a traceback. Cut a long traceback at its start, because the end contains the exception."""
     lines = text[-EXCEPTION_CHARACTERS:].splitlines()
     return [one_line(line) for line in lines]

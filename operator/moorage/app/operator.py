@@ -45,9 +45,10 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 DRAIN_SECONDS = 10.0
-"""Time that bindings in progress may delay a stop."""
+"""The maximum time that a stop waits for the bindings in progress."""
 REPORT_SECONDS = 1.0
-"""Time that events and statuses may then delay the stop. It is short, because the next leader waits for the lease."""
+"""The maximum time that a stop then waits for events and statuses. It is short, because the next leader waits for the
+lease."""
 DRAIN_POLL_SECONDS = 0.05
 
 
@@ -160,22 +161,22 @@ class Operator:
         scheduling = tasks.create_task(process.loop.run(), name="scheduling-loop")
         try:
             await self._stopping.wait()
-            logger.info("stopping: bindings in progress are finished first")
+            logger.info("stopping after the bindings in progress have ended")
             scheduling.cancel()
             await _drain(process)
         finally:
             for task in (scheduling, *background, *lease):
                 task.cancel()
-            await asyncio.to_thread(watch.stop)  # slow, but by now the lease is released
+            await asyncio.to_thread(watch.stop)  # this is slow, but the lease is already released
 
 
 def _call_in(loop: asyncio.AbstractEventLoop, receive: EventReceiver, type_: str, manifest: Mapping[str, Any]) -> None:
-    """Let another thread's event be received in `loop`."""
+    """Pass an event from another thread to `receive` in the event loop `loop`."""
     loop.call_soon_threadsafe(receive, type_, manifest)
 
 
 async def _drain(process: Process) -> None:
-    """Wait until the bindings in progress have ended, and at most REPORT_SECONDS for their reports.
+    """Wait for the end of the bindings in progress, and then at most REPORT_SECONDS for their reports.
 
     The next leader takes over queued decisions and pods that wait for volumes.
     """
@@ -192,7 +193,7 @@ async def _drain(process: Process) -> None:
 
 
 async def _run_unless(stopping: asyncio.Event, work: Coroutine[Any, Any, T]) -> T | None:
-    """Return the result of `work`; if `stopping` is set first, cancel it and return None."""
+    """Return the result of `work`. If `stopping` is set before the end of `work`, cancel `work` and return None."""
     tasks = work_task, _ = asyncio.create_task(work), asyncio.create_task(stopping.wait())
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -204,5 +205,5 @@ async def _run_unless(stopping: asyncio.Event, work: Coroutine[Any, Any, T]) -> 
 
 
 def _always() -> bool:
-    """Return True: without leader election this process may always write."""
+    """Return True, because a process without leader election may always write."""
     return True

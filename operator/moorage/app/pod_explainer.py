@@ -1,4 +1,4 @@
-"""Explains pods: reads the log of decisions, and decides anew on the present cluster."""
+"""Explains pods: reads the log of decisions, and makes a new decision on the current cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from moorage.model.pods.pod import Pod
 from moorage.runtime.clock import Clock
 
 SEARCH_SECONDS = 5.0
-"""The time after which a search for changes ends. Usual searches take a tenth of a second."""
+"""The time after which a search for changes ends. A usual search takes 0.1 s."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class PodExplainer:
     """The known pods by `namespace/name`."""
     clock: Clock
     operator: str
-    """The name of the operator that answers; empty for a command that decides anew."""
+    """The name of the operator that answers; empty if a command answers without an operator."""
     _epoch: float = field(init=False)
     """The time, in seconds since the epoch, at which the monotonic clock was 0."""
 
@@ -41,7 +41,7 @@ class PodExplainer:
         self._epoch = self.clock.time() - self.clock.monotonic()
 
     def explain(self, namespace: str, name: str, node: str = "") -> Explanation | None:
-        """Explain a pod, and why it is not on `node`; return None if the pod is not known and has no records."""
+        """Explain a pod, and why it is not on `node`. Return None if the pod is unknown and has no records."""
         key = f"{namespace}/{name}"
         pod = self.pods.get(key)
         log = self.scheduler.decisions
@@ -63,7 +63,7 @@ class PodExplainer:
         )
 
     def change_search(self, explanation: Explanation) -> Callable[[], tuple[Counterfactual, ...]] | None:
-        """Return a search for changes after which the pod would fit; None if it fits, or if it has no profile.
+        """Return a search for changes after which the pod would fit; None if the pod fits or has no profile.
 
         The search works on a copy of the cluster. Call it in another thread, because it may take a second.
         """
@@ -102,9 +102,9 @@ class PodExplainer:
         )
 
     def _decide_now(self, pod: Pod) -> PresentDecision | None:
-        """Return the decision on the present cluster.
+        """Return a decision on the current cluster.
 
-        It searches for pods to evict only if no operator waits for the answer, because the search may take long.
+        A command also searches for pods to evict. An operator does not, because the search may take long.
         """
         profile = self.scheduler.profiles.get(pod.scheduler_name)
         if profile is None or pod.is_terminal:

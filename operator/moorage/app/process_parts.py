@@ -192,7 +192,7 @@ def build_binding(
 def _binding_timeout_seconds(settings: Settings) -> float:
     """Return the timeout of a binding.
 
-    Even if a binding is sent just before this replica stops leading, it times out before another replica leads.
+    A binding that is sent just before this replica stops leading must time out before another replica leads.
     """
     election = settings.leader_election
     if not election.enabled:

@@ -1,4 +1,4 @@
-"""SchedulingGate: the condition for scheduling. It logs when the condition becomes true; no policy is live before."""
+"""Decides whether this replica may schedule, and logs when scheduling starts. No policy is live before."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHOWN_NAMES = 20
 
 
 class SchedulingGate:
-    """Whether this replica may schedule. The scheduling loop asks before each pod."""
+    """The gate in front of the scheduling loop, which checks `is_open` before each pod."""
 
     def __init__(self, conditions: Collection[Callable[[], bool]], profiles: Mapping[str, Profile]) -> None:
         """Open the gate while all `conditions` return True. `profiles` are the engine's profiles by schedulerName."""

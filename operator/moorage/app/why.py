@@ -1,4 +1,4 @@
-"""Explains a pod for `moorage why`: asks the operator that leads, or decides anew from a list of the cluster."""
+"""Explains a pod for `moorage why`: asks the leading operator, or makes a new decision from a list of the cluster."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ class WhyOptions:
 
     pod: str
     namespace: str | None = None
-    """None: the namespace of the context."""
+    """None means the namespace of the context."""
     node: str = ""
     server: str | None = None
-    """The URL of an operator on this machine; None: the one that holds the Lease."""
+    """The URL of an operator on this machine. None means the operator that holds the Lease."""
     kubectl: str | None = None
 
 
 async def explain_pod(
     settings: Settings, options: WhyOptions, progress: ListingProgress, note: Callable[[str], None]
 ) -> Explanation:
-    """Explain a pod. If no operator can be asked, call `note` with the reason, and decide anew.
+    """Explain a pod. If no operator answers, call `note` with the reason, and make a new decision.
 
-    Raise QuestionRefused if the pod is not known or the user may not get it, or an error of the client.
+    Raise QuestionRefused if the pod is unknown or the user may not get it. Also raise the errors of the client.
     """
     clock = Clock()
     credentials = await find_credentials(settings, clock)
@@ -105,7 +105,7 @@ def _checked(server: str) -> str:
 
 
 def decide_anew(inventory: Inventory, question: Question, clock: Clock, note: Callable[[str], None]) -> Explanation:
-    """Explain a pod by a decision on the listed objects. Raise QuestionRefused if the pod is not among them."""
+    """Explain a pod by a decision on the listed objects. Raise QuestionRefused if the pod is not listed."""
     decoder, scheduler = Decoder(), Scheduler(0)
     pods: dict[str, Any] = {}
     for event in cluster_events(inventory, decoder, note):
@@ -126,7 +126,7 @@ def decide_anew(inventory: Inventory, question: Question, clock: Clock, note: Ca
 
 
 def policy_messages(policies: Iterable[Mapping[str, Any]]) -> Iterator[ProfileChanged | ProfileRefused]:
-    """Yield the messages that the policies lead to. Of several with one schedulerName, the oldest counts."""
+    """Yield a message for each policy. If several policies have one schedulerName, use only the oldest policy."""
     registry = discover_plugins()
     claimed: set[str] = set()
     for manifest in sorted(policies, key=_age):
