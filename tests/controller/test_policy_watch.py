@@ -121,7 +121,7 @@ async def test_missing_credentials_are_logged_once_and_requested_again(caplog: p
     async with watching(refused_sessions=1) as made:
         await made.received(("", "first"))
     failed, recovered = own_messages(caplog)
-    assert failed.endswith("failed, trying again within 5 s: CredentialsError: the kubeconfig has no token")
+    assert failed.endswith("failed; trying again within 5 s: CredentialsError: the kubeconfig has no token")
     assert recovered == "The watch of SchedulingPolicies works again"
 
 
@@ -132,5 +132,5 @@ async def test_an_operator_that_kopf_ended_is_restarted(caplog: pytest.LogCaptur
     async with watching(forbidden, times=REQUESTS_OF_ONE_OPERATOR) as made:
         await made.received(("", "first"))
     failed, recovered = own_messages(caplog)
-    assert failed.startswith("The watch of SchedulingPolicies failed, trying again within 5 s: APIForbiddenError: ")
+    assert failed.startswith("The watch of SchedulingPolicies failed; trying again within 5 s: APIForbiddenError: ")
     assert recovered == "The watch of SchedulingPolicies works again"

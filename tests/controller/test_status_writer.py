@@ -98,7 +98,7 @@ async def test_a_policy_whose_writes_keep_failing_is_logged_once_while_others_ar
         await writing.writer.flush()
         await writing.clock.advance(1)
     (message,) = caplog.messages
-    assert message.startswith("The status of SchedulingPolicy bad cannot be written, trying again every 1 s: ")
+    assert message.startswith("The status of SchedulingPolicy bad cannot be written; trying again every 1 s: ")
 
 
 async def test_a_forgotten_policy_is_not_written_again() -> None:

@@ -4,9 +4,9 @@
     a policy does not compile  -> its last good profile stays live; without one, the pods of the policy wait
     a policy is deleted        -> its profile is removed; the next policy of the schedulerName becomes live
 
-If several policies have one schedulerName, the oldest keeps it (by creationTimestamp, then by name); the others are
-refused with NameConflict. Pure: the store takes objects, and returns states and changes. The time for an event depends
-only on the policies with the same schedulerName, so that thousands of policies can start at once.
+If several policies have one schedulerName, the oldest policy gets the name (by creationTimestamp, then by name). The
+others are refused with NameConflict. The store is pure: it takes objects, and returns states and changes. The time for
+an event depends only on the policies with the same schedulerName, so that thousands of policies can start at once.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Manifest = Mapping[str, Any]
 
 @dataclass(slots=True, eq=False)
 class _KnownPolicy:
-    """A policy as the store last saw it, with its last good profile."""
+    """The last version of a policy that the store received, and the policy's last good profile."""
 
     name: str
     uid: str
@@ -46,7 +46,8 @@ class _KnownPolicy:
     """The reason why no policy may have this schedulerName; empty if a policy may have it."""
     generation: int = -1
     lacks_room: bool = False
-    """Whether `generation` was refused because of the limits on all policies. Each list tries it again."""
+    """Whether `generation` was refused because of the limits on all policies. The store compiles it again at each
+    list."""
     refusal: PolicyRefusal | None = None
     profile: Profile | None = None
     spec: SchedulingPolicySpec | None = None
@@ -59,7 +60,7 @@ class _KnownPolicy:
 
     @property
     def serving(self) -> Profile | str:
-        """The profile; without a profile, the message that the policy is refused."""
+        """The profile. If there is no profile, the message that the policy is refused."""
         return self.profile or f"SchedulingPolicy {self.name} is refused: {self.refusal and self.refusal.message}"
 
 
@@ -81,12 +82,12 @@ class PolicyStore:
     name_refusal: Callable[[str], str] = lambda _: ""
     """Returns the reason why no policy may have a schedulerName; empty if a policy may have it."""
     room: PolicyRoom = field(default_factory=PolicyRoom)
-    """Policies without room in it are refused, and not compiled."""
+    """The limits on all policies. A policy that exceeds the limits is refused and not compiled."""
     _policies: dict[str, _KnownPolicy] = field(default_factory=dict)
     _claims: dict[str, list[_KnownPolicy]] = field(default_factory=lambda: defaultdict(list))
     """The policies of each schedulerName, the oldest first."""
     _serving: dict[str, Profile | str] = field(default_factory=dict)
-    """The engine's entry for each schedulerName: a profile, or the message that the policy is refused."""
+    """What the engine has for each schedulerName: a profile, or the message that the policy is refused."""
     _states: dict[str, PolicyState] = field(default_factory=dict)
 
     def replace(self, manifest: Manifest) -> PolicyChanges:
@@ -94,7 +95,7 @@ class PolicyStore:
         return self._settle(self._observe(manifest))
 
     def remove(self, manifest: Manifest) -> PolicyChanges:
-        """Remove a deleted policy. A policy with the same name but another uid is a newer object, and stays."""
+        """Remove a deleted policy. Keep a policy with the same name but another uid, because it is a newer object."""
         known = self._policies.get(_name(manifest))
         if known is None or known.uid != _uid(manifest):
             return PolicyChanges()
@@ -156,7 +157,7 @@ class PolicyStore:
             return _refused("UnknownPlugin", str(error))
         except (InvalidPolicy, ConfigurationError) as error:
             return _refused("InvalidSpec", summary_of(error.faults))
-        except Exception as error:  # an unexpected error in one policy must not stop the others
+        except Exception as error:  # a defect in one policy must not stop the others
             logger.exception("SchedulingPolicy %s cannot be compiled because of a defect; report it", _name(manifest))
             return _refused("InvalidSpec", f"cannot be compiled: {type(error).__name__}: {error}")
 
@@ -169,7 +170,7 @@ class PolicyStore:
         return known.scheduler_name
 
     def _settle(self, touched: Iterable[str], deleted: tuple[str, ...] = ()) -> PolicyChanges:
-        """Choose the owner of each touched schedulerName again, and return the changes."""
+        """Choose the owner of each schedulerName in `touched` again, and return the changes."""
         profiles: list[Profile] = []
         removed: list[str] = []
         refused: dict[str, str] = {}
@@ -189,9 +190,10 @@ class PolicyStore:
         return PolicyChanges(tuple(profiles), tuple(removed), refused, tuple(states), deleted)
 
     def _owner(self, scheduler_name: str) -> _KnownPolicy | None:
-        """Return the oldest policy of a schedulerName; None if the configuration file has it, or no policy may have it.
+        """Return the policy that owns a schedulerName: the oldest.
 
-        Without an owner, the store gives the engine no profile for the name.
+        Return None if a profile of the configuration file has the name, or if no policy may have it. The engine then
+        gets no profile of a policy for the name.
         """
         claims = self._claims[scheduler_name]
         if not claims:
@@ -200,7 +202,7 @@ class PolicyStore:
         return None if claims[0].name_refusal or scheduler_name in self.reserved else claims[0]
 
     def _update_states(self, scheduler_name: str, owner: _KnownPolicy | None) -> Iterator[PolicyState]:
-        """Update the states of a schedulerName's policies; yield those that differ."""
+        """Update the states of the policies with a schedulerName; yield the states that changed."""
         for known in self._claims.get(scheduler_name, ()):
             state = _state(known, owner)
             if self._states.get(known.name) != state:

@@ -13,10 +13,10 @@ logger = logging.getLogger(__name__)
 
 
 class PolicyAnnouncer:
-    """The source of events and log lines about policies that become live, paused, refused or deleted."""
+    """Records events and log lines about policies that become live, paused, refused or deleted."""
 
     def __init__(self, record: Callable[[Event], None], is_scheduling: Callable[[], bool]) -> None:
-        """Send the events to `record`. `is_scheduling` returns False in a standby, where no policy is live."""
+        """Send the events to `record`. `is_scheduling` returns False on a standby replica, where no policy is live."""
         self._record = record
         self._is_scheduling = is_scheduling
         self._announced: dict[str, tuple[str, PolicyRefusal | None, int | None]] = {}
@@ -37,7 +37,7 @@ class PolicyAnnouncer:
 def _log(state: PolicyState, *, is_scheduling: bool) -> None:
     refusal, generation, name = state.refusal, state.observed_generation, state.scheduler_name
     if refusal is None:
-        active = "is live" if is_scheduling else "is accepted, and live once this replica schedules"
+        active = "is live" if is_scheduling else "is accepted, and becomes live when this replica schedules"
         shadow = f"follows the schedulerName {state.shadow_of} as a shadow" if state.shadow_of else ""
         status = "is paused" if state.is_paused else shadow or active
         logger.info("SchedulingPolicy %s %s: generation %d, schedulerName %s", state.name, status, generation, name)

@@ -3,10 +3,11 @@
     PolicyWatch, in kopf's thread --receive--> PolicyStore --> ProfileChanged, ProfileRemoved, ProfileRefused --> engine
     PolicyPoll --receive, and resync with a list--^   `--> states --> PolicyAnnouncer, StatusReporter
 
-Scheduling waits for the first list. Later lists, every minute and after a failed watch, find what the watches missed.
+Scheduling waits for the first list. The controller lists again every minute and after a failed watch, to find changes
+that the watches missed.
 
-Compiling a policy takes milliseconds, and a large one up to 60. So each event waits in a queue, and a pause follows the
-work: users who change their policies without end slow down their own policies, not the scheduling.
+Compiling a policy takes up to 60 ms. So each event waits in a queue, and a pause follows the work. If a user changes
+policies in a loop, only policies are slowed down, not the scheduling.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ EventReceiver = Callable[[str, Mapping[str, Any]], None]
 LIST_AGAIN_SECONDS = 1.0
 """The pause after a failed list. It is short, because scheduling waits for the first list."""
 BUSY_SECONDS = 0.005
-"""The time of work after which a pause follows."""
+"""After this time of work, the controller pauses."""
 PAUSE_SHARE = 2.0
-"""A pause is longer than the work before it by this factor. So policies take a third of the event loop at most."""
+"""The ratio of a pause to the work before it. So policies use at most a third of the event loop's time."""
 GONE_SECONDS = 60.0
-"""The time without the CRD after which its policies count as deleted. A started API server needs some seconds to serve
-the CRD."""
+"""If the CRD is missing for this time, all policies count as deleted. After its start, an API server needs some seconds
+to serve the CRD."""
 
 
 class PolicyController:
@@ -62,7 +63,8 @@ class PolicyController:
         """The newest event of each policy that is not processed yet, by uid."""
         self._arrived = asyncio.Event()
         self._turn = asyncio.Lock()
-        """Held from the start of a list to the end of its processing. Events wait, because they may be newer."""
+        """Locked from the start of a list to the end of its processing. Events wait, because they may be newer than the
+        list."""
         self._busy_seconds = 0.0
         self._store = store
         self._post = post
@@ -150,11 +152,13 @@ class PolicyController:
             self._arrived.clear()
         try:
             self._pass_on((self._store.remove if type_ == "DELETED" else self._store.replace)(manifest))
-        except Exception:  # a defect in one event must not stop the later ones
+        except Exception:  # a defect in one event must not stop the processing of later events
             logger.exception("An event of a SchedulingPolicy cannot be processed because of a defect; report it")
 
     async def _pause_after(self, started: float) -> None:
-        """Let other tasks run if the work since `started`, with the work before it, took long.
+        """Let other tasks run if the work since the last pause has taken BUSY_SECONDS.
+
+        The last piece of work began at `started`.
 
         The first list has no pauses, because scheduling waits for it.
         """

@@ -18,11 +18,14 @@ from moorage.runtime.shadow_tally import ShadowTally, skew
 from moorage.runtime.tally import Tally
 
 FAILURES_IN_A_ROW = 3
-"""The number of consecutive failed binds, or failed attempts, of a degraded policy. One failure can be a race."""
+"""After this number of consecutive failed binds or attempts, the policy is degraded. One failure can be a race."""
 
 
 class PolicyFacts:
-    """The facts about all policies at one moment. Build an object between two scheduling cycles, and use it at once."""
+    """The facts about all policies at one moment.
+
+    Build an instance between two scheduling cycles, and use it at once.
+    """
 
     def __init__(
         self, scheduler: Scheduler, tally: Tally, degradations_of: Callable[[Profile], Sequence[Degradation]]
@@ -34,7 +37,7 @@ class PolicyFacts:
         self._degradations_of = degradations_of
 
     def counts(self, state: PolicyState) -> PolicyCounts:
-        """Return the counts of the policy's pods. They are 0 if another policy has the schedulerName."""
+        """Return the counts of the policy's pods. The counts are 0 if another policy owns the schedulerName."""
         waiting = self._pending.get(state.scheduler_name, {}) if state.owns_name else {}
         unschedulable = waiting.get("unschedulable", 0)
         not_allowed = waiting.get("notAllowed", 0)
@@ -72,8 +75,8 @@ class PolicyFacts:
     def degradations(self, state: PolicyState) -> Sequence[Degradation]:
         """Return the failures that affect the live profile: missing rights and extenders, then attempts and binds.
 
-        An attempt or a bind that fails because of a missing right or an extender is left out, so that no error appears
-        twice.
+        If an attempt or a bind fails because of a missing right or an extender, it is left out, because that failure is
+        already in the list.
         """
         profile = state.profile
         if profile is None:
@@ -90,7 +93,10 @@ class PolicyFacts:
         return found
 
     def _judged(self, failing: Degradation, state: PolicyState) -> Degradation:
-        """Return the failure. If pods wait, Ready is False instead of Unknown, because they soon call the extender."""
+        """Return the failure. If pods are waiting, change Ready from Unknown to False.
+
+        Unknown means that no pod calls the failed extender. Pods that are waiting will call it soon.
+        """
         is_awaited = any(self._pending.get(state.scheduler_name, {}).values())
         return replace(failing, ready="False") if failing.ready == "Unknown" and is_awaited else failing
 

@@ -1,7 +1,7 @@
-"""Permissions of policies by the operator's flags: schedulerNames, hosts of extenders, and files of their TLS settings.
+"""The rights that the operator's flags give policies: schedulerNames, hosts of extenders, and files for their TLS.
 
-The author of a policy may be a tenant. So a policy needs a flag for everything beyond its own pods, and the message of
-a refusal names the flag. This module only compares the paths of files; the runtime reads the files.
+The author of a policy may be a tenant. So everything that affects more than the policy's own pods needs a flag. The
+message of a refusal names the flag. This module only compares the paths of files; the runtime reads the files.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class PolicyPermissions:
 
     @classmethod
     def of(cls, settings: Settings) -> PolicyPermissions:
-        """Return the permissions that the settings give."""
+        """Return the permissions of the settings."""
         return cls(
             allow_default_scheduler=settings.allow_default_scheduler,
             reserved_names=settings.reserved_scheduler_names,
@@ -71,7 +71,7 @@ class PolicyPermissions:
             )
             yield Fault(("urlPrefix",), None, message)
         elif not self.extender_hosts.allow(extender.url_prefix):
-            message = "the host is not allowed; the operator's flag --policy-extenders lists the allowed ones"
+            message = "the host is not allowed; the operator's flag --policy-extenders lists the allowed hosts"
             yield Fault(("urlPrefix",), None, message)
         for attribute, name in FILE_FIELDS.items():
             path = getattr(extender.tls_config, attribute, None)

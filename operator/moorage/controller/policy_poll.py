@@ -2,10 +2,10 @@
 
     list -> watch for POLL_SECONDS -> watch again ... -> list after a minute, an error, or a watch that did not end
 
-A long watch without events may be idle or dead. It is dead if the CRD was deleted and created again, if the connection
-stalls, or if there was no CRD when kopf started. A short watch must end after some seconds; if it does not end, it is
-dead. On an idle cluster, a short watch costs one empty answer. Its events are passed on at once. If kopf does not
-report the same events, kopf's watch is started again.
+A long watch without events may be idle or dead. A long watch is dead if the CRD was deleted and created again, if the
+connection stalls, or if there was no CRD when kopf started. A short watch must end after some seconds; if it does not,
+it is dead too. On an idle cluster, a short watch costs one empty answer. The events of a short watch are passed on at
+once. If kopf does not report the same events, kopf's watch is started again.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from moorage.runtime.informers.list_watch import ListWatch
 logger = logging.getLogger(__name__)
 
 POLL_SECONDS = 3
-"""The duration of a short watch. Leader election sends more requests than these watches."""
+"""The duration of a short watch. With this duration, watches cause fewer requests than leader election."""
 SPARE_SECONDS = 2.0
-"""A short watch that has no answer for this time beyond POLL_SECONDS is dead."""
+"""A short watch is dead if its answer is later than POLL_SECONDS by this time."""
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 5.0
 """The pause after a failed watch doubles with each failure, up to this value."""
@@ -57,7 +57,7 @@ class PolicyPoll:
         self._was_missing = False
 
     def receive_from_watch(self, type_: str, manifest: Mapping[str, Any]) -> None:
-        """Take an event of kopf's watch."""
+        """Receive an event of kopf's watch."""
         self._lag.delivered(manifest)
         self._receive(type_, manifest)
 
@@ -82,7 +82,7 @@ class PolicyPoll:
             try:
                 await self._watch_once()
             except (ApiError, ApiUnreachable) as error:
-                logger.debug("A watch of SchedulingPolicies failed, they are listed again: %s", error)
+                logger.debug("A watch of SchedulingPolicies failed; listing them again: %s", error)
                 await self._clock.sleep(self._backoff.next_seconds())
                 return
             if self._clock.monotonic() - started < 1:

@@ -28,12 +28,12 @@ def build_profile(
 
 
 def build_allowed_profile(registry: Registry, defaults: ProfileSettings, policy: SchedulingPolicy) -> Profile:
-    """Build the profile of a policy whatever the operator's flags allow. Raise InvalidPolicy or UnknownPlugins."""
+    """Build the profile of a policy without checking the operator's flags. Raise InvalidPolicy or UnknownPlugins."""
     return build_policy_profile(policy, registry, defaults, _faults_of_extenders(policy))
 
 
 def check_extender(extender: Extender) -> list[Fault]:
-    """Return the faults of an extender's URL and certificates, with locations below the extender."""
+    """Return the faults of an extender's URL and certificates. The location of a fault is relative to the extender."""
     return [*check_url(extender), *check_tls(extender)]
 
 

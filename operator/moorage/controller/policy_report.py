@@ -37,14 +37,14 @@ class PolicyCounts:
     failed: int = 0
     last_bound_time: datetime | None = None
     rejections: Mapping[str, int] | None = None
-    """The number of nodes by reason, from the last scheduling attempt in which the pod fitted no node."""
+    """The number of nodes by reason, from the last attempt in which a pod fitted no node."""
     shadow: ShadowCounts | None = None
     """The decisions in mode Shadow; None in mode Active."""
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyFindings:
-    """The pod counts, failures and warnings of a policy, which its state does not contain."""
+    """The pod counts, failures and warnings of a policy. The state of the policy does not contain them."""
 
     counts: PolicyCounts = PolicyCounts()
     degradations: Sequence[Degradation] = ()
@@ -54,7 +54,7 @@ class PolicyFindings:
 def status_of(
     state: PolicyState, findings: PolicyFindings, before: Sequence[Condition], now: datetime
 ) -> SchedulingPolicyStatus:
-    """Return the status. A condition whose status did not change keeps its time from `before`, the last conditions."""
+    """Return the status. `before` are the last conditions; a condition keeps its time if its status has not changed."""
     counts, degradations = findings.counts, findings.degradations
     parts = [_accepted(state), _programmed(state), _degraded(state, degradations), _warnings(state, findings.warnings)]
     wanted = summarize(parts, _obstacle(state, degradations))
@@ -124,7 +124,7 @@ def _warnings(state: PolicyState, warnings: Sequence[PolicyWarning]) -> Conditio
 
 
 def _obstacle(state: PolicyState, degradations: Sequence[Degradation]) -> Condition | None:
-    """Return the condition Ready with the failures that prevent scheduling; None if there is no such failure."""
+    """Return the condition Ready with the failures that prevent scheduling; None if no failure prevents scheduling."""
     for status in NOT_READY:
         if found := [degradation for degradation in degradations if degradation.ready == status]:
             message = "; ".join(degradation.message for degradation in found)

@@ -1,6 +1,6 @@
 """The limits on the number and the size of the policies that the operator accepts.
 
-A compiled policy takes up to fifty times the bytes of its spec.
+The limits are needed because a compiled policy takes up to fifty times the memory of its spec.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 MAX_POLICIES = 2000
 """1,000 policies take 2 to 3 s of CPU at startup, and 20 MB of memory."""
 MAX_TOTAL_BYTES = 8 << 20
-"""2,000 policies of 4 kB each. Compiled, the worst ones take about 500 MB."""
+"""Enough for 2,000 policies of 4 kB each. In the worst case, the compiled policies take about 500 MB."""
 _LATER = "and this one is accepted within a minute"
 
 
 @dataclass(slots=True)
 class PolicyRoom:
-    """The room for policies, and the sizes of the specs of the accepted ones."""
+    """The limits, and the sizes of the specs of the accepted policies."""
 
     policies: int = MAX_POLICIES
     total_bytes: int = MAX_TOTAL_BYTES
@@ -24,7 +24,10 @@ class PolicyRoom:
     _taken_bytes: int = 0
 
     def take(self, name: str, size: int) -> str:
-        """Give a policy room for a spec of `size` bytes. If there is too little, only return the reason."""
+        """Reserve `size` bytes for the spec of a policy.
+
+        Return an empty text. If a limit would be exceeded, reserve nothing and return the reason.
+        """
         held = self._sizes.get(name)
         if held is None and len(self._sizes) >= self.policies:
             return f"the operator accepts {self.policies} policies at most; delete others, {_LATER}"
@@ -38,5 +41,5 @@ class PolicyRoom:
         return ""
 
     def free(self, name: str) -> None:
-        """Free the room of a policy."""
+        """Free the bytes that are reserved for a policy."""
         self._taken_bytes -= self._sizes.pop(name, 0)

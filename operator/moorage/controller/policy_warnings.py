@@ -1,6 +1,6 @@
-"""PolicyWarnings: the warnings of each policy, kept until the spec or a fact about nodes that they depend on changes.
+"""The warnings of each policy. They are computed again when the spec or a fact about nodes that they depend on changes.
 
-When a node is added or removed, a few sets are compared for each policy. Usually no warning changes.
+When a node is added or removed, only a few sets are compared for each policy, because usually no warning changes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class PolicyWarnings:
     def __init__(
         self, plugins: Sequence[type[PolicyPlugin]], nodes: NodeFacts, are_nodes_listed: Callable[[], bool]
     ) -> None:
-        """Warn about names that no node has only after the nodes are listed."""
+        """`are_nodes_listed` returns whether nodes are listed. Warnings about nodes are computed only after that."""
         self._plugins = plugins
         self._nodes = nodes
         self._are_nodes_listed = are_nodes_listed

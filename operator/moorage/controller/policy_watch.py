@@ -1,8 +1,8 @@
 """PolicyWatch: watches SchedulingPolicy objects with kopf, and passes every event on.
 
-kopf runs in a thread with an event loop of its own, because it cancels every task of its loop when it ends. Only
-`on.event` handlers are registered, so kopf never writes to the objects: no annotations, no finalizers. kopf hides
-errors of such handlers, so the handler only passes the event on; the receiver parses, compiles and reports it.
+kopf runs in a thread with its own event loop, because it cancels every task of its loop when it ends. Only `on.event`
+handlers are registered, so kopf never writes to the objects: no annotations, no finalizers. kopf hides errors of such
+handlers. So the handler only passes the event on, and the receiver parses, compiles and reports the policy.
 
 Only kopf's thread imports kopf. The import takes half a second of CPU, and the first pods must not wait for it.
 
@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 5.0
-"""The pause between restarts doubles up to this value. So it is the longest delay of a policy after an outage."""
+"""The pause between restarts doubles up to this value. So a policy waits at most this long after an outage."""
 RETRY_SECONDS = (0.5, 1.0, 2.0)
 """kopf's pauses before it repeats a failed request. If the last repetition fails too, kopf's operator ends."""
 STOP_POLL_SECONDS = 0.1
@@ -58,7 +58,7 @@ class PolicyWatch:
         self._thread.start()
 
     def restart(self) -> None:
-        """Start kopf's operator again; it then finds the CRD and lists all policies."""
+        """Start kopf's operator again. The new operator finds the CRD and lists all policies."""
         self._restart.set()
 
     def stop(self, timeout_seconds: float = 5.0) -> None:
@@ -99,7 +99,7 @@ class PolicyWatch:
     async def _pass_stop_on(self, stopping: asyncio.Event) -> None:
         """Set kopf's flag after `stop` or `restart`.
 
-        kopf would wait for a threading.Event in a thread that never ends.
+        If kopf received a threading.Event, kopf would wait for the event in a thread that never ends.
         """
         while not (self._stop.is_set() or self._restart.is_set()):  # noqa: ASYNC110 - another thread sets them
             await asyncio.sleep(STOP_POLL_SECONDS)
@@ -121,7 +121,7 @@ class PolicyWatch:
         return registry
 
     async def _login(self) -> kopf.AiohttpSession:
-        """Open a session; try again until it succeeds. kopf would try again only after a minute."""
+        """Open a session. Try again until that succeeds, because kopf would try again only after a minute."""
         import kopf
 
         pause = FIRST_PAUSE_SECONDS
@@ -145,7 +145,7 @@ class PolicyWatch:
         """Log the first failure as a warning. Log further failures at DEBUG, until an event arrives."""
         level = logging.DEBUG if self._has_failed else logging.WARNING
         self._has_failed = True
-        message = "The watch of SchedulingPolicies failed, trying again within %g s: %s: %s"
+        message = "The watch of SchedulingPolicies failed; trying again within %g s: %s: %s"
         logger.log(level, message, LONGEST_PAUSE_SECONDS, type(error).__name__, error)
         logger.debug("The error of the watch", exc_info=error)
 
@@ -159,7 +159,7 @@ def _settings() -> kopf.OperatorSettings:
     import kopf
 
     settings = kopf.OperatorSettings()
-    settings.scanning.disabled = True  # its watches of CRDs and namespaces need rights that nothing else needs
+    settings.scanning.disabled = True  # kopf's watches of CRDs and namespaces would need more rights
     settings.posting.enabled = False  # moorage records its own events
     settings.peering.standalone = True  # a Lease decides which replica binds
     settings.process.ultimate_exiting_timeout = None  # kopf must not kill this process

@@ -1,4 +1,4 @@
-"""Compares versions of one object. Since Kubernetes 1.35 the API says that resourceVersions are ordered numbers."""
+"""Compares versions of one object. Since Kubernetes 1.35, the API defines resourceVersions as ordered numbers."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def identity(manifest: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def is_newer(version: str, other: str) -> bool:
-    """Return whether a resourceVersion is newer than another of the same object.
+    """Return whether a resourceVersion is newer than another version of the same object.
 
-    If one is not a number, return whether they differ. An empty version always counts as newer.
+    If a version is not a number, return whether the versions differ. An empty version always counts as newer.
     """
     if version.isdecimal() and other.isdecimal():
         return int(version) > int(other)

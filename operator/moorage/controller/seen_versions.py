@@ -19,7 +19,8 @@ class SeenVersions:
         """Start without policies."""
         self._versions: dict[str, str] = {}
         self._unlisted: set[str] = set()
-        """The policies that the last list did not have. The next list drops them."""
+        """The policies that were missing in the last list. If they are missing in the next list too, they are
+        forgotten."""
 
     def is_new(self, manifest: Mapping[str, Any]) -> bool:
         """Record an event; return whether it is newer than all earlier events of its policy."""

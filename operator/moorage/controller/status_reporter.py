@@ -29,12 +29,13 @@ STATUS_SECONDS = 1.0
 SLICE_SECONDS = 0.005
 """The time after which a report lets other tasks run."""
 CHANGE_SECONDS = 0.1
-"""The minimum time between two reports. So a burst of new policies does not count the pods again for each policy."""
+"""The minimum time between two reports. Without this minimum, a burst of new policies would count the pods again for
+each policy."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Reported:
-    """The last status of a policy: its sources, and its conditions."""
+    """The last status of a policy: the values that it was built from, and its conditions."""
 
     state: PolicyState
     findings: PolicyFindings
@@ -42,7 +43,7 @@ class _Reported:
 
 
 class StatusReporter:
-    """The builder of all statuses. Use it in the event loop of the policy store."""
+    """Builds all statuses. Use it only in the event loop of the policy store."""
 
     def __init__(
         self, store: PolicyStore, statuses: PolicyStatusWriter, warnings: PolicyWarnings, clock: Clock
@@ -80,7 +81,7 @@ class StatusReporter:
             await self._wakeup.wait(max(0.0, next_full_report - self._clock.monotonic()))
 
     def report(self, facts: PolicyFacts, *, only_changed: bool = False) -> None:
-        """Publish the new statuses of all policies, or with `only_changed` of the policies whose state changed.
+        """Publish new statuses: of all policies, or if `only_changed` is True, of the policies whose state changed.
 
         A report of all policies also forgets deleted policies.
         """

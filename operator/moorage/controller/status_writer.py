@@ -1,7 +1,7 @@
 """PolicyStatusWriter: writes the statuses of policies by server-side apply, as soon as they change.
 
 A change of the conditions or the generations is written at once, so that `kubectl wait` and users see the result of an
-edit. Counts alone are written at most once a second; numbers that change faster belong in metrics.
+edit. If only counts change, the status is written at most once a second. Metrics show counts that change faster.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MAIN_FIELDS = ("schedulerName", "observedGeneration", "activeGeneration")
 
 @dataclass(slots=True)
 class _PendingStatus:
-    """The wanted status of a policy, and the last one that was written."""
+    """The wanted status of a policy, and the last written status."""
 
     uid: str
     wanted: Mapping[str, Any]
@@ -63,7 +63,7 @@ class _PendingStatus:
 
 
 class PolicyStatusWriter:
-    """A writer that repeats failed writes until the API server has the newest status of each policy."""
+    """Writes statuses. Repeats failed writes until the API server has the newest status of each policy."""
 
     def __init__(self, client: KubeClient, clock: Clock) -> None:
         """Write through `client`."""
@@ -139,12 +139,13 @@ class PolicyStatusWriter:
         try:
             await self._client.apply(path, msgspec.json.encode(body), FIELD_MANAGER)
         except (NotFound, Conflict, NotLeader):
-            # The policy was deleted or created again, or another replica leads. `forget` or `publish` follows.
+            # The policy was deleted or created again, or another replica leads. A call of `forget` or `publish`
+            # follows.
             policy.has_failed = True
         except (ApiError, ApiUnreachable) as error:
             policy.has_failed = True
             if not policy.has_logged:
-                message = "The status of SchedulingPolicy %s cannot be written, trying again every %g s: %s"
+                message = "The status of SchedulingPolicy %s cannot be written; trying again every %g s: %s"
                 logger.log(level_of(error), message, name, INTERVAL_SECONDS, error)
             policy.has_logged = True
         else:
@@ -153,6 +154,6 @@ class PolicyStatusWriter:
 
 
 def _essence(status: Mapping[str, Any]) -> Hashable:
-    """Return the part of a status that must not wait: names, generations, and the conditions without their texts."""
+    """Return the part of a status that is written at once: names, generations, and conditions without texts."""
     conditions = ((one["type"], one["status"], one["reason"]) for one in status.get("conditions", ()))
     return tuple(status.get(field) for field in MAIN_FIELDS), tuple(conditions)

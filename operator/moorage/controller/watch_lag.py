@@ -1,4 +1,4 @@
-"""WatchLag: the events that a short watch has reported, and kopf's watch has not reported yet."""
+"""Detects that kopf's watch is dead: keeps the events that a short watch has reported and kopf has not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from moorage.runtime.clock import Clock
 LAG_SECONDS = 3.0
 """The time within which kopf must report an event. On an idle machine, kopf needs 0.1 s."""
 START_SECONDS = 15.0
-"""The time that kopf may need to start on a busy machine. It must not be started again within this time."""
+"""The time that kopf may need to start on a busy machine. Within this time, kopf is not started again."""
 
 
 class WatchLag:
@@ -45,7 +45,7 @@ class WatchLag:
         self._delivered = {uid: version for uid, version in self._delivered.items() if uid in uids}
 
     def is_overdue(self) -> bool:
-        """Return whether kopf has not reported an event in time."""
+        """Return whether kopf is late with an event."""
         now = self._clock.monotonic()
         oldest = min((since for _, since in self._owed.values()), default=now)
         return now > self._patient_until and now - oldest > LAG_SECONDS
