@@ -243,7 +243,7 @@ async def test_a_standby_logs_policies_as_accepted_and_not_as_live(caplog: pytes
         made.is_scheduling = False
         await made.receive("ADDED", policy("gold"))
     assert caplog.messages == [
-        "SchedulingPolicy gold is accepted, and becomes live when this replica schedules: generation 1, schedulerName gold"
+        "SchedulingPolicy gold is accepted, and is live when this replica schedules: generation 1, schedulerName gold"
     ]
 
 

@@ -37,7 +37,7 @@ class PolicyAnnouncer:
 def _log(state: PolicyState, *, is_scheduling: bool) -> None:
     refusal, generation, name = state.refusal, state.observed_generation, state.scheduler_name
     if refusal is None:
-        active = "is live" if is_scheduling else "is accepted, and becomes live when this replica schedules"
+        active = "is live" if is_scheduling else "is accepted, and is live when this replica schedules"
         shadow = f"follows the schedulerName {state.shadow_of} as a shadow" if state.shadow_of else ""
         status = "is paused" if state.is_paused else shadow or active
         logger.info("SchedulingPolicy %s %s: generation %d, schedulerName %s", state.name, status, generation, name)
