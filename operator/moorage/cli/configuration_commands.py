@@ -88,5 +88,5 @@ def _print_documents(documents: list[dict[str, Any]], output: ConfigOutput) -> N
         return
     import yaml
 
-    # None: print each mapping or list of plain values on one line.
+    # With default_flow_style=None, PyYAML prints a mapping or list of plain values on one line.
     print(yaml.safe_dump_all(documents, sort_keys=False, default_flow_style=None, width=YAML_WIDTH), end="")

@@ -1,4 +1,4 @@
-"""A dump made from files: the nodes of a dump or of node groups, and the pods of a file, for `moorage simulate`."""
+"""Makes a dump for `moorage simulate` from files: nodes from a dump or from node groups, and pods from a YAML file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ def of_node_groups(file: Path) -> list[Json]:
 
 
 def of_dump(file: Path) -> list[Json]:
-    """Return the objects of a dump without the pods that wait; raise UnusableDump if it cannot be used."""
+    """Return the objects of a dump, without the pods that have no node.
+
+    Raise UnusableDump if the dump cannot be used.
+    """
     from moorage.inventory import check_objects, read_dump
 
     inventory = read_dump(file)
@@ -46,7 +49,7 @@ def of_dump(file: Path) -> list[Json]:
 
 
 def with_pods(cluster: Sequence[Json], file: Path | None) -> Inventory:
-    """Return the inventory of a cluster and of the pods of a file. Other objects of the file belong to the cluster.
+    """Return the inventory with the objects of a cluster and the objects of a file. The file must contain pods.
 
     Raise InvalidInput if the file cannot be used.
     """

@@ -11,7 +11,7 @@ from pathlib import Path
 
 @contextmanager
 def dumped_cluster(kubeconfig: Path | None, context: str | None) -> Iterator[Path]:
-    """List the cluster of a kubeconfig, and yield the path of its dump. The file is removed at the end."""
+    """List the cluster of a kubeconfig, and yield the path of its dump. Remove the file when the block ends."""
     from moorage.app.cluster_commands import list_cluster
     from moorage.cli.listing_bar import ListingBar
     from moorage.inventory import write_dump

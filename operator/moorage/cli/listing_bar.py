@@ -14,7 +14,7 @@ from moorage.outside_text import one_line
 
 
 class ListingBar:
-    """A bar on stderr with one step for each kind. Without a terminal, only the messages are printed."""
+    """A bar on stderr with one step for each kind. If stderr is not a terminal, only the messages are printed."""
 
     def __init__(self) -> None:
         """Prepare the bar; `with` shows it."""

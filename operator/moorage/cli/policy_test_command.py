@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def run_policy_tests(
     paths: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Directories, or files of tests.", exists=True)],
     *,
-    update: Annotated[bool, typer.Option("--update", help="Write the snapshots instead of comparing.")] = False,
+    update: Annotated[bool, typer.Option("--update", help="Write the snapshots instead of comparing them.")] = False,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the results as JUnit XML to this file, too.")
     ] = None,

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 
 class SimulationBar:
-    """A bar on stderr that counts tasks. Without a terminal, nothing is printed."""
+    """A bar on stderr that counts tasks. If stderr is not a terminal, nothing is printed."""
 
     def __init__(self) -> None:
         """Prepare the bar; `with` shows it."""

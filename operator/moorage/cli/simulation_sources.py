@@ -1,4 +1,4 @@
-"""The options of `moorage simulate` and `moorage tune` that name the cluster and the pods, and their files."""
+"""The options of `moorage simulate` and `moorage tune` that name the cluster and the pods. Opens their files."""
 
 from __future__ import annotations
 
@@ -83,12 +83,12 @@ class SourceFiles:
     nodes: Path
     tasks: Path
     placed_pods: PlacedPods | None
-    """The pods of `nodes` that are placed; None if it is a table."""
+    """The pods in the file `nodes` that the simulation places; None if the file is a table."""
 
 
 @contextmanager
 def source_files(sources: SimulationSources) -> Iterator[SourceFiles]:
-    """Yield the files of a simulation; those that moorage makes are removed at the end."""
+    """Yield the files of a simulation. Remove temporary files when the block ends."""
     from moorage.simulator.dump_scene import PlacedPods
 
     sources.check()

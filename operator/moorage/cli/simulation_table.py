@@ -13,7 +13,7 @@ from moorage.simulator.result_rows import Section, sections_of
 from moorage.simulator.simulation import Simulation
 
 WIDTH = 80
-"""The width without a terminal."""
+"""The width of the table if stdout is not a terminal."""
 LABEL_WIDTH = 34
 INDENT = 2
 POLICY_WIDTH = 14
@@ -21,7 +21,7 @@ POLICY_WIDTH = 14
 
 
 def print_simulation(simulation: Simulation) -> None:
-    """Print the table; if there are too many policies for the width, print several tables, each with the baseline."""
+    """Print the table. If there are too many policies for the width, print several tables, each with the baseline."""
     console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
     sections = list(sections_of(simulation))
     others = range(1, len(simulation.results))

@@ -28,7 +28,7 @@ from moorage.engine.records.decision_record import DecisionOutcome, DecisionReco
 from moorage.engine.records.explanation import Explanation, NodeVerdict, Standing
 
 WIDTH = 80
-"""The width without a terminal."""
+"""The width of the text if stdout is not a terminal."""
 STANDINGS = {
     Standing.UNKNOWN: "",
     Standing.OTHER_SCHEDULER: "belongs to another scheduler",
@@ -199,7 +199,7 @@ def _preemption(preemption: Preemption) -> Iterator[RenderableType]:
 
 
 def _present(explanation: Explanation, now: DecisionRecord) -> Iterator[RenderableType]:
-    """Yield what would be decided now; in one line if it is what the last attempt decided."""
+    """Yield the decision that would be made now. If the last attempt made the same decision, yield only one line."""
     heading = "Decided now, as if the pod were not placed" if explanation.node else "Decided now"
     last = explanation.records[0] if explanation.records else None
     if now.outcome is DecisionOutcome.BOUND:

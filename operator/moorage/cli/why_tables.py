@@ -16,7 +16,7 @@ from moorage.outside_text import one_line
 BAR = 24
 """The number of characters of the longest bar."""
 SHOWN_NODES = 3
-"""The number of nodes in the table of plugins."""
+"""The maximum number of nodes in the table of plugins."""
 PARTS = " ▏▎▍▌▋▊▉"
 SHOWN_VICTIMS = 3
 MAX_CHARACTERS = 20_000
