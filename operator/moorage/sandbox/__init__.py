@@ -1,6 +1,6 @@
 """An embedded Kubernetes API server with simulated nodes, for the demo, for tests, and for users without a cluster.
 
-It listens on loopback only and contains no scheduling code. Each line imports only from the lines below it:
+The server listens on loopback only and contains no scheduling code. Each line imports only from the lines below it:
 
     main, demo            the commands
     api_server            builds and runs everything

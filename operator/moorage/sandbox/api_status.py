@@ -22,7 +22,7 @@ _FIELD_REASON_TEXTS = {
     "FieldValueNotFound": "Not found",
 }
 OMITTED = object()
-"""A FieldError with this value prints no value in its message."""
+"""A FieldError with this value has no value in its message."""
 
 _REASONS_WITHOUT_VALUE = {"FieldValueRequired", "FieldValueForbidden", "FieldValueTooLong"}
 _REASONS: dict[int, str] = {
@@ -87,7 +87,7 @@ def success(details: Object | None = None) -> Object:
 
 
 def failure(code: int, message: str, *, reason: str = "", retry_after_seconds: int = 0) -> StatusError:
-    """Return an error. If `reason` is empty, it gets the usual reason of its code."""
+    """Return an error. If `reason` is empty, the error gets the usual reason of its code."""
     details = {"retryAfterSeconds": retry_after_seconds} if retry_after_seconds else {}
     return StatusError(code, reason or _REASONS.get(code, "InternalError"), message, details)
 

@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT (Ctrl-C) for the sandbox and the demo: both end them in the same way."""
+"""Handles SIGTERM and SIGINT (Ctrl-C) in the sandbox and the demo. Both signals have the same effect."""
 
 import asyncio
 import signal
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 def interruptible() -> Iterator[None]:
     """On SIGTERM or SIGINT, cancel the current task and raise KeyboardInterrupt.
 
-    A shell script starts its background jobs with SIGINT ignored, so Python's own handler would be missing there.
+    A shell script starts its background jobs with SIGINT ignored. Python does not install its own handler in this case.
     """
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None

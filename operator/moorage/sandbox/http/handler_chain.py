@@ -106,7 +106,7 @@ class HandlerChain:
             async with asyncio.timeout(seconds), aclosing(watch.lines()) as lines:
                 async for batch in lines:
                     await response.write(batch)
-        except TimeoutError:  # an injected End; without `midline`, the client sees the normal end of a watch
+        except TimeoutError:  # an injected End: without `midline`, the client sees the normal end of a watch
             if any(end.midline for end in ends):
                 await response.write(b'{"type":"MODIFIED","obj')
                 return self._drop(request)

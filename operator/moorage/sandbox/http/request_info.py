@@ -1,4 +1,4 @@
-"""Parsing of a request's URL and query, as apiserver's RequestInfo does it.
+"""Parses the URL and the query of a request, as apiserver's RequestInfo does.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go.
 """

@@ -2,7 +2,7 @@
 
 The CEL library returns evaluation errors as values: if a result has the type ERROR, the rule failed.
 Kubernetes' own CEL functions (quantity, isSorted, ...) are not available here. If a rule uses such a function, the
-server refuses the CustomResourceDefinition, so that it skips no rule silently.
+server refuses the CustomResourceDefinition. So no rule is skipped silently.
 """
 
 import re
@@ -110,7 +110,10 @@ class CelRules:
         return cel
 
     def _environment(self, kind: str) -> Any:
-        """Return an environment that gives `self` and `oldSelf` the type `kind`, so that type errors do not compile."""
+        """Return an environment in which `self` and `oldSelf` have the type `kind`.
+
+        Rules with type errors do not compile.
+        """
         cel = self._cel
         from cel_expr_python.ext import ext_bindings, ext_math, ext_optional, ext_strings
 

@@ -131,7 +131,7 @@ class Schemas:
         found[f"{_EXTENSIONS}JSONSchemaPropsOrBool"] |= {
             "type": ["object", "boolean"],
             "properties": nested["properties"],
-        }  # the package gives no types here; arrays of schemas are not structural, so the server refuses them
+        }  # the package gives no types here. Arrays of schemas are not structural, so the server refuses them.
         return found
 
     def name_of(self, group: str, version: str, kind: str) -> str | None:

@@ -3,7 +3,7 @@
     body -> decoded and pruned -> converted to the storage version -> prepared -> validated -> field owners recorded
     -> stored
 
-A creation and an apply record the field owners before the object is prepared.
+If a request creates or applies an object, the field owners are recorded before the object is prepared.
 
 `strategies.py` has the rules that differ between kinds. Deletion, lists, bindings and evictions are in other modules.
 Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go.

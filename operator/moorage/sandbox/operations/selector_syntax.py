@@ -1,4 +1,4 @@
-"""Label and field selectors. Parses those of list and watch requests to predicates, and matches metav1.LabelSelectors.
+"""Parses the label and field selectors of list and watch requests to predicates. Matches metav1.LabelSelectors.
 
 Upstream: staging/src/k8s.io/apimachinery/pkg/{labels,fields}/selector.go.
 """

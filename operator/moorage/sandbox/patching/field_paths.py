@@ -24,7 +24,8 @@ _SYSTEM_METADATA = frozenset(
 def owned_fields(obj: Object, schema: Schema | None, *, status: bool | None) -> frozenset[Path]:
     """Return the paths of all fields of an object that a manager can own.
 
-    `status` True means only the fields of the status, False all other fields, and None all fields.
+    If `status` is True, return only the fields of the status. If it is False, return all other fields. If it is None,
+    return all fields.
     """
     paths: set[Path] = set()
     for name, value in obj.items():

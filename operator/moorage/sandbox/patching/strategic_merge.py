@@ -92,7 +92,7 @@ def _order_lists(result: Object, patch: Object, schema: Schema | None) -> None:
 
 
 def _ordered(items: list[Any], order: list[Any], merge_key: str) -> list[Any]:
-    """Return the items. Those that `order` names are in that order, and all others keep their positions."""
+    """Return the items. Put the items that `order` names in this order. All other items keep their positions."""
 
     def identity(item: Any) -> Any:
         return item.get(merge_key) if merge_key and isinstance(item, dict) else item

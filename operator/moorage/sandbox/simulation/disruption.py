@@ -13,7 +13,7 @@ from moorage.sandbox.operations.selector_syntax import matches_selector
 from moorage.sandbox.storage.change_feed import ChangeFeed
 from moorage.sandbox.storage.store import Record, Store
 
-_SETTLE_SECONDS = 0.02  # combines a burst of changes into one count
+_SETTLE_SECONDS = 0.02  # the pause after a change, so that a burst of changes causes only one count
 
 
 class DisruptionController:

@@ -1,7 +1,7 @@
-"""Fills a cluster with the objects of a dump, as they were: no admission, the same uids and creation times.
+"""Fills a cluster with the unchanged objects of a dump: without admission, with the same uids and creation times.
 
-A dump has only the fields that scheduling reads. This module adds what the kubelet, the disruption controller and
-kubectl need besides them.
+A dump has only the fields that scheduling reads. This module adds the fields that the kubelet, the disruption
+controller and kubectl need.
 """
 
 from moorage.inventory import KINDS, Inventory
@@ -15,7 +15,7 @@ from moorage.sandbox.simulation.node_groups import ready_conditions
 
 
 def create_dumped_objects(registry: ObjectRegistry, inventory: Inventory) -> None:
-    """Create all objects of an inventory; an object that exists already, such as the namespace default, is replaced."""
+    """Create all objects of an inventory. Replace an object that exists already, such as the namespace `default`."""
     now = registry.strategies.stamp()
     for kind in KINDS:
         for obj in inventory.bodies(kind):
@@ -73,7 +73,7 @@ def _complete_pod_status(pod: Object, now: str) -> None:
 def _set_budgets(registry: ObjectRegistry) -> None:
     """Give each budget the minAvailable that leaves as many disruptions as the dump shows.
 
-    A dump has only the result of the disruption controller, which counts again here.
+    A dump contains the allowed disruptions, but not minAvailable. The sandbox computes the allowed disruptions again.
     """
     for record in registry.store.records(DISRUPTION_BUDGETS):
         budget = dict(record.obj)

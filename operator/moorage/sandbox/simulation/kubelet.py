@@ -68,7 +68,7 @@ class Kubelet:
             return
         pod = record.obj
         requests = pod_requests(pod)
-        is_new = dig(pod, "status", "phase") == "Pending"  # pods of a dump run already, even if they were resized since
+        is_new = dig(pod, "status", "phase") == "Pending"  # the pods of a dump run already
         lacking = self._find_lacking_resource(node, requests)
         if lacking and is_new:
             self._write_status(record, self._rejected_status(node, requests, lacking))
@@ -80,7 +80,8 @@ class Kubelet:
     def _find_lacking_resource(self, node: Record, requests: dict[str, int]) -> str:
         """Return the first resource of which the node has too little for the requests, or an empty string."""
         capacity = allocatable(node.obj)
-        # The kubelet ignores an extended resource that no device plugin reports. A scheduler extender may manage it.
+        # Like the real kubelet, ignore an extended resource that no device plugin reports: a scheduler extender may
+        # manage it.
         own = (name for name in requests if "/" not in name or name in capacity)
         order = sorted(own, key=lambda name: (name not in {"pods", "cpu", "memory"}, name))
         used = self._used(node)

@@ -86,7 +86,10 @@ class GroupTaint(_Model):
 
 
 class NodeGroup(_Model):
-    """Nodes that differ only in name and zone. `cpu` and `memory` include the part that the system reserves."""
+    """Nodes that differ only in name and zone.
+
+    `cpu` and `memory` include the parts that are reserved for the system.
+    """
 
     name: str
     count: int = Field(ge=0)
@@ -101,7 +104,8 @@ class NodeGroup(_Model):
     taints: tuple[GroupTaint, ...] = ()
     images: tuple[GroupImage, ...] = ()
     allocatable: dict[str, Quantity] = {}
-    """Amounts that pods can request, in addition to the others or instead of them."""
+    """Amounts that pods can request. A resource that the fields above do not describe is added. Another amount of cpu,
+    memory or GPUs replaces the computed amount."""
 
     def nodes(self) -> Iterator[Object]:
         """Yield the group's Node objects. Each node is in the next zone."""

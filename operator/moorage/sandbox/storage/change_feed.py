@@ -1,4 +1,4 @@
-"""Lets watch requests and simulated controllers wait for changes of the store."""
+"""Lets watch requests and simulated controllers wait for changes in the store."""
 
 import asyncio
 from types import TracebackType
