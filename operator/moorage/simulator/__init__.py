@@ -1,5 +1,6 @@
 """The engine without a cluster.
 
-`parity` compares its decisions with recorded decisions of kube-scheduler. The other modules simulate the arrival of
-tasks on the nodes of a file, with one or several policies.
+The package `parity` compares the engine's decisions with recorded decisions of kube-scheduler. The other modules
+simulate how tasks arrive and are placed on the nodes of a file, with one or several policies. A task is a row of a file
+that becomes a pod.
 """

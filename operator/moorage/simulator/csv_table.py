@@ -14,7 +14,10 @@ from moorage.simulator.text_lines import text_lines
 
 
 def open_table(file: Path, columns: Columns) -> RowTable:
-    """Return the rows of a file; JSON lines begin with `{`. Raise InvalidInput, or OSError if it cannot be read."""
+    """Open CSV or JSON lines.
+
+    A file of JSON lines begins with `{`. Raise InvalidInput, or OSError if it cannot be read.
+    """
     with closing(text_lines(file)) as lines:
         first = next(lines, "")
     return JsonlTable(file, columns) if first.startswith("{") else CsvTable(file, columns)

@@ -1,4 +1,4 @@
-"""Reads a dump of a cluster for a simulation: its nodes, the pods that stay, and the pods that are placed."""
+"""Reads a dump of a cluster for a simulation: the nodes, the pods that stay on their nodes, and the pods to place."""
 
 from __future__ import annotations
 
@@ -23,44 +23,45 @@ from moorage.simulator.node_file import FileNode
 from moorage.simulator.task_file import TaskSummary, Template
 
 NODE_OWNERS = frozenset({"DaemonSet", "Node"})
-"""The kinds of owners whose pods belong to their node, so that they stay there."""
+"""Pods with owners of these kinds belong to their node, so the simulation does not move them."""
 
 
 class PlacedPods(StrEnum):
-    """The pods of a dump that a simulation places."""
+    """The choice of the pods of a dump that a simulation places."""
 
     WAITING = "waiting"
-    """Pods without a node. All other pods stay where they are."""
+    """Pods without a node. All other pods stay on their nodes."""
     ALL = "all"
-    """Also the pods that run, except those of DaemonSets and static pods. They arrive by age."""
+    """Pods without a node, and running pods except those of DaemonSets and static pods. The oldest pod arrives
+    first."""
     NONE = "none"
-    """No pods, because the tasks are those of a table. Pods that wait are left out."""
+    """No pods, because a table has the tasks. Pods without a node are left out."""
 
 
 class DumpScene(Struct, frozen=True):
     """The parts of a dump that a simulation needs."""
 
     events: tuple[ClusterEvent, ...]
-    """All objects except the pods that are placed."""
+    """All objects except the pods to place."""
     nodes: tuple[FileNode, ...]
     """The nodes, in the order of `events`."""
     staying: tuple[Pod, ...]
     arriving: tuple[Pod, ...]
-    """The pods that are placed, in the order in which they arrive."""
+    """The pods to place, in the order in which they arrive."""
     by_priority: bool = False
     """Whether pods of higher priority arrive first."""
 
     def in_another_order(self, seed: int) -> tuple[Pod, ...]:
-        """Return the pods that are placed in an order that the seed decides; by priority if they were so before."""
+        """Return the arriving pods in a random order. If they arrive by priority, keep the order of the priorities."""
         pods = [self.arriving[number] for number in np.random.default_rng(seed).permutation(len(self.arriving))]
         return tuple(sorted(pods, key=lambda pod: -pod.priority) if self.by_priority else pods)
 
     def with_priorities(self, tasks: TaskSummary) -> TaskSummary:
-        """Return the facts about a table, with the priorities of the pods that stay."""
+        """Return the facts about a table. If a staying pod has a priority, `has_priorities` is True."""
         return replace(tasks, has_priorities=tasks.has_priorities or any(pod.priority for pod in self.staying))
 
     def summary(self) -> TaskSummary:
-        """Return the facts about the pods that are placed."""
+        """Return the facts about the arriving pods."""
         templates = Counter(template_of(pod) for pod in self.arriving)
         return TaskSummary(
             count=len(self.arriving),
@@ -99,7 +100,7 @@ def read_scene(file: Path, placed: PlacedPods) -> DumpScene:
 
 
 def template_of(pod: Pod) -> Template:
-    """Return what the simulation measures of a pod."""
+    """Return the fields of a pod that the simulation measures."""
     requests = pod.shape.requests
     return Template(requests.get("cpu"), requests.get("memory") >> 20, requests.get(GPU), "", pod.priority)
 
@@ -114,7 +115,7 @@ def _is_placed(pod: Pod, placed: PlacedPods) -> bool:
 
 
 def _arrival_order(placed: PlacedPods) -> Callable[[Pod], tuple[float, float, str]]:
-    """Return the sort key: pods that wait are tried by priority; running pods once arrived by age."""
+    """Return the sort key of arriving pods: by priority if only waiting pods arrive, otherwise by age."""
     by_priority = placed is PlacedPods.WAITING
     return lambda pod: (-pod.priority if by_priority else 0, pod.creation_timestamp, pod.key)
 

@@ -21,7 +21,7 @@ INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
 LIFECYCLE_LABEL = "node.kubernetes.io/lifecycle"
 NAMESPACE = "default"
 MAX_TEMPLATES = 8192
-"""The number of decoded templates that are kept. A template that is used again after that is decoded again."""
+"""The number of decoded templates that are kept. If a dropped template is used again, it is decoded again."""
 
 Manifest = dict[str, Any]
 
@@ -51,7 +51,7 @@ def decode_node(node: FileNode, decoder: Decoder) -> Node:
 
 
 class PodTemplates:
-    """The pods of tasks. Equal tasks share what the decoder makes of them."""
+    """Builds the pods of tasks. The pods of equal tasks share one decoded template."""
 
     def __init__(self, decoder: Decoder, scheduler_name: str) -> None:
         self._decoder = decoder

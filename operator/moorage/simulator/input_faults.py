@@ -7,7 +7,7 @@ from pathlib import Path
 from moorage.errors import Fault, InvalidInput
 
 MAX_FAULTS = 20
-"""After this many faults of one file, the others are only counted."""
+"""After this number of faults in one file, further faults are only counted."""
 
 
 class InputFaults:

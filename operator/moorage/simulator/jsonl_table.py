@@ -1,4 +1,4 @@
-"""Reads JSON lines: each line is an object, whose fields are the columns of a row."""
+"""Reads JSON lines. Each line is an object, and its fields are the cells of a row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _decode = json.Decoder(dict[str, Cell]).decode
 
 
 class JsonlTable(RowTable):
-    """A file of JSON lines. The first object names the columns; a field that a later object lacks is empty."""
+    """A file of JSON lines. The first object names the columns. If a later object lacks a field, its cell is empty."""
 
     def __init__(self, file: Path, columns: Columns) -> None:
         """Read the first object. Raise InvalidInput if it is invalid."""

@@ -1,4 +1,4 @@
-"""Reads the nodes of a simulation from a file, and optionally their prices from another one."""
+"""Reads the nodes of a simulation from a file, and optionally their prices from another file."""
 
 from __future__ import annotations
 

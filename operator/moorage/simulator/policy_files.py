@@ -1,7 +1,8 @@
 """Reads the policies of a simulation: SchedulingPolicy objects and KubeSchedulerConfigurations, from files.
 
-A simulation has one profile for each policy. It calls no extenders, and schedules all pods in one namespace: therefore
-the fields `extenders`, `allowedNamespaces` and `paused` have no effect. A policy in mode Shadow places pods here.
+A simulation has one profile for each policy. A simulation calls no extenders and schedules all pods in one namespace.
+So the fields `extenders`, `allowedNamespaces` and `paused` have no effect. In a simulation, a policy in mode Shadow
+places pods.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ BASELINE = "kube-scheduler"
 
 
 class PolicyText(Struct, frozen=True):
-    """One document of a policy file. Profiles cannot be sent to another process, so each process builds its own."""
+    """One document of a policy file.
+
+    A profile cannot be sent to another process, so each process builds it from the text.
+    """
 
     file: str
     text: str
@@ -54,10 +58,10 @@ class NamedProfile(Struct, frozen=True):
 
 
 class ProfileBuilder:
-    """A builder of the profiles of policy files."""
+    """Builds the profiles of policy files."""
 
     def __init__(self, registry: Registry, percentage_of_nodes_to_score: int) -> None:
-        """Use the percentage for profiles that do not set it."""
+        """Use this percentage for profiles that do not set percentageOfNodesToScore."""
         self._registry = registry
         self._defaults = ProfileSettings(percentage_of_nodes_to_score=percentage_of_nodes_to_score)
 
@@ -67,7 +71,7 @@ class ProfileBuilder:
         return NamedProfile(BASELINE, self._registry.build_profile(spec))
 
     def build_all(self, files: Sequence[Path]) -> list[NamedProfile]:
-        """Return the baseline and the profiles of all files; raise InvalidInput with the faults of all of them."""
+        """Return the baseline and the profiles of all files. Raise InvalidInput with the faults of all files."""
         found = [self.baseline()]
         faults: list[Fault] = []
         for file in files:
@@ -145,7 +149,7 @@ class ProfileBuilder:
 
 
 def _simulated(name: str, profile: Profile, file: Path) -> NamedProfile:
-    """Return the profile without settings that a simulation does not follow, and warnings about them."""
+    """Return the profile without the settings that a simulation ignores, and warnings about these settings."""
     settings = profile.settings
     without = {
         "extenders": bool(settings.extenders),

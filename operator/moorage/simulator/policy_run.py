@@ -21,7 +21,7 @@ from moorage.simulator.task_runs import TraceRun, run_arrivals
 from moorage.simulator.virtual_cluster import VirtualCluster
 
 Report = Callable[[int], None]
-"""Gets the number of tasks that have arrived."""
+"""Receives the number of tasks that have arrived."""
 
 
 def run_policy(

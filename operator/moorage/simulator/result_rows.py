@@ -78,7 +78,7 @@ def _marks(results: Sequence[PolicyResult]) -> Iterator[ResultRow]:
 
 
 def _marked(results: Sequence[PolicyResult]) -> str:
-    """Return the resource by which the tasks so far are measured."""
+    """Return the resource whose requested share is measured."""
     return "nvidia.com/gpu" if "nvidia.com/gpu" in results[0].use else "cpu"
 
 

@@ -1,4 +1,4 @@
-"""A file of rows with named columns, which is read row by row, so that memory does not grow with the file."""
+"""A file of rows with named columns. It is read row by row, so that memory does not grow with the file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Row = tuple[int, list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The names of the columns that a file must have, may have, and may have without effect."""
+    """The names of the columns: required ones, optional ones, and ones that are ignored."""
 
     required: Sequence[str]
     optional: Sequence[str] = ()

@@ -1,4 +1,4 @@
-"""Measures one run while it goes on; `result` returns the figures."""
+"""Measures one run of a simulation. The run calls the methods; `result` returns the figures."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from moorage.simulator.task_file import Task, TaskSummary, Template
 RESOURCES = ("cpu", "memory", GPU)
 GROUP_FIELDS = ("zone", "instance_type", "lifecycle", "model")
 NO_VALUE = "none"
-"""The name of the group of nodes for which the file has no value."""
+"""The name of the group of nodes without a value."""
 MAX_REASONS = 500
-"""The limit for different reasons. Errors of plugins may have the name of each pod."""
+"""The limit on the number of different reasons. Errors of plugins may contain the name of each pod."""
 OTHER_REASONS = "other reasons"
 POINTS = 400
 """The number of points of a series."""
 
 
 class Measured(Struct, frozen=True):
-    """What a run measures and against what."""
+    """The nodes and tasks of a run, and what to measure."""
 
     nodes: Sequence[FileNode]
     tasks: TaskSummary
@@ -88,13 +88,13 @@ class RunMeasures:
         self._count(template, self._index[node_name], -1, now)
 
     def first_placed(self, wait: float) -> None:
-        """Count a task as placed, after this time."""
+        """Count a task as placed. `wait` is the time since its arrival."""
         self._placed += 1
         if self.measured.tasks.is_trace:
             self._waits.append(wait)
 
     def reject(self, reason: str) -> None:
-        """Count a task that was never placed."""
+        """Count a task that is not placed."""
         known = reason in self._reasons or len(self._reasons) < MAX_REASONS
         self._reasons[reason if known else OTHER_REASONS] += 1
 
@@ -110,15 +110,15 @@ class RunMeasures:
             self._placements[task] = -1
 
     def ask(self, task: Task) -> float:
-        """Count what a task asks for; return what the tasks so far ask for, in percent of all GPUs.
+        """Count the requests of a task. Return the requests of all tasks so far, in percent of all GPUs.
 
-        If the file says the percentage, return that. Without GPUs, the percentage is of all cpu.
+        If the file has the percentage, return that value. If no node has GPUs, the percentage is of all cpu.
         """
         self._asked += requests_of(task.template)[self._main]
         return 100 * self._asked / self._total[self._main] if task.asked_percent is None else task.asked_percent
 
     def mark(self, percent: float) -> None:
-        """Measure the shares at each mark that the tasks so far have reached."""
+        """Store the allocated shares for each mark that the requests have reached. `percent` is the result of `ask`."""
         for mark in MARKS:
             key = str(mark)
             if percent >= mark and key not in self._marks[self._main]:
@@ -126,7 +126,7 @@ class RunMeasures:
                     shares[key] = self._share(name)
 
     def sample(self, point: float, snapshot: Snapshot, *, shown: float | None = None, is_last: bool = False) -> None:
-        """Add a point to the series if it is due, and keep the nodes' use at the busiest moment.
+        """Add a point to the series if the last point is old enough. Keep the use of the nodes at the busiest moment.
 
         `shown` is the value of the point in the series, if it differs from `point`.
         """
@@ -240,7 +240,7 @@ def _allocatable(nodes: Sequence[FileNode]) -> Amounts:
 
 
 def _sums(amounts: IntArray, members: IntArray) -> list[int]:
-    """Return the sum of each group; `members` has the group of each node."""
+    """Return the sum of each group of nodes. `members` contains the index of each node's group."""
     sums = np.zeros(int(members.max()) + 1, np.int64)
     np.add.at(sums, members, amounts)
     return [int(each) for each in sums]

@@ -7,28 +7,28 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 MARKS = (80, 90, 100, 110, 120, 130)
-"""The percentages of all GPUs asked for at which the allocated share is measured."""
+"""The allocated share is measured when the tasks have requested these percentages of all GPUs."""
 
 
 class Series(Struct, frozen=True):
-    """The allocated shares in percent, at points of time or of the share asked for."""
+    """The allocated shares in percent, at several times or at several requested shares."""
 
     points: tuple[float, ...] = ()
     percent: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """By resource, one value for each point."""
+    """One value for each point, by resource."""
 
 
 class GroupUse(Struct, frozen=True):
-    """The use of the nodes with one value of a field, such as one zone."""
+    """The use of a group of nodes that have one value of a field, such as one zone."""
 
     nodes: int
     pods: int
     percent: Mapping[str, float]
-    """By resource, the allocated share; without resources that the nodes do not have."""
+    """The allocated share by resource. Resources that the nodes do not have are left out."""
 
 
 class Waiting(Struct, frozen=True):
-    """The time in seconds from arrival to placement, of the placed tasks."""
+    """Percentiles of the seconds from the arrival to the placement of the placed tasks."""
 
     p50: float
     p95: float
@@ -53,13 +53,13 @@ class PolicyResult(Struct, frozen=True, kw_only=True):
     reasons: Mapping[str, int]
     """The number of unplaced tasks by reason."""
     allocated: Mapping[str, Mapping[str, float]]
-    """By resource and mark, the allocated share in percent."""
+    """The allocated share in percent, by resource and mark."""
     use: Mapping[str, float]
-    """By resource, the allocated share in percent: at the end, or for a trace at its busiest moment."""
+    """The allocated share in percent, by resource: at the busiest moment of a trace, or at the end of arrivals."""
     groups: Mapping[str, Mapping[str, GroupUse]]
-    """By field of the nodes file and value; without fields that no node has."""
+    """The use by field and value of the nodes, such as zone and us-east-1a. Fields that no node has are left out."""
     stranded: Mapping[str, float]
-    """By resource, the stranded share in percent of the nodes' amounts (`moorage.simulator.stranded`)."""
+    """The stranded share by resource, in percent of the nodes' amounts (`moorage.simulator.stranded`)."""
     skew: Mapping[str, float]
     """The largest difference between two zones in pods, and the standard deviation of the nodes' use in percent."""
     preemptions: int
@@ -69,4 +69,4 @@ class PolicyResult(Struct, frozen=True, kw_only=True):
     node_percent: tuple[float, ...] = ()
     """The allocated share of each node: of its GPUs, or of its cpu if it has none."""
     placements: bytes = b""
-    """The node of each task as a 32-bit index, -1 for none; empty if not asked for."""
+    """The node of each task as a 32-bit index; -1 means no node. Empty if the request does not keep placements."""

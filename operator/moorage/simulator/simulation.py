@@ -49,7 +49,7 @@ def simulate(request: Request, jobs: int, progress: Progress = lambda *_: None) 
 
 
 def _read(request: Request, progress: Progress) -> tuple[list[NamedProfile], SimulationInput]:
-    """Read all files; raise InvalidInput with the faults of all of them."""
+    """Read all files. Raise InvalidInput with the faults of all files."""
     faults: list[Fault] = []
     with collecting(faults):
         profiles = _profiles(request, Registry.discover())
@@ -103,7 +103,7 @@ _worker: tuple[Request, Measured, list[Synchronized[int]]]
 
 
 def _start_worker(request: Request, measured: Measured, counts: list[Any]) -> None:
-    """Keep the arguments of all runs, which then need not be sent for each."""
+    """Keep the common arguments of all runs, so that they are sent only once to each process."""
     global _worker  # noqa: PLW0603 - the only way for an initializer to pass arguments to the tasks of its process
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # end at Ctrl-C without a traceback
     _worker = (request, measured, counts)

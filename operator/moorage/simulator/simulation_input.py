@@ -1,4 +1,4 @@
-"""The input of a simulation: what to simulate, and what its files hold."""
+"""The input of a simulation: the request, and the content of its files."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from moorage.simulator.run_measures import Measured
 from moorage.simulator.task_file import TaskFile
 
 Progress = Callable[[str, int, int], None]
-"""Shows a step, the number of tasks that are done, and the number of all tasks; 0 if the latter is not known."""
+"""Shows a step, the number of tasks that are done, and the number of all tasks. The latter is 0 if it is not known."""
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """What to simulate."""
+    """The files and options of a simulation."""
 
     nodes: Path
     """A table of nodes, or a dump."""
     tasks: Path
-    """A table of tasks. If pods of the dump are placed, it only names their source."""
+    """A table of tasks. If pods of the dump are placed, the path is only the name of their source."""
     policies: tuple[Path, ...]
     placed_pods: PlacedPods | None = None
-    """The pods of the dump that are placed. None: `nodes` is a table."""
+    """The pods of the dump to place. None means that `nodes` is a table."""
     prices: Path | None = None
     seed: int = 0
     arrival_seed: int | None = None
-    """Places the pods of a dump in another order, which this seed decides. None: in the order of the dump."""
+    """The seed of a random order in which the pods of a dump arrive. None means the usual order."""
     percentage_of_nodes_to_score: int = 100
     keeps_placements: bool = False
 
@@ -42,15 +42,15 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 class SimulationInput(Struct, frozen=True):
-    """The content of the files, except the tasks, which each run reads anew."""
+    """The content of the files, except the tasks. Each run reads the tasks again."""
 
     measured: Measured
     scene: DumpScene | None
-    """The content of the dump; None without one."""
+    """The content of the dump; None if there is no dump."""
 
 
 def read_input(request: Request, progress: Progress = lambda *_: None) -> SimulationInput:
-    """Read the files; raise InvalidInput with the faults of all of them."""
+    """Read the files. Raise InvalidInput with the faults of all files."""
     faults: list[Fault] = []
     scene = None
     with collecting(faults):
@@ -70,7 +70,7 @@ def read_input(request: Request, progress: Progress = lambda *_: None) -> Simula
 
 
 def input_of(request: Request, measured: Measured) -> SimulationInput:
-    """Return the input of files that were read before, in another process: only the dump is read again."""
+    """Return the input of files that another process has read. Only the dump is read again."""
     return SimulationInput(measured, read_scene(request.nodes, request.placed_pods) if request.placed_pods else None)
 
 

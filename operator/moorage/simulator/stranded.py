@@ -1,4 +1,4 @@
-"""Stranded amounts: what is free on nodes but cannot be used, because another resource of the node is exhausted.
+"""Stranded amounts: free amounts of nodes that cannot be used, because another resource of the node is exhausted.
 
 For one task, a node's free amount of a resource is stranded if it is enough for the task, but the node lacks another
 resource that the task requests. The stranded amount is the mean over all tasks of the file that request the resource.
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from moorage.simulator.task_file import Template
 
 Amounts = Mapping[str, npt.NDArray[np.int64]]
-"""By resource, an amount for each node."""
+"""The amounts of each node, by resource."""
 
 
 def requests_of(template: Template) -> dict[str, int]:
@@ -25,7 +25,7 @@ def requests_of(template: Template) -> dict[str, int]:
 def stranded_percent(
     free: Amounts, total: Mapping[str, int], templates: Sequence[tuple[Template, int]]
 ) -> dict[str, float]:
-    """Return by resource the stranded share, in percent of the amounts of all nodes."""
+    """Return the stranded share by resource, in percent of the amounts of all nodes."""
     sums: dict[str, float] = dict.fromkeys(free, 0.0)
     counts: dict[str, int] = dict.fromkeys(free, 0)
     for template, count in templates:

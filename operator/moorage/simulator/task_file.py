@@ -1,7 +1,7 @@
-"""Reads tasks from a file: once to check them all, and once more for each policy, row by row.
+"""Reads tasks from a file, row by row: once to check all tasks, and once for each policy.
 
-A file without times has arrivals: tasks that arrive one after the other and never leave. A file with the column
-`created_s` is a trace: each task arrives at a time, and leaves at `deleted_s`, or `duration_s` after it was placed.
+A file without times is a list of arrivals: the tasks arrive one after the other and never leave. A file with the column
+`created_s` is a trace: each task arrives at this time. It leaves at `deleted_s`, or `duration_s` after its placement.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ TASK_COLUMNS = Columns(
 )
 WHOLE_GPUS = "; Kubernetes has whole GPUs: write 1 for a shared GPU"
 MAX_TEMPLATES = 4096
-"""The number of templates that are counted; the file may have more."""
+"""The maximum number of templates whose tasks are counted."""
 PROGRESS_ROWS = 5_000
 MAX_PRIORITY = 1_000_000_000
 
 
 class Template(NamedTuple):
-    """The fields that equal tasks share."""
+    """The fields that are the same for equal tasks."""
 
     cpu_milli: int
     memory_mib: int
@@ -50,14 +50,14 @@ class Task(NamedTuple):
     name: str
     template: Template
     asked_percent: float | None = None
-    """What all tasks so far ask for, in percent of all GPUs; None if the file does not say it."""
+    """The requests of all tasks up to this one, in percent of all GPUs; None if the file does not have the column."""
     created: float = 0.0
     deleted: float | None = None
     duration: float | None = None
 
 
 class TaskSummary(Struct, frozen=True):
-    """The facts about a file that a simulation needs before its first row."""
+    """The facts about a file that a simulation needs before it reads the tasks."""
 
     count: int
     is_trace: bool
@@ -67,7 +67,7 @@ class TaskSummary(Struct, frozen=True):
     """The time of the last arrival or departure in seconds; the number of tasks for arrivals."""
     has_priorities: bool
     templates: tuple[tuple[Template, int], ...]
-    """The most common templates and the number of their tasks."""
+    """The most common templates, and the number of tasks of each."""
 
 
 class TaskFile:
@@ -151,7 +151,7 @@ class _Check:
         self._tasks = tasks
         self._faults = InputFaults(tasks.file)
         self._names = array("q")
-        """The hash of each name: 8 bytes for a task, so that ten million tasks fit into memory."""
+        """The hashes of the names. A hash has 8 bytes, so that the hashes of ten million tasks fit into memory."""
         self._last_created = self._last_asked = 0.0
         self._first: float | None = None
         self._end = 0.0

@@ -1,4 +1,4 @@
-"""Runs the tasks of a file through the engine: arrivals that never leave, or a trace with times."""
+"""Runs the tasks of a file on the engine: arrivals that never leave, or a trace with times."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ PREEMPTED = "preempted"
 LEFT = "left before it was placed"
 PROGRESS_TASKS = 200
 STAYING = -1
-"""The number of a pod that was placed before the run."""
+"""The task number of pods that were placed before the run."""
 MAX_TRIES = 5
-"""The number of tries of one arrival: a task that preempts others is tried again once they are gone."""
+"""The maximum number of tries for an arriving task. After a task has preempted other tasks, it is tried again."""
 
 Report = Callable[[int], None]
-"""Gets the number of tasks that have arrived."""
+"""Receives the number of tasks that have arrived."""
 
 
 class _Arrived(Struct):
@@ -47,7 +47,7 @@ def run_arrivals(
 ) -> None:
     """Place pods one after the other. A pod that does not fit at its arrival is not placed later.
 
-    `staying` are pods that are placed already. Like the others, they can be evicted.
+    `staying` are pods that are placed already. They can be evicted too.
     """
     placed = _stay(staying, measures)
     number, asked = 0, 0.0
@@ -111,7 +111,7 @@ class TraceRun:
         self._templates = templates
         self._measures = measures
         self._arrived = _stay(staying, measures)
-        """The tasks that wait or run, by the uid of the pod."""
+        """The tasks that wait or run, by the uids of their pods."""
         self._departures: list[tuple[float, int, str]] = []
         self._order = count()
 
@@ -145,7 +145,10 @@ class TraceRun:
         heappush(self._departures, (time, next(self._order), arrived.pod.uid))
 
     def _depart_until(self, end: float, now: float = 0.0) -> float:
-        """Let tasks leave up to a time; after each moment, try the tasks that wait. Return the last such time."""
+        """Let tasks leave until the time `end`.
+
+        After each departure, try the waiting tasks. Return the time of the last departure.
+        """
         while self._departures and self._departures[0][0] <= end:
             now = self._departures[0][0]
             while self._departures and self._departures[0][0] == now:
@@ -188,7 +191,9 @@ class TraceRun:
             self._depart_at(now + task.duration, arrived)
 
     def _return_victim(self, victim: Pod, now: float) -> None:
-        """Let the task of a victim wait again, as a new pod. If it has a duration, it starts from the beginning.
+        """Add the task of a victim to the queue again, as a new pod.
+
+        If the task has a duration, it starts from the beginning.
 
         A pod that was placed before the run does not come back.
         """

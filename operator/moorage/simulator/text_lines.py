@@ -8,14 +8,19 @@ from pathlib import Path
 from moorage.simulator.input_faults import refuse
 
 MAX_LINE_BYTES = 1 << 16
-"""The maximum length of a line. Without it, a binary file without newlines would be read as one line."""
+"""The maximum length of a line. Without the limit, a binary file without newlines would be read as one line."""
 BYTE_ORDER_MARK = "\ufeff"
 
 
 def text_lines(file: Path) -> Generator[str]:
-    """Yield the lines of a file in UTF-8. Raise InvalidInput at a line that is not text, OSError as `open` does."""
+    """Yield the lines of a UTF-8 file.
+
+    Raise InvalidInput if a line is not text, and OSError if the file cannot be opened.
+    """
     if not file.is_file() and file.exists():
-        raise refuse(file, None, "is not a regular file; save the rows to one, because each policy reads it again")
+        raise refuse(
+            file, None, "is not a regular file; save the rows to a regular file, because each policy reads them again"
+        )
     with file.open("rb") as lines:
         number = 0
         while line := lines.readline(MAX_LINE_BYTES + 1):

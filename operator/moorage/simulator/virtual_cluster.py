@@ -1,4 +1,4 @@
-"""The engine with the nodes of a file, on a virtual clock: it does what the runtime does after each decision."""
+"""The engine with the nodes of a file and a virtual clock. `VirtualCluster` carries out decisions like the runtime."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from moorage.simulator.file_objects import PodTemplates
 
 POD = "Pod"
 LACK_OF_ROOM = ("Insufficient ", "Too many pods")
-"""The beginnings of the reasons of NodeResourcesFit."""
+"""The first words of the reasons with which NodeResourcesFit rejects nodes."""
 
 
 class VirtualCluster:
@@ -27,7 +27,7 @@ class VirtualCluster:
     def __init__(
         self, profile: Profile, events: Iterable[ClusterEvent], seed: int, *, may_preempt: bool = True
     ) -> None:
-        """Start with the objects of `events`. `may_preempt` tells whether pods have priorities."""
+        """Start with the objects of `events`. `may_preempt` is False if no pod has a priority."""
         self._may_preempt = may_preempt
         decoder = Decoder()
         self.templates = PodTemplates(decoder, profile.name)
@@ -59,7 +59,8 @@ class VirtualCluster:
         match outcome:
             case Bind():
                 self._scheduler.apply(BindingFinished(outcome.pod, outcome.node_name), now)
-                # Only the choice of victims reads the start time, and the engine is faster without a new pod.
+                # Only the choice of victims reads the start time. Without preemption, the engine is faster if it gets
+                # the same pod.
                 running = replace(outcome.pod, start_time=now) if self._may_preempt else outcome.pod
                 self._placed[running.uid] = running
                 self._scheduler.apply(added(POD, running), now)
@@ -75,7 +76,8 @@ class VirtualCluster:
 def reason_of(outcome: Outcome | None) -> str:
     """Return the reason why a pod was not placed.
 
-    It is the reason of most nodes. A lack of room comes first, because it refuses the nodes that the pod may run on.
+    Return the reason that rejects the most nodes. Prefer reasons about missing resources, because they concern the
+    nodes that the pod may run on.
     """
     match outcome:
         case Unschedulable():

@@ -1,4 +1,4 @@
-"""Counts what moved: the tasks that a policy places elsewhere than kube-scheduler does."""
+"""Counts the tasks that a policy places on other nodes than kube-scheduler does."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_GROUPS = 12
 
 
 class Moves(Struct, frozen=True):
-    """The moves from the baseline to one policy."""
+    """The number of tasks that a policy places differently from the baseline, which is kube-scheduler."""
 
     policy: str
     same_node: int
@@ -28,13 +28,14 @@ class Moves(Struct, frozen=True):
     only_policy: int
     neither: int
     groups: tuple[str, ...]
-    """The groups of nodes, and NOT_PLACED."""
+    """The names of the groups of nodes; the last name is NOT_PLACED."""
     table: tuple[tuple[int, ...], ...]
-    """A row for each group of the baseline, a column for each group of the policy: the number of tasks."""
+    """The number of tasks for each pair of groups: the row is the group that the baseline chose, the column the
+    policy's group."""
 
 
 def moves_of(simulation: Simulation) -> tuple[Moves, ...]:
-    """Return the moves of each policy."""
+    """Return the differences for each policy."""
     field = grouping_of(simulation.nodes)
     names, groups = _groups(simulation.nodes, field)
     baseline = _nodes_of(simulation.results[0])
@@ -42,14 +43,17 @@ def moves_of(simulation: Simulation) -> tuple[Moves, ...]:
 
 
 def grouping_of(nodes: Sequence[FileNode]) -> str:
-    """Return the field that groups the nodes: the first one that is set, the model first; empty for none."""
+    """Return the field that groups the nodes: the last field of GROUP_FIELDS that any node has.
+
+    Return "" if there is none.
+    """
     return next((name for name in reversed(GROUP_FIELDS) if any(getattr(node, name) for node in nodes)), "")
 
 
 def _moves(result: PolicyResult, before: np.ndarray, names: list[str], groups: np.ndarray) -> Moves:
     after = _nodes_of(result)
     was, is_now = before >= 0, after >= 0
-    # Index -1 of the groups is NOT_PLACED.
+    # A task without a node has the index -1, which is the last group: NOT_PLACED.
     table = np.zeros((len(names), len(names)), np.int64)
     np.add.at(table, (groups[before], groups[after]), 1)
     return Moves(
@@ -65,7 +69,10 @@ def _moves(result: PolicyResult, before: np.ndarray, names: list[str], groups: n
 
 
 def _groups(nodes: Sequence[FileNode], field: str) -> tuple[list[str], np.ndarray]:
-    """Return the names of the groups, and for each node the index of its group; the last entry is NOT_PLACED."""
+    """Return the names of the groups, and the index of the group of each node.
+
+    Both end with an entry for NOT_PLACED.
+    """
     values = [getattr(node, field) or NO_VALUE if field else "all nodes" for node in nodes]
     counts = Counter(values)
     common = [value for value, _ in counts.most_common(MAX_GROUPS)]

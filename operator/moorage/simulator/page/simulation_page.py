@@ -1,4 +1,4 @@
-"""Builds the page."""
+"""Builds the HTML page of a simulation."""
 
 from __future__ import annotations
 
@@ -88,7 +88,8 @@ def _moved(simulation: Simulation) -> Iterator[str]:
     field = grouping_of(simulation.nodes).replace("_", " ")
     for each in moves if field else ():
         yield f"<h3>{escape(each.policy)}: tasks by {escape(field)}</h3>"
-        yield "<p>A row for each group in which kube-scheduler places tasks, a column for each group of the policy.</p>"
+        yield "<p>Each row is the group of nodes where kube-scheduler places the tasks.</p>"
+        yield "<p>Each column is the group where the policy places them.</p>"
         yield _move_table(each)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK, GRID = "#010101", "#020202"
-"""Colours that stand for variables of the style sheet."""
+"""Colours that are replaced by variables of the style sheet after drawing."""
 POLICY_COLORS = tuple(f"#0304{number:02x}" for number in range(8))
 LINE_STYLES = ("-", "--", "-.", ":")
 VARIABLES = {INK: "var(--ink)", GRID: "var(--grid)"} | {
@@ -62,7 +62,10 @@ def check_libraries() -> None:
 
 
 def use_plot(simulation: Simulation) -> str:
-    """Return the allocated shares over time, or over the share asked for: one panel for each resource."""
+    """Return a plot of the allocated shares, one panel for each resource.
+
+    The x-axis is the time or the requested share.
+    """
     tasks, results = simulation.tasks, simulation.results
     names = list(results[0].series.percent)
     main = "nvidia.com/gpu" if "nvidia.com/gpu" in names else "cpu"
@@ -80,7 +83,7 @@ def use_plot(simulation: Simulation) -> str:
 
 
 def distribution_plot(simulation: Simulation) -> str:
-    """Return how many nodes have which share in use."""
+    """Return a plot of the number of nodes by the share of the node that is in use."""
     edges = np.linspace(0, 100, BINS + 1)
     labels = [f"{low:.0f}-{high:.0f}" for low, high in pairwise(edges.tolist())]
     counts = [np.histogram(np.minimum(result.node_percent, 100), edges)[0].tolist() for result in simulation.results]
@@ -91,7 +94,7 @@ def distribution_plot(simulation: Simulation) -> str:
 
 
 def group_plot(simulation: Simulation, field: str) -> str:
-    """Return the share in use for each value of a field of the nodes, such as each GPU model."""
+    """Return a plot of the share in use for each value of a field of the nodes, such as each GPU model."""
     groups = simulation.results[0].groups[field]
     resource = "nvidia.com/gpu" if any("nvidia.com/gpu" in use.percent for use in groups.values()) else "cpu"
     values = sorted(groups, key=lambda value: -groups[value].nodes)[:12]
@@ -120,7 +123,7 @@ def _figure(height: float, panels: int, salt: str) -> Iterator[tuple[Figure, lis
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    style: Any = STYLE | {"svg.hashsalt": salt}  # matplotlib's type lists all keys
+    style: Any = STYLE | {"svg.hashsalt": salt}  # matplotlib's type requires all keys
     with rc_context(style):
         figure = Figure(figsize=(WIDTH, height), layout="constrained")
         axes = figure.subplots(1, panels, squeeze=False)

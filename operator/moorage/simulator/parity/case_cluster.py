@@ -21,7 +21,7 @@ CLUSTER_SCOPED = frozenset(
     {"Namespace", "Node", "StorageClass", "PersistentVolume", "CSINode", "CSIDriver", "VolumeAttachment", "DeviceClass"}
 )
 ALL_NODES = ProfileSettings(percentage_of_nodes_to_score=100)
-"""The settings of each case: no sampling of nodes."""
+"""The settings of each case: every node is filtered and scored."""
 
 
 def profiles_of(case: Case, registry: Registry) -> list[Profile]:
@@ -54,7 +54,7 @@ def _read_profiles(config: Mapping[str, Any] | None) -> tuple[KubeSchedulerProfi
 
 
 def _require_unique_names(profiles: tuple[KubeSchedulerProfile, ...]) -> tuple[KubeSchedulerProfile, ...]:
-    """Return the profiles; raise ConfigurationError if several have the same name, or one of several has none."""
+    """Return the profiles. Raise ConfigurationError if several profiles have no name or the same name."""
     names = [profile.scheduler_name for profile in profiles]
     if len(names) > 1 and (None in names or len(names) != len(set(names))):
         raise ConfigurationError(

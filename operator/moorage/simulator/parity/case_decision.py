@@ -1,7 +1,7 @@
 """Renders every step of one scheduling decision as JSON, in the format of a case's `expect`.
 
 A scheduling cycle stops at the first step that fails, and skips scores that it does not need. This module computes all
-steps, so that each of them can be compared with kube-scheduler's.
+steps, so that each step can be compared with kube-scheduler's.
 """
 
 from collections.abc import Mapping
@@ -45,7 +45,10 @@ class CaseDecision:
         self._refusal = FitError(snapshot, self._found, self._verdicts)
 
     def as_json(self) -> Json:
-        """Return all non-empty parts of the decision, and `feasible`; names and reasons are sorted."""
+        """Return all non-empty parts of the decision, and the part `feasible` in any case.
+
+        Names and reasons are sorted.
+        """
         feasible = self._feasible()
         parts: Json = {
             "preEnqueue": self._pre_enqueue(),
@@ -96,7 +99,7 @@ class CaseDecision:
         return {name: status_json(statuses[name]) if name in statuses else "ok" for name in self._snapshot.names}
 
     def _filter_all(self) -> Json:
-        """Return the status from each Filter plugin for the nodes that two or more plugins reject."""
+        """Return the rejections of all Filter plugins, for the nodes that two or more plugins reject."""
         names = self._snapshot.names
         rejections: dict[str, Json] = {name: {} for name in names}
         for plugin in self._profile.filter:
@@ -105,7 +108,7 @@ class CaseDecision:
         return {name: plugins for name, plugins in rejections.items() if len(plugins) > 1}
 
     def _one_filter(self, plugin: FilterPlugin[Any]) -> dict[int, Status]:
-        """Return the rejections of one Filter plugin by node position; none if its own PreFilter does not succeed."""
+        """Return the rejections of one Filter plugin by node position; none if its PreFilter does not succeed."""
         state = None
         if plugin.without_pre_filter and plugin not in self._profile.pre_filter:
             fault = error(plugin.without_pre_filter)
@@ -121,7 +124,7 @@ class CaseDecision:
         return {position: status_at("", reasons, position) for position in positions}
 
     def _score(self, feasible: Snapshot) -> Json:
-        """Score the nodes that fit, even if there is only one, which a cycle would not score."""
+        """Score the nodes that fit. A single node is scored too, although a scheduling cycle would not score it."""
         parts: Json = {
             "notScored": feasible.size == 1 or not self._profile.score,
             "nominatedOnly": self._nominated_only(feasible),
@@ -136,7 +139,7 @@ class CaseDecision:
         return parts | scores_json(self._profile, table)
 
     def _nominated_only(self, feasible: Snapshot) -> str:
-        """Return the pod's nominated node if the scheduler takes it although other nodes fit; else an empty string."""
+        """Return the pod's nominated node if it fits and other nodes fit too; otherwise return an empty string."""
         name = self._pod.nominated_node_name
         return name if feasible.size > 1 and name in feasible.names else ""
 

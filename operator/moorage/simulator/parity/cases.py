@@ -1,7 +1,7 @@
-"""Reads parity cases: each has a cluster, one pod, optionally a configuration, and kube-scheduler's decision.
+"""Reads parity cases. A case has a cluster, one pod, optionally a configuration, and kube-scheduler's decision.
 
-A `.jsonl` or `.jsonl.gz` file has one case in each line: `{"case": INPUT, "expect": DECISION}`. For the format see
-tests/parity/vectors/README.md.
+A `.jsonl` or `.jsonl.gz` file has one case in each line: `{"case": INPUT, "expect": DECISION}`.
+tests/parity/vectors/README.md describes the format.
 """
 
 import gzip
@@ -33,7 +33,7 @@ KINDS: Mapping[str, str] = {
 }
 """A case's lists of objects with their kinds, in the order in which the scheduler gets them."""
 UNUSED = frozenset({"resourceClaims", "resourceSlices"})
-"""Lists that a case may have, but no plugin reads."""
+"""Lists that a case may have, although no plugin reads them."""
 OTHER_FIELDS = frozenset({"id", "tags", "pod", "config", "featureGates"})
 
 
@@ -49,7 +49,7 @@ class Case:
 
 
 def read_cases(path: Path) -> Iterator[Case]:
-    """Yield a file's cases; raise ConfigurationError with the line of an unreadable one."""
+    """Yield the cases of a file. Raise ConfigurationError with the line of a case that cannot be read."""
     packed = path.read_bytes()
     text = (gzip.decompress(packed) if path.suffix == ".gz" else packed).decode()
     for number, line in enumerate(text.splitlines(), 1):

@@ -5,7 +5,7 @@ from typing import Any
 from moorage.simulator.parity.parity_run import FIELDS, Mismatch, ParityReport
 
 SHOWN_DIFFERENCES = 12
-"""The limit of printed differences for each case; one wrong number can cause a hundred."""
+"""The maximum number of printed differences of one case. One wrong number can cause a hundred differences."""
 
 
 def report_lines(report: ParityReport, shown_cases: int = 20) -> list[str]:

@@ -100,7 +100,7 @@ def run_parity(paths: Iterable[Path], deviations: Mapping[str, str] | None = Non
 
 
 def _decide(case: Case, registry: Registry) -> dict[str, Any]:
-    """Decide a case; turn an exception into a mismatch of this case, so that the other cases still run."""
+    """Decide a case. Turn an exception into a mismatch of this case, so that the other cases still run."""
     try:
         return decide(case, registry)
     except Exception as fault:  # noqa: BLE001 - one case must not end the run
@@ -155,5 +155,5 @@ def _differences(path: str, expected: Any, actual: Any) -> Iterator[Difference]:
 
 
 def _is_empty(part: Any) -> bool:
-    """Return whether a part is equivalent to an absent one; the number 0 is not."""
+    """Return whether a part is equivalent to an absent part. The number 0 is not equivalent."""
     return part is None or part is False or part in ("", [], {})
