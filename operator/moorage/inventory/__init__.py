@@ -1,6 +1,7 @@
-"""Inventories: what the engine reads of a cluster, as Kubernetes objects by kind, in memory and in dump files.
+"""Inventories: the Kubernetes objects that the engine reads of a cluster, in memory and in dump files.
 
-`moorage dump` writes one. `cluster_events` turns one into the messages that informers would post.
+`moorage dump` writes an inventory to a file. `cluster_events` turns an inventory into the events that informers would
+post.
 """
 
 from moorage.inventory.anonymizing import anonymize

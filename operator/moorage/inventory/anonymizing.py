@@ -1,4 +1,4 @@
-"""Anonymizes an inventory: replaces names, so that each decision stays the same under the replacement.
+"""Anonymizes an inventory: replaces names in a way that does not change the scheduler's decisions.
 
 Amounts, priorities, times, zones, instance types, and the keys and values of Kubernetes and vendors stay
 (`known_names`). Uids, conditions' messages and images are replaced or left out.
@@ -21,11 +21,11 @@ from moorage.inventory.rename_policy import rename_policy
 
 @dataclass(frozen=True, slots=True)
 class AnonymizedInventory:
-    """An inventory without names, and what its owner must know about it."""
+    """An inventory without names, and notes for its owner."""
 
     inventory: Inventory
     notes: tuple[str, ...]
-    """What stayed although it may have names, such as arguments of plugins of other authors."""
+    """What was kept although it may contain names, such as arguments of plugins of other authors."""
 
 
 def anonymize(inventory: Inventory) -> AnonymizedInventory:

@@ -25,7 +25,7 @@ class NamedMetadata(msgspec.Struct):
 
 
 class NamedObject(msgspec.Struct):
-    """An object of which only the name is decoded."""
+    """An object. Only its name is decoded."""
 
     metadata: NamedMetadata = msgspec.field(default_factory=NamedMetadata)
 
@@ -35,7 +35,7 @@ class Inventory:
     """The objects of a cluster, and how they were read."""
 
     objects: Mapping[str, Sequence[bytes]]
-    """By kind, the JSON of each object."""
+    """The JSON of the objects of each kind."""
     unlisted: Mapping[str, str] = field(default_factory=dict)
     """The kinds that could not be listed, each with the reason."""
     taken: str = ""
@@ -46,11 +46,14 @@ class Inventory:
     """The version of moorage that wrote the dump."""
     anonymized: bool = False
     lines: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    """By kind, the line of each object in the dump file; empty if the inventory is not from a file."""
+    """The line numbers of the objects of each kind in the dump file; empty if the inventory is not from a file."""
 
     @classmethod
     def of(cls, bodies: Iterable[Mapping[str, Any]]) -> Inventory:
-        """Return the inventory of objects that are already parsed. Each has its `kind`; other kinds are left out."""
+        """Return the inventory of parsed objects.
+
+        Each object has the field `kind`. Objects of unknown kinds are left out.
+        """
         objects: dict[str, list[bytes]] = {}
         for body in bodies:
             kind = str(body.get("kind"))
@@ -61,7 +64,7 @@ class Inventory:
 
     @property
     def counts(self) -> dict[str, int]:
-        """The number of objects by kind, without kinds that have none."""
+        """The number of objects by kind. Kinds without objects are left out."""
         return {kind: len(self.objects[kind]) for kind in KINDS if self.objects.get(kind)}
 
     @property
@@ -75,7 +78,7 @@ class Inventory:
             yield msgspec.json.decode(raw)
 
     def describe(self, kind: str, index: int) -> str:
-        """Return text that names an object: its line if there is a file, its kind and its name."""
+        """Return a text that names an object: its line in the file (if there is a file), its kind and its name."""
         line = f"line {self.lines[kind][index]}: " if kind in self.lines else ""
         return f"{line}{kind} {name_of(self.objects[kind][index])}"
 
@@ -83,9 +86,9 @@ class Inventory:
 def cluster_events(
     inventory: Inventory, decoder: Decoder, skip: Callable[[str], None] | None = None
 ) -> Iterator[ClusterEvent]:
-    """Yield the events that informers would post for all objects that the engine reads. Nodes are sorted by name.
+    """Yield the events that informers would post for the objects. Nodes are sorted by name.
 
-    For an object that cannot be decoded, raise UnusableDump, or call `skip` with the message and leave it out.
+    If an object cannot be decoded, leave it out and call `skip` with the message. Without `skip`, raise UnusableDump.
     """
     for kind in ENGINE_KINDS:
         raws = inventory.objects.get(kind, ())
@@ -106,7 +109,7 @@ def cluster_events(
 
 
 def check_objects(inventory: Inventory) -> None:
-    """Raise UnusableDump, with the line, for an object that the engine cannot read."""
+    """Raise UnusableDump if the engine cannot read an object. The message has the object's line."""
     for _ in cluster_events(inventory, Decoder()):
         pass
     for index, policy in enumerate(inventory.policies):

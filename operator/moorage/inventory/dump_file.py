@@ -5,8 +5,8 @@
     ...
     {"moorageDumpEnd": {"Node": 12, "Pod": 340}}
 
-The first line names the version of the format. The last line counts the objects, so that a file that lacks some is
-refused. gzip's checksum finds damaged files.
+The first line names the version of the format. The last line counts the objects, so that an incomplete file is refused.
+gzip's checksum detects damaged files.
 """
 
 from __future__ import annotations
@@ -59,7 +59,10 @@ class KindOfLine(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 def write_dump(inventory: Inventory, path: Path) -> int:
-    """Write a dump and return its size in bytes. The file appears when it is complete; only its owner may read it."""
+    """Write a dump and return its size in bytes.
+
+    An incomplete file is never visible. Only the file's owner may read it.
+    """
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with (
@@ -77,7 +80,9 @@ def write_dump(inventory: Inventory, path: Path) -> int:
 
 
 def read_dump(path: Path) -> Inventory:
-    """Read a dump. Raise UnusableDump with the line if it is damaged, cut off or edited wrongly, or of another format.
+    """Read a dump.
+
+    Raise UnusableDump with the line if the dump is damaged, cut off, edited wrongly or of another format.
 
     The objects are not decoded; `cluster_events` decodes them and names the line of an invalid one.
     """
@@ -160,7 +165,7 @@ def _header(line: bytes, path: Path) -> DumpHeader:
 
 
 def _check_counts(raw: msgspec.Raw, objects: dict[str, list[bytes]], path: Path, number: int) -> None:
-    """Raise UnusableDump if the last line counts other numbers of objects than the file has."""
+    """Raise UnusableDump if the numbers in the last line differ from the numbers of objects in the file."""
     try:
         counted = Counter(msgspec.json.decode(raw, type=dict[str, int]))
     except msgspec.MsgspecError as error:

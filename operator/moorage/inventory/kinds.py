@@ -1,4 +1,4 @@
-"""The kinds of an inventory: those that the informers watch for the engine, and SchedulingPolicy."""
+"""The kinds of objects in an inventory: the kinds that the informers watch for the engine, and SchedulingPolicy."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ KINDS: Mapping[str, InventoryKind] = {
         InventoryKind("Pod", "v1", namespaced=True),
     )
 }
-"""The kinds, in the order of a dump file. Objects come before the objects that refer to them."""
+"""The kinds in the order of a dump file. A kind comes before the kinds that refer to it."""
 
 ENGINE_KINDS = tuple(kind for kind in KINDS if kind != POLICY)
-"""The kinds that the engine reads. Policies become profiles instead."""
+"""The kinds that the engine reads: all except policies, which become profiles."""

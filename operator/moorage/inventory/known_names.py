@@ -1,4 +1,4 @@
-"""The label keys, domains and values that anonymizing keeps: those of Kubernetes, clouds and device vendors.
+"""The label keys, domains and values that anonymizing keeps, because Kubernetes, clouds or device vendors define them.
 
 A key of a known domain stays. Its values stay only if the vendor defines them, such as zones, instance types and GPU
 models. Values that users choose, such as those of `app.kubernetes.io/name`, are replaced.
@@ -19,7 +19,7 @@ _DOMAINS = frozenset(
         "portworx.com", "openstack.org", "scheduling.moorage.dev",
     }
 )  # fmt: skip
-"""A domain stays if it is one of these, or below one of these."""
+"""Anonymizing keeps these domains and their subdomains."""
 _VALUE_PREFIXES = (
     "topology.kubernetes.io/", "failure-domain.beta.kubernetes.io/", "beta.kubernetes.io/", "node.kubernetes.io/",
     "node.cloudprovider.kubernetes.io/", "feature.node.kubernetes.io/", "karpenter.k8s.aws/instance-",
@@ -42,7 +42,7 @@ def is_known_domain(domain: str) -> bool:
 
 
 def is_known_key(key: str) -> bool:
-    """Return whether a key stays."""
+    """Return whether anonymizing keeps a key."""
     domain, slash, _ = key.rpartition("/")
     return is_known_domain(domain) if slash else key in _UNPREFIXED_KEYS
 
@@ -56,12 +56,12 @@ def role_prefix(key: str) -> str:
 
 
 def keeps_values(key: str) -> bool:
-    """Return whether all values of a key stay."""
+    """Return whether anonymizing keeps all values of a key."""
     return key.startswith(_VALUE_PREFIXES) or key in _VALUE_KEYS
 
 
 def is_plain_value(key: str, value: str) -> bool:
-    """Return whether a value stays because it is a truth value, or a word that a plugin knows."""
+    """Return whether anonymizing keeps a value because it is true, false or a word that a plugin knows."""
     if key == "lifecycle-preference":
         return value.lower() in _LIFECYCLE_WORDS
     return value in {"true", "false"} or SERVERLESS_LABELS.get(key) == value

@@ -1,8 +1,8 @@
-"""Names: replaces each name of a cluster by a token, the same token for the same name, in the same order.
+"""Replaces each name of a cluster by a token. Equal names get equal tokens, and tokens sort like the names.
 
-Use it in two passes over the same objects. The first pass records names and returns them unchanged. After `freeze`, the
-second pass returns tokens such as `node-07`. Tokens of one category sort as the names do, because the scheduler orders
-nodes, and candidates for preemption, by name.
+Callers make two passes over the same objects. In the first pass, `Names` records the names and returns them unchanged.
+After `freeze`, in the second pass, it returns tokens such as `node-07`. Tokens of one category sort like the names,
+because the scheduler orders nodes and candidates for preemption by name.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class Names:
         return value if stays else self.token(_VALUE, value)
 
     def image(self, reference: str) -> str:
-        """Return the token of an image. A reference without a tag is equal to the one with the tag latest."""
+        """Return the token of an image. A reference without a tag is equal to the reference with the tag `latest`."""
         if not reference:
             return reference
         has_tag = reference.rfind(":") > reference.rfind("/")
@@ -147,7 +147,10 @@ class Names:
         )
 
     def disk(self, handle: str) -> str:
-        """Return the token of a disk, in the form that its source has, because in-tree disks are translated to CSI."""
+        """Return the token of a disk.
+
+        Keep the form of the reference, because in-tree volumes are translated to CSI by their form.
+        """
         if handle.startswith("aws://"):
             volume = ebs_volume_id(handle)
             return handle.removesuffix(volume) + self.token("disk", volume)
@@ -166,7 +169,7 @@ class Names:
 
 
 def _ranked(category: str, names: Iterable[str]) -> dict[str, str]:
-    """Return tokens that sort as the names do."""
+    """Return tokens that sort like the names."""
     ordered = sorted(names)
     width = len(str(len(ordered)))
     return {name: f"{category}-{rank:0{width}}" for rank, name in enumerate(ordered, 1)}

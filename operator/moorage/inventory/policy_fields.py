@@ -1,4 +1,4 @@
-"""Reduces a SchedulingPolicy to its spec without credentials, and the metadata that moorage reads."""
+"""Reduces a SchedulingPolicy to the metadata that moorage reads, and to its spec without credentials."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CREDENTIALS = frozenset({"certData", "keyData", "certFile", "keyFile"})
 
 
 def keep_policy_fields(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a policy's metadata and spec. An extender keeps no client certificate, and no password in its URL."""
+    """Return a policy's metadata and spec. Remove client certificates of extenders, and passwords in their URLs."""
     metadata = {key: value for key, value in (body.get("metadata") or {}).items() if key in _METADATA}
     spec = dict(body.get("spec") or {})
     if isinstance(extenders := spec.get("extenders"), list):

@@ -1,7 +1,7 @@
 """Reduces an object to the fields that scheduling reads. The structs that decode objects define these fields.
 
-So a dump has no environment, commands, arguments, managed fields or secrets, and of annotations only the few that
-describe volumes. A field that a decoder starts to read is kept without a change here.
+So a dump has no environment, commands, arguments, managed fields or secrets. It keeps only the few annotations that
+describe volumes. If a decoder starts to read a new field, dumps contain this field without a change of this module.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ STRUCTS: Mapping[str, type[Struct]] = {
     **VOLUME_STRUCTS,
     **STORAGE_STRUCTS,
 }
-"""By kind, the struct that decodes it."""
+"""The struct that decodes each kind."""
 
 RAW_FIELDS: Mapping[tuple[type[Struct], str], Any] = {
     (ApiContainer, "resources"): ApiResources,
@@ -64,7 +64,7 @@ RAW_FIELDS: Mapping[tuple[type[Struct], str], Any] = {
     (ApiPodStatus, "resources"): ApiResources,
     (ApiPodStatus, "allocated_resources"): Amounts,
 }
-"""The types of the fields that the structs leave as raw JSON, and that a second pass decodes."""
+"""The types of fields that a struct leaves as raw JSON. A second pass decodes these fields."""
 
 _ANNOTATIONS = VOLUME_ANNOTATIONS | STORAGE_ANNOTATIONS
 _CONDITIONS = frozenset({"PodScheduled", "PodResizePending", "DisruptionTarget"})
@@ -79,7 +79,10 @@ def keep_read_fields(kind: str, body: Mapping[str, Any]) -> Json:
 
 
 def _trim_pod(pod: Json) -> None:
-    """Remove the volumes and conditions that scheduling ignores. Only their names and types are left of them."""
+    """Remove the volumes and conditions that scheduling ignores.
+
+    `_keep` has already reduced them to a name or a type.
+    """
     spec, status = pod.get("spec"), pod.get("status")
     if isinstance(spec, dict) and isinstance(volumes := spec.get("volumes"), list):
         spec["volumes"] = [each for each in volumes if not isinstance(each, dict) or each.keys() - {"name"}]
@@ -90,7 +93,7 @@ def _trim_pod(pod: Json) -> None:
 
 @cache
 def _keep(kind: Any) -> Keep:
-    """Return the function that reduces a value of a type. It keeps a value of another type, which decoding refuses."""
+    """Return the function that reduces a value of a type. The function does not change a value of a wrong type."""
     if isinstance(kind, type) and issubclass(kind, Struct):
         return _keep_struct(kind)
     origin, arguments = get_origin(kind), [each for each in get_args(kind) if each is not type(None)]

@@ -1,7 +1,7 @@
 """Replaces the names in an object. Each text field of the structs that decode objects has a rule.
 
-A field without a rule is an error, so that a field that a decoder starts to read cannot reach an anonymized dump
-unnoticed.
+A field without a rule is an error. So a field that a decoder starts to read cannot appear in an anonymized dump by
+mistake.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _object_name(names: Names, kind: str, namespace: str, name: str) -> str:
 
 
 def _rename_pod_volumes(names: Names, namespace: str, pod: Json, renamed: Json) -> None:
-    """Rename claims, which need the pod's namespace; record ephemeral volumes."""
+    """Rename the claims of a pod, and record its ephemeral volumes. Both need the pod's namespace."""
     volumes = (pod.get("spec") or {}).get("volumes") or ()
     for volume, new in zip(volumes, (renamed.get("spec") or {}).get("volumes") or (), strict=True):
         if claim := volume.get("persistentVolumeClaim"):

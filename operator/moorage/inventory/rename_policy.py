@@ -20,7 +20,7 @@ WITHOUT_NAMES = frozenset(
         "ServerlessNodes", "VolumeBinding", "ZoneSpread",
     }
 )  # fmt: skip
-"""Plugins whose arguments have no names that are replaced."""
+"""Plugins whose arguments contain no names that must be replaced."""
 
 
 def rename_policy(names: Names, policy: Json, note: Callable[[str], None]) -> Json:
@@ -50,7 +50,7 @@ def _plugin_config(names: Names, config: Json, policy: str, note: Callable[[str]
 
 
 def _fields(**rules: Section) -> Section:
-    """Return a rule for a mapping: each named field has its own rule, other fields stay."""
+    """Return a rule for a mapping. Each named field has its own rule; other fields are not changed."""
 
     def apply(names: Names, value: Any) -> Any:
         return {key: rules[key](names, each) if key in rules and each else each for key, each in value.items()}
@@ -67,7 +67,7 @@ def _resource_keys(names: Names, value: Any) -> Any:
 
 
 def _source(names: Names, value: Any) -> Any:
-    """Rename a lifecycle source: the label's key, and the values that name a class."""
+    """Rename a lifecycle source: the key of a label, and the values that name a class."""
     key = value.get("key", "")
     classes = {
         field: [names.value(key, each) for each in value[field]]
@@ -78,7 +78,10 @@ def _source(names: Names, value: Any) -> Any:
 
 
 def _pod_label(names: Names, key: Any) -> Any:
-    """Rename the label with which pods ask for a lifecycle. Its values are the names of lifecycles, so they stay."""
+    """Rename the label with which pods request a lifecycle.
+
+    Keep its values, because they are the names of lifecycles.
+    """
     names.keep_values(key)
     return names.key(key)
 
@@ -108,7 +111,7 @@ _SPEC: Mapping[str, Section] = {
     "gpu": _GPU,
     "extenders": _each(_extender),
 }
-"""Rules of the spec's fields that have names."""
+"""The rules of the spec's fields that contain names."""
 _ARGUMENTS: Mapping[str, Section] = {
     "NodeAffinity": _fields(addedAffinity=rename(ApiNodeAffinity)),
     "PodTopologySpread": _fields(defaultConstraints=rename(list[ApiSpreadConstraint])),

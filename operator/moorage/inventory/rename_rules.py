@@ -1,7 +1,7 @@
-"""The rules by which anonymizing replaces names, by field of the structs that decode objects.
+"""The rules for replacing names: one rule for each field of the structs that decode objects.
 
-A rule is a method of `Names`, a function for a part with several names, or `_stays` for a field whose values are not
-names.
+A rule is a method of `Names`, or a function for a part with several names, or `_stays`. The rule `_stays` keeps the
+values of a field that contains no names.
 """
 
 from __future__ import annotations
