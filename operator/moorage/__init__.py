@@ -1,3 +1,3 @@
-"""moorage: SchedulingPolicy objects as live scheduling profiles, decided as kube-scheduler decides."""
+"""moorage: a Kubernetes scheduler whose profiles are SchedulingPolicy objects. Its decisions follow kube-scheduler."""
 
 __version__ = "0.1.0"

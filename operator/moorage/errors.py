@@ -93,7 +93,7 @@ class Fault:
         return ": ".join(([f"line {self.line}"] if self.line else []) + ([self.path] if self.location else []))
 
     def __str__(self) -> str:
-        """Return text such as `line 12: leaderElection.leaseDuration: must be ...`; unknown parts are left out."""
+        """Return a text such as `line 12: leaderElection.leaseDuration: must be ...`. Unknown parts are left out."""
         return one_line(f"{self.place}: {self.message}" if self.place else self.message)
 
     def below(self, *parent: int | str) -> "Fault":
@@ -102,13 +102,13 @@ class Fault:
 
 
 MAX_FAULTS = 100
-"""The number of faults of one kind that are described. A policy can have ten thousand; the author first sees these."""
+"""The number of faults of one kind that a message describes. A policy can have ten thousand faults."""
 SHOWN_PLACES = 3
 """The number of places that a summary names for one mistake."""
 
 
 def summary_of(faults: Iterable[Fault]) -> str:
-    """Return all faults as one text; a mistake that occurs in several places is described once.
+    """Return all faults as one text. Describe a mistake that occurs in several places only once.
 
     An example: `spec.zones: is unknown; spec.extenders[0].caData, spec.extenders[1].caData: holds no PEM`.
     """
@@ -131,7 +131,7 @@ class FaultsError(MoorageError):
     characters = 32 * CHARACTERS
 
     def __init__(self, faults: Collection[Fault]) -> None:
-        """Keep the faults, which are in the order of the text."""
+        """Keep the faults. They are in the order of the text."""
         self.faults = tuple(faults)
         super().__init__(f"{self.subject}: {summary_of(self.faults)}")
 
@@ -185,7 +185,7 @@ class UnusableDump(MoorageError):
 
 
 class CommandFailed(MoorageError):
-    """A command cannot go on: libraries of an extra are not installed, or one of its processes was killed."""
+    """A command cannot continue: libraries of an extra are not installed, or one of its processes was killed."""
 
 
 class NotLeader(MoorageError):
@@ -225,7 +225,7 @@ class UnusableTls(CredentialsError):
 
 
 class NoOperator(MoorageError):
-    """No operator can be asked; the message has the reason."""
+    """A command found no operator that can answer. The message has the reason."""
 
 
 class QuestionRefused(MoorageError):

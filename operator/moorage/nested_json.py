@@ -1,4 +1,4 @@
-"""Decodes JSON of any depth. Each user who may create pods can nest values that the operator only skips.
+"""Decodes JSON of any depth. A user who may create pods can nest values in fields that the operator ignores.
 
 The API server accepts a depth of 10,000, for example in `metadata.managedFields`. Decoders raise RecursionError at a
 depth of about 1,000.
@@ -18,7 +18,10 @@ _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 
 
 def decode_nested(decode: Callable[[bytes], T], text: bytes) -> T:
-    """Return the result of `decode`. If the text is nested too deeply, replace the deepest values by null first."""
+    """Return the result of `decode`.
+
+    If the text is nested too deeply, replace the deepest values by null before decoding.
+    """
     try:
         return decode(text)
     except RecursionError:
