@@ -105,7 +105,7 @@ class NameScore(ScorePlugin[None]):
 
 
 def profile(name: str = SCHEDULER, **points: Any) -> Profile:
-    """Return a profile with these plugins at each extension point; scores have weight 1."""
+    """Return a profile that runs these plugins at their extension points. Each Score has weight 1."""
     settings = ProfileSettings(**points.pop("settings", {}))
     scores = tuple(WeightedScore(plugin, 1) for plugin in points.pop("score", ()))
     return Profile(name=name, queue_sort=PrioritySort(), score=scores, settings=settings, **points)

@@ -1,4 +1,4 @@
-"""The scheduler holds pods in namespaces that their policy does not allow, until policy or namespace changes."""
+"""The scheduler holds pods of namespaces that their policy does not allow, until policy or namespace change."""
 
 from typing import Any
 

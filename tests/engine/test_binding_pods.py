@@ -35,7 +35,7 @@ def test_newest_version_of_a_pod_is_tried_after_its_binding_failed() -> None:
     assert next_outcome(scheduler, Bind, 3.0).pod.labels == {"version": "2"}
 
 
-def test_failed_binding_frees_the_room_and_tries_the_pod_again() -> None:
+def test_failed_binding_frees_the_resources_and_requeues_the_pod() -> None:
     scheduler = scheduler_of(node("n1", cpu="1"), pod("a", cpu="1"))
     bind = next_outcome(scheduler, Bind)
     assert scheduler.snapshot.requested("cpu").tolist() == [1000]
@@ -45,7 +45,7 @@ def test_failed_binding_frees_the_room_and_tries_the_pod_again() -> None:
     assert next_outcome(scheduler, Bind, 3.0).attempts == 2
 
 
-def test_failed_binding_requeues_another_pod_that_needs_the_room() -> None:
+def test_failed_binding_requeues_another_pod_that_needs_the_resources() -> None:
     scheduler = scheduler_of(node("n1", cpu="1"), pod("a", cpu="1"), pod("b", cpu="1"))
     bind, rejected = run_until_idle(scheduler)
     assert isinstance(bind, Bind)
@@ -86,7 +86,7 @@ def test_pod_leaves_the_queue_if_another_client_binds_it() -> None:
     assert run_until_idle(scheduler) == []
 
 
-def test_assumed_pod_frees_its_room_if_it_is_being_deleted() -> None:
+def test_assumed_pod_frees_its_resources_if_it_is_being_deleted() -> None:
     scheduler = scheduler_of(node("n1", cpu="1"), pod("a", cpu="1"))
     bind = next_outcome(scheduler, Bind)
     scheduler.apply(updated("Pod", pod("a", cpu="1"), pod("a", cpu="1", terminating=True)), 0.0)

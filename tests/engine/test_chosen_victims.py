@@ -65,12 +65,12 @@ def test_victims_that_an_extender_chooses_are_evicted_in_order_of_importance() -
 @pytest.mark.parametrize(
     ("node_name", "names"),
     [
-        ("n3", ["vital"]),  # a higher priority
+        ("n3", ["vital"]),  # its priority is higher than the pod's
         ("n3", ["vital", "spare"]),
         ("n3", ["spare"]),  # preemption cannot help on this node
-        ("n1", ["low-2", "guarded"]),  # pods of another node
+        ("n1", ["low-2", "guarded"]),  # these pods are on n2
         ("n1", ["low-1", "lower-1", "vital"]),
-        ("n1", ["low-1"]),  # not enough: the pod needs the room of both
+        ("n1", ["low-1"]),  # one victim does not free enough CPU
         ("n9", ["low-1", "lower-1"]),
         ("n1", []),
     ],

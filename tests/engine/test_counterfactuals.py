@@ -1,4 +1,4 @@
-"""Counterfactuals: examples, and a property that compares the search with one that tries every single change."""
+"""Examples of the search for counterfactuals, and a property that compares it with a search that tries every change."""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
@@ -110,7 +110,7 @@ def test_a_required_anti_affinity_term_is_dropped() -> None:
     assert changes == [f"no required pod anti-affinity to app in (db) in the same {HOSTNAME}: n1"]
 
 
-def test_the_least_important_victim_is_found_and_pods_of_a_budget_are_not() -> None:
+def test_the_least_important_pod_that_no_budget_protects_is_found_as_victim() -> None:
     placed = [
         pod(name, node="n1", labels={"app": "a"}, cpu="2", priority=value) for name, value in (("x", 5), ("y", 1))
     ]
@@ -127,7 +127,7 @@ def test_the_least_important_victim_is_found_and_pods_of_a_budget_are_not() -> N
     assert find_changes(PROFILE, waiting, cache) == []
 
 
-def test_one_more_node_of_a_group_has_its_daemons_but_not_its_transient_taints() -> None:
+def test_a_new_node_of_a_group_has_the_daemons_of_the_group_and_no_transient_taints() -> None:
     labels = {INSTANCE_TYPE: "m5.large"}
     sick = [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]
     agent = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "uid": "d", "controller": True}
@@ -155,7 +155,7 @@ def test_the_number_of_tries_is_limited() -> None:
     assert MAX_TRIES <= len(tries) <= MAX_TRIES + 10
 
 
-def test_a_search_without_time_ends_with_what_it_has_found() -> None:
+def test_a_search_returns_the_changes_that_it_found_before_its_time_was_over() -> None:
     left = iter([True, True, *[False] * 100])
     tainted = [node(f"n{number}", taints=[{"key": f"k{number}", "effect": "NoSchedule"}]) for number in range(9)]
     found = find_changes(PROFILE, pod(), cache_of(tainted), (), left.__next__)
@@ -201,7 +201,7 @@ def test_amounts_are_exact_quantities() -> None:
     assert [*texts, amount_text("memory", 1000), amount_text("x/gpu", 2048)] == ["1500m", "2", "1536Mi", "1000", "2048"]
 
 
-def test_a_copy_decides_as_the_cluster_and_changes_of_it_are_private() -> None:
+def test_a_copy_decides_like_the_cluster_and_can_be_changed_without_changing_the_cluster() -> None:
     placed = [pod("a", node="n1", cpu="1"), pod("b", node="n2", cpu="2")]
     cache = cache_of([node("n1", cpu="2"), node("n2", cpu="4")], placed)
     claim = {"metadata": {"name": "c", "namespace": "default", "uid": "c"}, "spec": {}}
@@ -221,8 +221,10 @@ def test_a_copy_decides_as_the_cluster_and_changes_of_it_are_private() -> None:
 
 @st.composite
 def small_clusters(draw: st.DrawFn) -> tuple[list[Node], list[Pod], Pod]:
-    """Draw nodes with few units of cpu, so that each possible request can be tried, pods on them, and a waiting pod.
+    """Draw nodes, pods on these nodes, and a waiting pod.
 
+
+    The nodes have so little CPU that a test can try every possible request.
     The placed pods have no host ports, because drawn pods of one node could share a port.
     """
     nodes, pods = draw(strategies.clusters(max_pods=4))
@@ -247,7 +249,7 @@ def _with_cpu(draw: st.DrawFn, each: Pod) -> Pod:
 
 
 @given(small_clusters())
-def test_search_finds_what_trying_every_change_finds(drawn: tuple[list[Node], list[Pod], Pod]) -> None:
+def test_search_finds_the_same_changes_as_trying_every_change(drawn: tuple[list[Node], list[Pod], Pod]) -> None:
     nodes, pods, waiting = drawn
     cache = cache_of(nodes, pods)
     if fitting_nodes(PROFILE, waiting, cache.snapshot):
@@ -259,14 +261,17 @@ def test_search_finds_what_trying_every_change_finds(drawn: tuple[list[Node], li
 
 
 def key_of(change: Counterfactual) -> tuple[str, str, int]:
-    """Return what must agree. Of equally important victims on a node, the search may name any."""
+    """Return the parts of a change on which both searches must agree.
+
+    The search may choose any victim among equally important victims on a node.
+    """
     if change.kind is ChangeKind.VICTIM:
         return change.kind.value, change.node_names[0], int(change.size)
     return change.kind.value, change.text, change.node_count
 
 
 def every_change(nodes: Sequence[Node], pods: Sequence[Pod], waiting: Pod) -> Iterator[Counterfactual]:
-    """Yield the smallest changes, found by trying all values and clusters one by one."""
+    """Try all values and all clusters one by one, and yield the smallest changes."""
     yield from every_request(nodes, pods, waiting)
     yield from every_toleration(nodes, pods, waiting)
     yield from every_constraint(nodes, pods, waiting)

@@ -45,7 +45,7 @@ def test_node_has_the_status_of_the_first_plugin_that_rejects_it() -> None:
     assert fit_error_message(diagnosis) == "0/3 nodes are available: 1 first, 2 second."
 
 
-def test_plugin_is_not_unschedulable_if_earlier_plugins_rejected_all_its_nodes() -> None:
+def test_plugin_is_not_blamed_if_earlier_plugins_rejected_all_nodes_that_it_rejects() -> None:
     fit_error = fit_error_of(
         profile(
             filter=(
@@ -126,7 +126,7 @@ def test_nominated_node_that_prefilter_leaves_out_is_tried() -> None:
     assert result.node_name == "n2"
 
 
-def test_nominated_node_that_prefilter_leaves_out_has_its_own_reason() -> None:
+def test_nominated_node_that_prefilter_leaves_out_has_the_reason_of_its_filter() -> None:
     narrow = profile(
         pre_filter=(Narrower(names=frozenset({"n1"})),), filter=(NameFilter(rejected={"n1": UU, "n2": U}),)
     )

@@ -121,7 +121,7 @@ def test_log_keeps_the_last_attempts_of_the_last_pods() -> None:
     assert record_of(log, "third").attempt == 1
 
 
-def test_log_finds_the_pod_that_was_made_anew_under_the_same_name() -> None:
+def test_log_finds_the_new_pod_if_a_pod_was_deleted_and_created_again() -> None:
     log = DecisionLog()
     scheduler = Scheduler(1, (kube_profile(),), log=log)
     old, new = pod(metadata={"uid": "old"}, cpu="9"), pod(metadata={"uid": "new"}, cpu="1")
@@ -177,7 +177,7 @@ def _renamed(each: Pod, name: str) -> Pod:
 
 
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=60), st.data())
-def test_best_nodes_are_those_of_a_full_sort(totals: list[int], data: st.DataObject) -> None:
+def test_best_nodes_are_the_first_nodes_of_a_full_sort(totals: list[int], data: st.DataObject) -> None:
     highest = max(totals)
     chosen = data.draw(st.sampled_from([index for index, total in enumerate(totals) if total == highest]))
 
@@ -188,7 +188,7 @@ def test_best_nodes_are_those_of_a_full_sort(totals: list[int], data: st.DataObj
     assert [totals[index] for index in found] == sorted(totals, reverse=True)[:MAX_NODES]
 
 
-def test_scheduler_without_a_log_decides_the_same() -> None:
+def test_scheduler_makes_the_same_decisions_with_and_without_a_log() -> None:
     objects = [node(f"n{index}") for index in range(5)] + [pod(f"p{index}") for index in range(5)]
     outcomes = []
     for log in (None, DecisionLog()):
@@ -208,12 +208,12 @@ def test_record_of_a_pod_that_waits_has_the_message_of_the_outcome() -> None:
     assert record_of(log).message == outcome.message
 
 
-def test_record_has_the_duration_of_each_extension_point_of_its_own_attempt() -> None:
+def test_record_has_the_duration_of_each_extension_point_of_its_attempt() -> None:
     log, recorder = DecisionLog(), ListRecorder()
     scheduler = Scheduler(7, (kube_profile(),), recorder, log)
     add_objects(scheduler, node("n1", cpu="4"), node("n2", cpu="4"), pod("fits", cpu="1"), pod("large", cpu="9"))
     assert isinstance(scheduler.schedule_one(0.0), Bind)
-    recorder.observe_point("Bind", Code.SUCCESS, SCHEDULER, recorder.now())  # The binder does so after the attempt.
+    recorder.observe_point("Bind", Code.SUCCESS, SCHEDULER, recorder.now())  # Bind runs after the attempt.
     assert isinstance(scheduler.schedule_one(0.0), Unschedulable)
 
     durations = record_of(log, "fits").durations
@@ -222,7 +222,7 @@ def test_record_has_the_duration_of_each_extension_point_of_its_own_attempt() ->
     assert [each.point for each in record_of(log, "large").durations] == ["PreFilter", "Filter", "PostFilter"]
 
 
-def test_record_of_a_failed_attempt_has_no_durations_of_the_attempt_before() -> None:
+def test_record_of_a_failed_attempt_has_no_durations_of_the_previous_attempt() -> None:
     log = DecisionLog()
     scheduler = Scheduler(7, (kube_profile(),), ListRecorder(), log)
     claim = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}

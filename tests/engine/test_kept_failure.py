@@ -24,7 +24,7 @@ SCHEDULER = kube_profile().name
 
 
 class CountingFilter(FilterPlugin[None]):
-    """A Filter that passes all nodes and keeps the names of the pods that it was asked about."""
+    """A Filter that passes all nodes and keeps the names of all pods that it filters."""
 
     asked: list[str] = Field(default_factory=list)
 
@@ -59,13 +59,13 @@ def test_equal_pods_share_a_failure() -> None:
     assert counter.asked == ["a"]
 
 
-def test_a_pod_of_another_priority_shares_none() -> None:
+def test_pods_of_different_priority_do_not_share_a_failure() -> None:
     counter, scheduler = counted()
     rejected(scheduler, waiting("a", priority=2), waiting("b", priority=1))
     assert counter.asked == ["a", "b"]
 
 
-def test_a_pod_of_another_shape_shares_none() -> None:
+def test_pods_of_different_shape_do_not_share_a_failure() -> None:
     counter, scheduler = counted()
     rejected(scheduler, waiting("a"), waiting("b", cpu="9"))
     assert counter.asked == ["a", "b"]
@@ -92,7 +92,7 @@ def scenarios(draw: st.DrawFn) -> tuple[list[dict[str, Any]], list[dict[str, Any
 
 
 class Run:
-    """A scheduler that takes the steps of a scenario. If `shares` is False, each pod has a shape of its own."""
+    """A scheduler that takes the steps of a scenario. If `shares` is False, no two pods have the same shape."""
 
     def __init__(self, nodes: list[dict[str, Any]], templates: list[dict[str, Any]], *, shares: bool) -> None:
         self.scheduler = scheduler_of(*map(make_node, nodes), profiles=(kube_profile(),))

@@ -20,7 +20,7 @@ def test_preemption_nominates_a_node_and_returns_the_victims() -> None:
     assert rejected.pod.nominated_node_name == "n1"
 
 
-def test_pod_of_lower_priority_cannot_use_the_room_of_a_nominated_pod() -> None:
+def test_pod_of_lower_priority_cannot_use_the_resources_of_a_nominated_pod() -> None:
     scheduler = scheduler_of(
         node("n1", cpu="2"), pod("low", cpu="2", node="n1", priority=1), pod("high", cpu="1", priority=9)
     )
@@ -80,7 +80,7 @@ def scheduler_with_budget(allowed: int) -> Scheduler:
     return scheduler
 
 
-def test_pod_that_may_not_preempt_because_of_a_budget_reserves_no_room() -> None:
+def test_pod_that_may_not_preempt_because_of_a_budget_reserves_no_resources() -> None:
     scheduler = scheduler_with_budget(0)
     add_objects(scheduler, pod("hi", cpu="2", priority=9))
     rejected = next_outcome(scheduler, Unschedulable)

@@ -1,4 +1,4 @@
-"""Plans agree with the plugins: a plugin that a plan leaves out returns Skip; static results hold for all views."""
+"""A plan leaves out only plugins that return Skip. Its static results are correct for every view."""
 
 import numpy as np
 import pytest

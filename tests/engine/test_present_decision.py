@@ -42,7 +42,7 @@ def profile_of(scheduler: Scheduler) -> Profile:
     return scheduler.profiles["default-scheduler"]
 
 
-def test_a_bound_pod_is_decided_as_if_it_were_not_placed() -> None:
+def test_decision_about_a_bound_pod_does_not_count_the_pod_itself() -> None:
     own = pod("own", cpu="3", labels={"app": "a"}, affinity=ANTI_AFFINITY, node="n1", host_ports=[80])
     scheduler = cluster_of(node("n1", cpu="4"), node("n2", cpu="2"), own)
 
@@ -66,7 +66,7 @@ def test_verdict_names_all_plugins_that_reject_the_node() -> None:
     assert (verdict.exists, verdict.score) == (True, None)
 
 
-def test_verdict_shows_the_scores_of_a_node_that_fits_beside_the_best() -> None:
+def test_verdict_has_the_scores_of_the_asked_node_and_of_the_best_node() -> None:
     scheduler = cluster_of(node("n1", cpu="4"), node("n2", cpu="8"))
 
     verdict = decide(scheduler, pod(cpu="2")).verdict("n1")
@@ -119,7 +119,7 @@ def test_present_decision_equals_the_record_of_the_next_attempt(
 
 @settings(max_examples=100, deadline=None)
 @given(clusters(), drawn_pods(), st.data())
-def test_decision_about_a_placed_pod_equals_that_in_a_cluster_without_it(
+def test_decision_about_a_placed_pod_equals_the_decision_in_a_cluster_without_the_pod(
     cluster: tuple[list[Node], list[Pod]], own: Pod, data: st.DataObject
 ) -> None:
     nodes, placed = cluster
@@ -137,7 +137,7 @@ def test_decision_about_a_placed_pod_equals_that_in_a_cluster_without_it(
 
 
 def comparable(record: Any) -> Any:
-    """Return the parts that do not depend on the seed, and the reasons only if both records may have them."""
+    """Return the parts of a record that depend neither on the seed nor on how the record was made."""
     nodes = sorted((row.total, row.node, row.plugins) for row in record.scores.nodes) if record.scores else None
     by_plugin: dict[str, int] = {}
     for count in record.filters:

@@ -140,7 +140,7 @@ def test_misnamed_pod_is_reported_when_a_policy_with_a_similar_name_becomes_live
     assert misnamed(scheduler, 9.0) == [("a", "gold1"), ("b", "gold1")]
 
 
-def test_scheduler_names_are_compared_only_with_those_of_live_policies() -> None:
+def test_scheduler_names_are_compared_only_with_the_names_of_live_policies() -> None:
     """Profiles of the configuration file and deleted policies do not count."""
     scheduler = scheduler_of(node("n1"), profiles=(kube_profile("silver"), policy_profile("gold")))
     scheduler.apply(ProfileRemoved("gold"), 0.0)
@@ -149,7 +149,7 @@ def test_scheduler_names_are_compared_only_with_those_of_live_policies() -> None
 
 
 def test_pods_of_kube_scheduler_are_not_reported_as_misnamed() -> None:
-    """Otherwise the author of a policy could address all pods of the cluster."""
+    """Otherwise the author of a policy with a similar name could write to all pods of the cluster."""
     scheduler = scheduler_of(named("a", "default-scheduler"), profiles=(policy_profile("default-schedule"),))
     assert misnamed(scheduler, 0.0) == []
 
@@ -165,7 +165,10 @@ def test_misnamed_pod_is_held_with_a_reason_if_a_policy_of_its_name_was_removed(
 
 
 def test_gated_pod_is_held_without_a_report_until_its_gates_are_removed() -> None:
-    """A report would replace its condition SchedulingGated, which kubectl shows and the API server writes only once."""
+    """A report would replace the pod's condition SchedulingGated.
+
+    kubectl shows this condition, and the API server writes it only once.
+    """
     gated, ungated = named("a", "gold", schedulingGates=[{"name": "wait"}]), named("a", "gold")
     scheduler = scheduler_of(gated, profiles=(policy_profile("gold", paused=True),))
     assert run_until_idle(scheduler) == []

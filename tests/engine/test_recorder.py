@@ -98,7 +98,7 @@ def test_bind_is_not_marked_as_flushed_if_an_event_requeued_the_pod_last() -> No
 
 
 def test_bind_is_marked_as_flushed_if_no_event_requeued_the_pod() -> None:
-    """The plugin's queueing hint misses the new node, so only the time that the pod waited leads to an attempt."""
+    """The plugin's queueing hint misses the new node, so the pod is tried again only after its longest waiting time."""
     blind = profile(filter=(NameFilter(rejected={"n1": Code.UNSCHEDULABLE}),))
     scheduler = Scheduler(1, (blind,))
     scheduler.apply(added("Node", node("n1")), 0.0)

@@ -1,4 +1,4 @@
-"""The scheduler binds no pods to a node for some time after its kubelet refused a pod: the node rests."""
+"""A node rests after its kubelet refused a pod: for some time the scheduler binds no pods to the node."""
 
 from builders import node, pod
 from engine.doubles import SCHEDULER

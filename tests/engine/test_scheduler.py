@@ -93,7 +93,7 @@ def test_outcome_is_unchanged_if_the_second_attempt_has_the_same_message() -> No
     assert (again.unchanged, again.attempts) == (True, 2)
 
 
-def test_pod_that_has_succeeded_frees_its_room() -> None:
+def test_pod_that_has_succeeded_frees_its_resources() -> None:
     scheduler = scheduler_of(node("n1", cpu="1"), pod("old", cpu="1", node="n1"), pod("new", cpu="1"))
     assert isinstance(next_outcome(scheduler, Unschedulable), Unschedulable)
     done = pod("old", cpu="1", node="n1", phase="Succeeded")

@@ -1,4 +1,4 @@
-"""Policies in mode Shadow decide for the pods of others, and bind none."""
+"""A policy in mode Shadow decides about the pods of another scheduler. It binds no pods."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ REGISTRY = Registry.discover()
 
 
 def shadow(of: str = SCHEDULER, name: str = "shadow", **settings: Any) -> Profile:
-    """Return a shadow that packs nodes; the profiles of other tests spread pods."""
+    """Return a shadow that packs pods onto few nodes. `kube_profile` spreads pods over the nodes."""
     spec = ProfileSpec(
         scheduler_name=name, plugin_config=(PACKING,), settings=ProfileSettings(shadow_of=of, **settings)
     )
@@ -65,7 +65,7 @@ def test_a_shadow_prefers_another_node_for_a_pod_that_its_original_binds() -> No
     assert scheduler.statistics.pending_pods()["binding"] == 1
 
 
-def test_a_shadow_follows_the_pods_of_another_scheduler_when_they_get_their_node() -> None:
+def test_a_shadow_decides_about_a_pod_when_another_scheduler_binds_the_pod() -> None:
     scheduler = scheduler_of(node("n1", zone="a"), node("n2", zone="b"), profiles=(shadow(of=FOREIGN),))
     add_objects(scheduler, foreign("running", "n2", cpu="1"))
     assert decisions(scheduler) == []
@@ -91,7 +91,7 @@ def test_a_node_that_the_shadow_rejects_is_named_with_the_reason() -> None:
     assert decision.message == "NodeResourcesFit rejects n1: Insufficient cpu"
 
 
-def test_pods_that_only_one_of_both_can_place_are_reported() -> None:
+def test_a_pod_that_only_the_shadow_or_only_the_other_scheduler_can_place_is_reported() -> None:
     scheduler = scheduler_of(node("n1", cpu="1"), profiles=(shadow(of=FOREIGN),))
     bind_by_another(scheduler, "large", "n1", cpu="2")
     (decision,) = decisions(scheduler)
@@ -106,7 +106,7 @@ def test_pods_that_only_one_of_both_can_place_are_reported() -> None:
     assert (decision.verdict, decision.node_name) == (ShadowVerdict.FITS, "n1")
 
 
-def test_both_find_no_node_for_a_pod_that_is_too_large() -> None:
+def test_shadow_and_original_agree_that_a_pod_is_too_large() -> None:
     scheduler = scheduler_of(node("n1", cpu="1"), profiles=(kube_profile(), shadow()))
     add_objects(scheduler, pod("p", cpu="2"))
     outcomes = run_until_idle(scheduler)
@@ -122,7 +122,7 @@ def test_pods_that_name_a_shadow_wait() -> None:
     assert held.reason is HoldReason.SHADOW
 
 
-def test_a_shadow_that_becomes_active_binds_its_pods_and_follows_no_others() -> None:
+def test_a_shadow_that_becomes_active_binds_its_pods_and_ignores_pods_of_other_schedulers() -> None:
     scheduler = scheduler_of(node("n1"), profiles=(shadow(name=SCHEDULER, of=FOREIGN),))
     add_objects(scheduler, pod("p"))
     run_until_idle(scheduler)
@@ -132,14 +132,14 @@ def test_a_shadow_that_becomes_active_binds_its_pods_and_follows_no_others() -> 
     assert isinstance(bind, Bind)
 
 
-def test_a_deleted_shadow_decides_no_more() -> None:
+def test_a_deleted_shadow_makes_no_decisions() -> None:
     scheduler = scheduler_of(node("n1"), profiles=(shadow(of=FOREIGN),))
     scheduler.apply(ProfileRemoved("shadow"), 0.0)
     bind_by_another(scheduler, "p", "n1")
     assert decisions(scheduler) == []
 
 
-def test_decisions_without_time_are_left_out_and_counted() -> None:
+def test_decisions_are_skipped_and_counted_when_shadows_have_no_time() -> None:
     class Busy(Recorder):
         def may_shadow(self) -> bool:
             return False
@@ -151,7 +151,7 @@ def test_decisions_without_time_are_left_out_and_counted() -> None:
     assert dict(scheduler.statistics.skipped_by_shadows()) == {"shadow": 1}
 
 
-def test_the_number_of_shadows_of_one_name_that_decide_is_limited() -> None:
+def test_the_number_of_shadows_that_decide_about_one_pod_is_limited() -> None:
     shadows = tuple(shadow(of=FOREIGN, name=f"s{number}") for number in range(MAX_SHADOWS + 5))
     scheduler = scheduler_of(node("n1"), profiles=shadows)
     bind_by_another(scheduler, "p", "n1")

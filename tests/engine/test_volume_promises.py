@@ -1,4 +1,4 @@
-"""The scheduler assumes the volumes that Reserve chose. Later pods see them in use, until the binding fails."""
+"""The scheduler assumes the volumes that Reserve chose. Later pods cannot use them unless the binding fails."""
 
 from __future__ import annotations
 
