@@ -39,7 +39,7 @@ def test_every_default_plugin_is_found() -> None:
     assert DEFAULT_PLUGINS.keys() <= REGISTRY.classes.keys()
 
 
-def test_default_profile_equals_the_one_of_kube_scheduler() -> None:
+def test_default_profile_equals_the_default_profile_of_kube_scheduler() -> None:
     profile = built()
     assert names(profile.filter) == [
         "NodeUnschedulable",
@@ -78,7 +78,7 @@ def test_plugin_is_the_same_object_at_all_its_extension_points() -> None:
     assert next(p for p in profile.filter if p.name == "NodeAffinity") in [entry.plugin for entry in profile.score]
 
 
-def test_disabled_plugin_is_left_out_at_that_point_only() -> None:
+def test_plugin_that_one_extension_point_disables_runs_at_its_other_points() -> None:
     profile = built({"score": {"disabled": [{"name": "NodeAffinity"}]}})
     assert "NodeAffinity" not in weights(profile)
     assert "NodeAffinity" in names(profile.filter)

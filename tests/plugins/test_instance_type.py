@@ -24,7 +24,7 @@ def instance_type(args: Object) -> InstanceType:
     return plugin
 
 
-def test_default_scores_are_those_of_the_tutorial() -> None:
+def test_default_scores_equal_the_scores_in_the_tutorial() -> None:
     cluster = snapshot_of(
         [
             of_type("a", "c5.large"),

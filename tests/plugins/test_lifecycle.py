@@ -43,7 +43,7 @@ def cluster_of_each() -> Snapshot:
         ({}, "cheap", {"spot": 80, "on-demand": 50, "reserved": 50, "unknown": 50}),
     ],
 )
-def test_scores_are_those_of_the_tutorial(args: Object, requested: str, expected: dict[str, int]) -> None:
+def test_scores_equal_the_scores_in_the_tutorial(args: Object, requested: str, expected: dict[str, int]) -> None:
     incoming = pod(labels={"lifecycle-preference": requested} if requested else {})
 
     assert scores(lifecycle(args), incoming, cluster_of_each()) == expected

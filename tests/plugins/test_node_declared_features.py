@@ -43,7 +43,7 @@ def test_filter_agrees_with_a_check_of_each_node(declared: list[list[str]]) -> N
     }
 
 
-def test_pod_is_queued_if_the_features_of_a_node_or_its_own_needs_change() -> None:
+def test_pod_is_queued_if_a_node_has_new_features_or_the_pod_needs_other_features() -> None:
     plugin, waiting = NodeDeclaredFeatures(), pod(containers=[RESTARTING])
 
     assert plugin.queueing_hint(waiting, added("Node", node()))

@@ -76,7 +76,7 @@ def test_node_without_allocatable_pods_is_rejected() -> None:
         ({"ignoredResources": ["example.com/fpga"]}, "example.com/fpga", True),
         ({"ignoredResourceGroups": ["example.com"]}, "example.com/fpga", True),
         ({"ignoredResourceGroups": ["example"]}, "example.com/fpga", False),
-        ({"ignoredResources": ["cpu"]}, "cpu", False),  # only extended resources can be ignored
+        ({"ignoredResources": ["cpu"]}, "cpu", False),  # cpu is not an extended resource
         ({"ignoredResources": ["hugepages-2Mi"]}, "hugepages-2Mi", False),
     ],
 )

@@ -87,7 +87,7 @@ class TestFilter:
         assert PodTopologySpread().pre_filter(incoming, snapshot_of([node("a")])).status.code is Code.SKIP
 
     def test_what_if_subtracts_a_terminating_pod_that_was_not_counted(self) -> None:
-        """Preemption in kube-scheduler has the same fault."""
+        """The wrong count is intended, because kube-scheduler's preemption counts in the same way."""
         nodes = [node("a", zone="z1"), node("b", zone="z2")]
         leaving = web("e2", "b", terminating=True)
         snapshot = snapshot_of(nodes, [web("e0", "a"), web("e1", "b"), leaving])
@@ -134,10 +134,11 @@ class TestDefaults:
         assert found is not None
         assert found[1][0] < found[1][1]
 
-    def test_default_constraints_score_nodes_without_a_zone_by_host(self) -> None:
+    def test_default_constraints_spread_pods_over_hosts_if_nodes_have_no_zone(self) -> None:
         snapshot = snapshot_of([node("a", zone="z1"), node("b")], [web("e0", "a")], objects={"Service": [SERVICE]})
 
-        # Each key has two domains; nodes without a zone are one domain. A pod adds ln 4, and a key adds maxSkew - 1.
+        # Each topology key has two domains: all nodes without a zone are one domain. A pod adds ln(4) to the score,
+        # and a constraint adds maxSkew - 1.
         assert scored(PodTopologySpread(), web("p"), snapshot) == ([9, 2], [22, 100])
 
     def test_pod_without_a_service_or_owner_is_not_spread_by_default(self) -> None:

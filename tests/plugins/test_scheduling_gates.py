@@ -17,7 +17,7 @@ def test_pod_with_gates_is_rejected_with_the_names_of_its_gates() -> None:
     assert status.reasons == ("waiting for scheduling gates: [quota image-scan]",)
 
 
-def test_pod_is_queued_only_if_all_its_own_gates_are_removed() -> None:
+def test_pod_is_queued_only_if_all_its_gates_are_removed() -> None:
     gated, ungated = pod(spec=GATED), pod()
     fewer = pod(spec={"schedulingGates": [{"name": "quota"}]})
     plugin = SchedulingGates()

@@ -47,7 +47,7 @@ def test_toleration_of_another_effect_does_not_affect_the_score() -> None:
         ("Gt", "10", "10", False),
         ("Lt", "10", "-5", True),
         ("Lt", "10", "", False),
-        ("Lt", "010", "5", False),  # a number has no leading zeros
+        ("Lt", "010", "5", False),  # leading zeros are not allowed
         ("Lt", "10", "+5", False),
         ("Lt", "9223372036854775808", "5", False),
     ],
@@ -97,7 +97,9 @@ def test_filter_and_score_agree_with_a_check_of_each_node(cluster: tuple[list[No
 
 
 @given(st.sampled_from([[], [DEDICATED], [SPOT]]), st.sampled_from([[], [DEDICATED], [SPOT]]))
-def test_node_queues_the_pod_only_if_its_taints_become_tolerated(before: list[Object], after: list[Object]) -> None:
+def test_pod_is_queued_if_a_node_loses_an_untolerated_taint_or_a_new_node_has_none(
+    before: list[Object], after: list[Object]
+) -> None:
     old, new = node(taints=before), node(taints=after)
     waiting: Any = pod()
 
@@ -106,7 +108,7 @@ def test_node_queues_the_pod_only_if_its_taints_become_tolerated(before: list[Ob
     assert TaintToleration().queueing_hint(waiting, added("Node", new)) == (DEDICATED not in after)
 
 
-def test_pod_is_queued_if_its_own_tolerations_change_but_not_after_other_updates() -> None:
+def test_pod_is_queued_if_its_tolerations_change_but_not_after_other_updates() -> None:
     assert TaintToleration().queueing_hint(pod(), updated("Pod", pod(), pod(tolerations=[{"operator": "Exists"}])))
     assert not TaintToleration().queueing_hint(pod(), updated("Pod", pod("other"), pod("other")))
     assert not TaintToleration().queueing_hint(pod(), updated("Pod", pod(), pod(labels={"app": "web"})))

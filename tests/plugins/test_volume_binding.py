@@ -266,7 +266,7 @@ def test_choice_agrees_with_a_check_of_each_node(sizes: list[str], offers: list[
 
 
 def choose(sizes: list[str], offers: list[tuple[str, set[str], str]], host: str) -> dict[str, str]:
-    """Return the volume of each claim: its reserved volume, else the smallest free one. Smaller claims choose first."""
+    """Return the volume of each claim: its reserved volume or the smallest free volume. Smaller claims choose first."""
     chosen: dict[str, str] = {}
     for size, name in sorted(((size, f"c{index}") for index, size in enumerate(sizes)), key=lambda pair: pair[0]):
         kept = [(index, hosts) for index, (offer, hosts, owner) in enumerate(offers) if owner == name and offer >= size]

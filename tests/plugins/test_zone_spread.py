@@ -261,7 +261,7 @@ def test_filter_agrees_with_a_check_of_the_state_of_each_node(
 
 
 @given(zoned_clusters(["free", "cordoned"]), st.integers(1, 3), st.sampled_from(["Honor", "Ignore"]))
-def test_filter_treats_cordons_as_pod_topology_spread_does(
+def test_filter_treats_cordons_like_pod_topology_spread(
     cluster: tuple[dict[str, tuple[str, str]], list[Node], list[Pod]], skew: int, policy: str
 ) -> None:
     """PodTopologySpread is the oracle, because the parity tests compare it with kube-scheduler."""
