@@ -223,7 +223,6 @@ def test_a_copy_decides_like_the_cluster_and_can_be_changed_without_changing_the
 def small_clusters(draw: st.DrawFn) -> tuple[list[Node], list[Pod], Pod]:
     """Draw nodes, pods on these nodes, and a waiting pod.
 
-
     The nodes have so little CPU that a test can try every possible request.
     The placed pods have no host ports, because drawn pods of one node could share a port.
     """
