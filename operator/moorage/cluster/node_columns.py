@@ -128,6 +128,11 @@ class NodeColumns:
             self.volume_users.remove(placed, node_name)
             self.attachable_volumes.remove(placed, node_name)
 
+    @property
+    def placed_pods(self) -> Collection[tuple[Pod, str]]:
+        """The placed pods with the names of their nodes, in the order in which they were placed."""
+        return self._placed.values()
+
     def pods_on(self, slot: int) -> Collection[Pod]:
         """Return the pods placed on the node of a slot."""
         return self._pods[slot].values()

@@ -34,6 +34,11 @@ class Nominator:
         pods = self._pods_on.get(node_name)
         return pods.values() if pods else ()
 
+    @property
+    def nominated(self) -> list[tuple[Pod, str]]:
+        """The nominated pods with the names of the nodes, node by node."""
+        return [(pod, node_name) for node_name, pods in self._pods_on.items() for pod in pods.values()]
+
     def nominate(self, pod: Pod, node_name: str) -> None:
         """Nominate a pod to a node, and drop its earlier nomination; an empty name only drops the nomination."""
         self.remove(pod.uid)

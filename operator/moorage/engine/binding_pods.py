@@ -37,6 +37,10 @@ class BindingPods:
         """
         return self._pods.pop(uid, None)
 
+    def all(self) -> list[QueuedPodInfo]:
+        """Return the records of all pods."""
+        return list(self._pods.values())
+
     def counts(self) -> dict[str, int]:
         """Return the number of pods by schedulerName."""
         counts: dict[str, int] = {}

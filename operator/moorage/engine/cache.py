@@ -17,9 +17,10 @@ node is added.
 Upstream: pkg/scheduler/backend/cache/interface.go.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from moorage.cluster.node_columns import NodeColumns
@@ -29,8 +30,27 @@ from moorage.cluster.volumes.assumed_volumes import AssumedVolumes
 from moorage.framework.cluster_events import Action, ClusterEvent
 from moorage.model.node import Node
 from moorage.model.pods.pod import Pod
+from moorage.model.volumes.storage_objects import PersistentVolume, PersistentVolumeClaim
 
 NAMESPACE = "Namespace"
+
+
+class CacheState(Struct, frozen=True, kw_only=True):
+    """The fields of `Cache`, without columns that follow from them."""
+
+    nodes: Sequence[Node]
+    """The nodes in the order of their slots."""
+    zones: Sequence[Sequence[str]]
+    """The names of the nodes in the order in which a cycle searches them, zone by zone."""
+    placed: Sequence[tuple[Pod, str]]
+    pods: Sequence[tuple[Pod, bool]]
+    """All pods with a node, and whether each is assumed."""
+    pods_on_missing_nodes: Sequence[tuple[str, Pod]]
+    objects: Sequence[tuple[str, Sequence[tuple[str, object]]]]
+    """By kind, the keys and the objects."""
+    namespaces: Sequence[tuple[str, Mapping[str, str]]]
+    assumed_volumes: Sequence[tuple[str, str, str, PersistentVolume | PersistentVolumeClaim]]
+    nominated: Sequence[tuple[Pod, str]]
 
 
 @dataclass(slots=True)
@@ -151,6 +171,43 @@ class Cache:
             self._volumes.remove(event.kind, _key(thing))
         else:
             self._volumes.observe(event.kind, _key(thing), thing)
+
+    def state(self) -> CacheState:
+        """Return a copy of all fields. The objects in it are shared, because they never change."""
+        columns = self._columns
+        return CacheState(
+            nodes=list(columns.nodes),
+            zones=columns.order.zones,
+            placed=list(columns.placed_pods),
+            pods=[(state.pod, state.is_assumed) for state in self._pod_states.values()],
+            pods_on_missing_nodes=[
+                (name, pod) for name, pods in self._pods_on_missing_nodes.items() for pod in pods.values()
+            ],
+            objects=[(kind, list(objects.items())) for kind, objects in columns.objects.by_kind.items()],
+            namespaces=list(columns.objects.namespaces.items()),
+            assumed_volumes=self._volumes.state(),
+            nominated=self.nominator.nominated,
+        )
+
+    def restore(self, state: CacheState) -> None:
+        """Take over the fields of an earlier cache; this cache must be empty."""
+        columns = self._columns
+        for node in state.nodes:
+            columns.set_node(node)
+        columns.order.restore(state.zones)
+        for pod, node_name in state.placed:
+            columns.add_pod(pod, node_name)
+        self._pod_states = {pod.uid: _PodState(pod, is_assumed) for pod, is_assumed in state.pods}
+        for name, pod in state.pods_on_missing_nodes:
+            self._pods_on_missing_nodes.setdefault(name, {})[pod.uid] = pod
+        for kind, objects in state.objects:
+            for key, thing in objects:
+                columns.objects.set(kind, key, thing)
+        for namespace, labels in state.namespaces:
+            columns.objects.set_namespace(namespace, labels)
+        self._volumes.restore(state.assumed_volumes)
+        for pod, node_name in state.nominated:
+            self.nominator.nominate(pod, node_name)
 
     def _add_to_node(self, pod: Pod) -> None:
         if self._snapshot.position(pod.node_name) is None:

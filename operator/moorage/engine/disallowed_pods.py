@@ -5,10 +5,20 @@ held here too, because the watch of pods may be ahead of the watch of namespaces
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
 
 from moorage.engine.outcomes import Held, HoldReason
 from moorage.model.pods.pod import Pod
+
+
+class DisallowedState(Struct, frozen=True, kw_only=True):
+    """The fields of `DisallowedPods`."""
+
+    pods: Sequence[Pod]
+    messages: Sequence[tuple[str, str]]
+    unreported: Sequence[Pod]
 
 
 class DisallowedPods:
@@ -67,6 +77,21 @@ class DisallowedPods:
         """Return the pods of a schedulerName."""
         pods = (pod for pods in self._by_namespace.values() for pod in pods.values())
         return [pod for pod in pods if pod.scheduler_name == scheduler_name]
+
+    def state(self) -> DisallowedState:
+        """Return a copy of all fields."""
+        return DisallowedState(
+            pods=[pod for pods in self._by_namespace.values() for pod in pods.values()],
+            messages=list(self._messages.items()),
+            unreported=list(self._unreported.values()),
+        )
+
+    def restore(self, state: DisallowedState) -> None:
+        """Take over the fields of an earlier object."""
+        for pod in state.pods:
+            self._by_namespace.setdefault(pod.namespace, {})[pod.uid] = pod
+        self._messages = dict(state.messages)
+        self._unreported = {pod.uid: pod for pod in state.unreported}
 
     def counts(self) -> Mapping[str, int]:
         """Return the number of pods by schedulerName."""

@@ -3,6 +3,8 @@
 kube-scheduler has no such pods: its profiles never change. Held pods are outside the scheduling queue.
 """
 
+from collections.abc import Iterable, Sequence
+
 from msgspec import Struct
 
 from moorage.api.v1alpha1 import DEFAULT_SCHEDULER_NAME
@@ -22,6 +24,16 @@ class Hold(Struct, frozen=True):
     reason: HoldReason
     message: str = ""
     """The name of the refused policy and the explanation; empty for other reasons."""
+
+
+class HeldState(Struct, frozen=True, kw_only=True):
+    """The fields of `HeldPods`, except the names of policies."""
+
+    pods: Sequence[Pod]
+    holds: Sequence[tuple[str, Hold]]
+    unreported: Sequence[Pod]
+    suspects: Sequence[tuple[Pod, float]]
+    misnamed: Sequence[str]
 
 
 class HeldPods:
@@ -136,6 +148,27 @@ class HeldPods:
     def counts(self) -> dict[str, int]:
         """Return the number of pods by schedulerName."""
         return {name: len(pods) for name, pods in self._by_name.items()}
+
+    def state(self) -> HeldState:
+        """Return a copy of all fields."""
+        return HeldState(
+            pods=[pod for pods in self._by_name.values() for pod in pods.values()],
+            holds=list(self._holds.items()),
+            unreported=list(self._unreported.values()),
+            suspects=list(self._suspects.values()),
+            misnamed=sorted(self._misnamed),
+        )
+
+    def restore(self, state: HeldState, policy_names: Iterable[str]) -> None:
+        """Take over the fields of an earlier object, and the schedulerNames of the live policies."""
+        for pod in state.pods:
+            self._by_name.setdefault(pod.scheduler_name, {})[pod.uid] = pod
+        self._holds = dict(state.holds)
+        self._unreported = {pod.uid: pod for pod in state.unreported}
+        self._suspects = {pod.uid: (pod, due) for pod, due in state.suspects}
+        self._misnamed = set(state.misnamed)
+        for name in policy_names:
+            self._policy_names.add(name)
 
     def _report(self, pod: Pod) -> None:
         """Report a pod at once if it has a `Hold`.

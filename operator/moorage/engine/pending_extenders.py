@@ -5,7 +5,7 @@ When the answer arrives, the attempt starts again from the beginning, with the a
 """
 
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -90,6 +90,16 @@ class PendingExtenders:
             if self._is_queued(attempt):
                 return attempt
         return None
+
+    def state(self) -> tuple[list[Attempt], list[Attempt]]:
+        """Return the attempts that wait, and those that can continue."""
+        return list(self._asked.values()), list(self._answered)
+
+    def restore(self, asked: Iterable[Attempt], answered: Iterable[Attempt]) -> None:
+        """Take over the attempts that `state` has returned."""
+        for attempt in asked:
+            self.ask(attempt)
+        self._answered = deque(answered)
 
     def _forget(self, profile_name: str) -> None:
         self._count_by_profile[profile_name] -= 1

@@ -38,6 +38,9 @@ class Recorder:
     durations: Sequence[tuple[str, float]] = ()
     """The extension points that ran since `start_cycle`, in order, with their durations in seconds."""
 
+    shadow_answers: list[bool] | None = None
+    """Receives the answers of `may_shadow` while the engine is recorded; otherwise None."""
+
     def start_cycle(self) -> None:
         """Forget `durations`. Decide whether the next cycle records each call of a plugin (`samples_plugins`)."""
 

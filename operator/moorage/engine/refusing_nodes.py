@@ -10,6 +10,7 @@ fits. If only resting nodes fit, the attempt ends with an error. Then autoscaler
 again after its backoff.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 FIRST_REST_SECONDS = 5.0
@@ -39,6 +40,14 @@ class RefusingNodes:
         last = self._rests.get(node_name)
         seconds = min(2 * last.seconds, LONGEST_REST_SECONDS) if last else FIRST_REST_SECONDS
         self._rests[node_name] = _Rest(now + seconds, seconds)
+
+    def state(self) -> list[tuple[str, float, float]]:
+        """Return the name of each node, the time until which it rests, and the length of the rest."""
+        return [(name, rest.until, rest.seconds) for name, rest in self._rests.items()]
+
+    def restore(self, state: Iterable[tuple[str, float, float]]) -> None:
+        """Take over the values that `state` has returned."""
+        self._rests = {name: _Rest(until, seconds) for name, until, seconds in state}
 
     def names(self, now: float) -> frozenset[str]:
         """Return the nodes that rest now."""

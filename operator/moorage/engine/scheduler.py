@@ -20,6 +20,7 @@ from moorage.engine.cycle.reserve import run_reserve
 from moorage.engine.cycle.scheduling_cycle import AskExtenders, CycleInput, ScheduleResult, run_cycle
 from moorage.engine.cycle.scoring import draw
 from moorage.engine.disallowed_pods import DisallowedPods
+from moorage.engine.engine_state import CycleCounters, SchedulerParts
 from moorage.engine.event_handlers import EventHandlers
 from moorage.engine.failure_handler import FailureHandler
 from moorage.engine.held_pods import HeldPods
@@ -111,9 +112,9 @@ class Scheduler:
         self.standings = PodStandings(
             self._profiles, self._cache, self._queue, self._binding, self._held, self._disallowed, self._extenders
         )
-        self._cycle = 0
-        self._start = 0
-        self._next_leftover_flush = 0.0
+        self._counters = CycleCounters()
+        self.parts = SchedulerParts(self._handlers, self._extenders, self._unreadable, self._refusing, self._counters)
+        """The parts that have state, for `moorage.engine.engine_state`."""
         for profile in profiles:
             self._handlers.set_profile(profile, 0.0)
 
@@ -161,9 +162,9 @@ class Scheduler:
         """Requeue the pods whose backoff has ended, and those that are unschedulable for too long."""
         self._held.tick(now)
         self._queue.flush_backoff(now)
-        if now >= self._next_leftover_flush:
+        if now >= self._counters.next_leftover_flush:
             self._queue.flush_unschedulable_leftover(now)
-            self._next_leftover_flush = now + LEFTOVER_FLUSH_SECONDS
+            self._counters.next_leftover_flush = now + LEFTOVER_FLUSH_SECONDS
 
     def next_wakeup(self, now: float) -> float | None:
         """Return when to call `tick` and `schedule_one` next, in seconds.
@@ -176,7 +177,7 @@ class Scheduler:
             return now
         times = [self._queue.next_backoff_expiry(), self._held.next_tick]
         if self._queue.has_unschedulable():
-            times.append(self._next_leftover_flush)
+            times.append(self._counters.next_leftover_flush)
         return min((time for time in times if time is not None), default=None)
 
     def schedule_one(self, now: float) -> Outcome | None:
@@ -186,7 +187,7 @@ class Scheduler:
         attempt = self._next_attempt(now)
         if attempt is None:
             return None
-        self._cycle = self._records.cycle = self._cycle + 1
+        self._counters.cycle = self._records.cycle = self._counters.cycle + 1
         self._recorder.start_cycle()
         try:
             return self._schedule(attempt, now)
@@ -230,8 +231,8 @@ class Scheduler:
                 pod=pod,
                 snapshot=self._cache.snapshot,
                 seed=self.seed,
-                cycle=self._cycle,
-                start=self._start,
+                cycle=self._counters.cycle,
+                start=self._counters.start,
                 asks_extenders=asks_extenders,
                 answer=attempt.answer,
                 resting=self._refusing.names(now),
@@ -256,7 +257,7 @@ class Scheduler:
         snapshot = self._cache.snapshot
         self._shadows.compare(queued.pod, node_name, self._handlers.is_allowed)
         intents = run_reserve(attempt.profile, result, snapshot)
-        self._start = (self._start + result.evaluated_nodes) % snapshot.size
+        self._counters.start = (self._counters.start + result.evaluated_nodes) % snapshot.size
         assumed = self._cache.assume(queued.pod, node_name, intents)
         self._cache.nominator.remove(assumed.uid)
         self._queue.done(assumed.uid)
@@ -276,7 +277,7 @@ class Scheduler:
         """Run PostFilter, nominate the pod if preemption makes room for it, and put it back as unschedulable."""
         queued, profile = attempt.queued, attempt.profile
         kept = attempt.candidates.candidates if attempt.candidates else None
-        post = make_room(profile, fit_error, draw(self.seed, self._cycle), kept)
+        post = make_room(profile, fit_error, draw(self.seed, self._counters.cycle), kept)
         if post.victims and (fault := self._unreadable.budgets_fault(queued.pod)):
             post = PostFilterResult(Code.UNSCHEDULABLE, f"preemption: waits for disruption budgets: {fault}")
         if post.victims and attempt.candidates is None and must_ask_about_candidates(profile, queued.pod):

@@ -6,9 +6,10 @@ pods are where they really run. A shadow evicts no pods and calls no extenders.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from moorage.engine.cache import Cache
@@ -27,6 +28,15 @@ MAX_SHADOWS = 20
 """The number of shadows of one schedulerName that decide. Further ones would slow down the scheduling loop."""
 MAX_UNREPORTED = 1000
 """The number of decisions that may wait to be reported; further comparisons are skipped."""
+
+
+class ShadowState(Struct, frozen=True, kw_only=True):
+    """The fields of `Shadows`."""
+
+    shadows: Sequence[Profile]
+    unreported: Sequence[ShadowDecision]
+    skipped: Mapping[str, int]
+    cycle: int
 
 
 class Shadows:
@@ -67,6 +77,20 @@ class Shadows:
         for followed, shadows in list(self._by_followed.items()):
             if shadows.pop(name, None) and not shadows:
                 del self._by_followed[followed]
+
+    def state(self) -> ShadowState:
+        """Return a copy of all fields."""
+        shadows = [shadow for shadows in self._by_followed.values() for shadow in shadows.values()]
+        return ShadowState(
+            shadows=shadows, unreported=list(self._unreported), skipped=dict(self._skipped), cycle=self._cycle
+        )
+
+    def restore(self, state: ShadowState) -> None:
+        """Take over the fields of an earlier object."""
+        for shadow in state.shadows:
+            self.set_profile(shadow)
+        self._unreported, self._skipped = list(state.unreported), Counter(state.skipped)
+        self._cycle = state.cycle
 
     def compare(self, pod: Pod, node_name: str, may_use: Callable[[Profile, Pod], bool]) -> None:
         """Let each shadow decide for a pod that gets the node `node_name`; empty if the pod fits on no node.

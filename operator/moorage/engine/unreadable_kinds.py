@@ -6,6 +6,10 @@ DeviceClass may provide the resource, so "Insufficient" would be wrong.
 Preemption waits while disruption budgets cannot be read, because a new budget may protect a victim.
 """
 
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
 from moorage.api.extender import is_extended_resource
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.messages import KindReadable, KindUnreadable
@@ -20,6 +24,14 @@ STORAGE = (
 """The kinds that the plugins for claims read."""
 
 
+class UnreadableState(Struct, frozen=True):
+    """The fields of `UnreadableKinds`."""
+
+    refused: Mapping[str, str]
+    without_budgets: str
+    waiting: Sequence[str]
+
+
 class UnreadableKinds:
     """The kinds that cannot be read, by name."""
 
@@ -27,13 +39,14 @@ class UnreadableKinds:
         """Start with none."""
         self._refused: dict[str, str] = {}
         self._without_budgets = ""
-        self._waiting: set[str] = set()
+        self._waiting: dict[str, None] = {}
+        """A dict, because it keeps the order, in which the pods return to the queue."""
 
-    def update(self, message: KindUnreadable | KindReadable) -> set[str]:
+    def update(self, message: KindUnreadable | KindReadable) -> Iterable[str]:
         """Record whether a kind can be read. Return the uids of the pods whose preemption waited for the budgets."""
         if isinstance(message, KindUnreadable):
             self._add(message)
-            return set()
+            return ()
         self._refused.pop(message.kind, None)
         if message.kind == BUDGETS:
             self._without_budgets = ""
@@ -54,8 +67,17 @@ class UnreadableKinds:
     def budgets_fault(self, pod: Pod) -> str:
         """Return why the pod must not preempt others now, and record that it waits; empty if budgets are known."""
         if self._without_budgets:
-            self._waiting.add(pod.uid)
+            self._waiting[pod.uid] = None
         return self._without_budgets
+
+    def state(self) -> UnreadableState:
+        """Return a copy of all fields."""
+        return UnreadableState(dict(self._refused), self._without_budgets, list(self._waiting))
+
+    def restore(self, state: UnreadableState) -> None:
+        """Take over the fields of an earlier object."""
+        self._refused, self._without_budgets = dict(state.refused), state.without_budgets
+        self._waiting = dict.fromkeys(state.waiting)
 
     def _add(self, message: KindUnreadable) -> None:
         if message.is_refused:
@@ -63,11 +85,11 @@ class UnreadableKinds:
         if message.kind == BUDGETS:
             self._without_budgets = message.error
 
-    def _take_waiting(self) -> set[str]:
+    def _take_waiting(self) -> Iterable[str]:
         """Return the uids of the waiting pods; none while budgets cannot be read."""
         if self._without_budgets:
-            return set()
-        waiting, self._waiting = self._waiting, set()
+            return ()
+        waiting, self._waiting = self._waiting, {}
         return waiting
 
 

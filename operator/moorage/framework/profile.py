@@ -104,6 +104,8 @@ class Profile:
     bind: tuple[BindPlugin, ...] = ()
     settings: ProfileSettings = ProfileSettings()
     policy: PolicyReference | None = None
+    spec: ProfileSpec | None = None
+    """The specification that the registry built the profile from."""
     warning_plugins: tuple[Plugin, ...] = ()
     """The plugins that have `pod_warnings`; most profiles have none."""
 

@@ -173,6 +173,7 @@ def _assemble(spec: ProfileSpec, plugins: Plugins, points: Mapping[str, tuple[Pl
         bind=cast("tuple[BindPlugin, ...]", points["bind"]),
         settings=spec.settings,
         policy=spec.policy,
+        spec=spec,
         warning_plugins=tuple(
             dict.fromkeys(
                 plugin

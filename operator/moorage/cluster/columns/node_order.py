@@ -7,7 +7,7 @@ Upstream: `pkg/scheduler/backend/cache/node_tree.go`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
@@ -48,6 +48,18 @@ class NodeOrder:
         del self._zones[zone][node.name]
         if not self._zones[zone]:
             del self._zones[zone]
+        self._order = None
+
+    @property
+    def zones(self) -> list[list[str]]:
+        """The names of the nodes of each zone."""
+        return [list(names) for names in self._zones.values()]
+
+    def restore(self, zones: Iterable[Iterable[str]]) -> None:
+        """Put the same nodes into the order of an earlier object, which `zones` has returned."""
+        zone_of = {name: zone for zone, names in self._zones.items() for name in names}
+        ordered = [dict.fromkeys(names) for names in zones]
+        self._zones = {zone_of[next(iter(names))]: names for names in ordered}
         self._order = None
 
     @property

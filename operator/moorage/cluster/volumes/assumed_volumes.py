@@ -71,6 +71,14 @@ class AssumedVolumes:
         self._assumed.pop((kind, key), None)
         self._objects.remove(kind, key)
 
+    def state(self) -> list[tuple[str, str, str, PersistentVolume | PersistentVolumeClaim]]:
+        """Return the kind and the key of each assumed object, the uid of its pod, and the observed version."""
+        return [(kind, key, each.pod_uid, each.observed) for (kind, key), each in self._assumed.items()]
+
+    def restore(self, state: Iterable[tuple[str, str, str, PersistentVolume | PersistentVolumeClaim]]) -> None:
+        """Take over the values that `state` has returned."""
+        self._assumed = {(kind, key): _Assumption(pod_uid, observed) for kind, key, pod_uid, observed in state}
+
     def _bind(self, pod_uid: str, intent: BindVolume) -> None:
         volume: PersistentVolume | None = self._objects.of_kind(_VOLUME).get(intent.volume_name)
         if volume is not None:

@@ -4,10 +4,10 @@ Upstream: pkg/scheduler/backend/queue/backoff_queue.go. A backoff ends on a whol
 ends in the same second come out by priority.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import floor
 
-from moorage.engine.queue.pod_heap import PodHeap
+from moorage.engine.queue.pod_heap import Key, PodHeap
 from moorage.engine.queue.queued_pod_info import QueuedPodInfo, QueueType
 from moorage.framework.profile import Profile, ProfileSettings
 
@@ -66,6 +66,18 @@ class BackoffQueue:
         """Return the time from which `pop_expired` returns the next pod, in seconds; None for an empty queue."""
         ends = [first[0][0] + 1 for heap in (self._rejected, self._errors) if (first := heap.peek()) is not None]
         return min(ends, default=None)
+
+    def entries(self) -> tuple[list[tuple[Key, QueuedPodInfo]], list[tuple[Key, QueuedPodInfo]]]:
+        """Return the entries of the heap of rejected pods, and those of the heap of errors."""
+        return self._rejected.entries(), self._errors.entries()
+
+    def restore(
+        self, rejected: Iterable[tuple[Key, QueuedPodInfo]], errors: Iterable[tuple[Key, QueuedPodInfo]]
+    ) -> None:
+        """Add the entries of an earlier queue."""
+        for heap, entries in ((self._rejected, rejected), (self._errors, errors)):
+            for key, queued in entries:
+                heap.push(queued, key)
 
     @property
     def may_pop_early(self) -> bool:

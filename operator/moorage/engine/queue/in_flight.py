@@ -8,6 +8,7 @@ Upstream: pkg/scheduler/backend/queue/active_queue.go (inFlightPods, inFlightEve
 """
 
 from collections import deque
+from collections.abc import Iterable
 from itertools import islice
 
 from moorage.framework.cluster_events import ClusterEvent
@@ -38,6 +39,15 @@ class InFlight:
     def events_since_start(self, uid: str) -> tuple[ClusterEvent, ...]:
         """Return the events since the pod's attempt began."""
         return tuple(islice(self._events, self._starts[uid] - self._dropped, None))
+
+    def state(self) -> tuple[list[tuple[str, int]], list[ClusterEvent]]:
+        """Return the uids with the number of older events that each does not need, and the events."""
+        return [(uid, start - self._dropped) for uid, start in self._starts.items()], list(self._events)
+
+    def restore(self, starts: Iterable[tuple[str, int]], events: Iterable[ClusterEvent]) -> None:
+        """Take over the values that `state` has returned."""
+        self._starts = dict(starts)
+        self._events = deque(events)
 
     def done(self, uid: str) -> None:
         """Remove a pod, and the events that no other pod in flight needs."""

@@ -5,6 +5,7 @@ Upstream: pkg/scheduler/backend/heap/heap.go.
 
 from heapq import heapify, heappop, heappush
 from itertools import count
+from operator import itemgetter
 
 from moorage.engine.queue.queued_pod_info import QueuedPodInfo
 
@@ -58,6 +59,10 @@ class PodHeap:
         heappop(self._heap)
         del self._live[first[1].pod.uid]
         return first[1]
+
+    def entries(self) -> list[tuple[Key, QueuedPodInfo]]:
+        """Return all pods with their keys, first the pod that `pop` returns next."""
+        return [(entry[0], entry[2]) for entry in sorted(filter(self._is_live, self._heap), key=itemgetter(0, 1))]
 
     def _is_live(self, entry: tuple[Key, int, QueuedPodInfo]) -> bool:
         return self._live.get(entry[2].pod.uid) == entry[1]

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from moorage.engine.queue.backoff_queue import BackoffQueue
 from moorage.engine.queue.in_flight import InFlight
 from moorage.engine.queue.pod_heap import PodHeap
+from moorage.engine.queue.queue_state import QueueParts
 from moorage.engine.queue.queued_pod_info import QueuedPodInfo, QueueType
 from moorage.engine.queue.queueing_hints import QueueingHints, QueueingStrategy
 from moorage.engine.queue.unschedulable_pods import UnschedulablePods
@@ -54,6 +55,7 @@ class SchedulingQueue:
         self._unschedulable = UnschedulablePods()
         self._in_flight = InFlight()
         self._hints = QueueingHints(profiles, recorder)
+        self.parts = QueueParts(self._pods, self._active, self._backoff, self._unschedulable, self._in_flight)
 
     def find(self, uid: str) -> QueuedPodInfo | None:
         """Return a pod of the queue."""
