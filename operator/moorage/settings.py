@@ -60,6 +60,10 @@ class Settings:
     policies may have no extenders."""
     policy_extender_tls_dir: Path | None = None
     """The directory of the files that extenders of policies may name. None means that they may name no files."""
+    record: Path | None = None
+    """The directory to which the engine's inputs and decisions are recorded. None means that nothing is recorded."""
+    record_bytes: int = 1 << 30
+    """The maximum size of all recorded files together."""
     leader_election: LeaderElectionSettings = field(default_factory=LeaderElectionSettings)
     tls_strict: bool = False
     """Check servers' certificates strictly by RFC 5280, as Python 3.13 does and Go does not. The certificate

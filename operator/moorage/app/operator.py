@@ -158,6 +158,7 @@ class Operator:
         poll.restart_watch = watch.restart
         listing = controller.run(poll.list, poll.follow, watch.start, self._settings.policy_resync_seconds)
         background.append(tasks.create_task(listing, name="policy-lists"))
+        process.recordings.start_configured()
         scheduling = tasks.create_task(process.loop.run(), name="scheduling-loop")
         try:
             await self._stopping.wait()
@@ -167,6 +168,7 @@ class Operator:
         finally:
             for task in (scheduling, *background, *lease):
                 task.cancel()
+            await asyncio.to_thread(process.recordings.stop)
             await asyncio.to_thread(watch.stop)  # this is slow, but the lease is already released
 
 

@@ -22,6 +22,7 @@ from moorage.app.process_parts import (
     build_reporting,
     have_synced,
 )
+from moorage.app.recordings import Recordings
 from moorage.app.scheduling_gate import SchedulingGate
 from moorage.configuration.process_configuration import ProcessConfiguration
 from moorage.controller.policy_controller import PolicyController
@@ -57,6 +58,7 @@ class Process:
     status_reporter: StatusReporter
     binder: Binder
     loop: SchedulingLoop
+    recordings: Recordings
     facts: Callable[[], PolicyFacts]
     """Returns the engine's current facts for the policies' statuses."""
     background: Mapping[str, Callable[[], Coroutine[Any, Any, None]]]
@@ -92,6 +94,7 @@ def build_process(configuration: ProcessConfiguration, environment: Environment)
         claim_repair=binding.claim_repair,
     )
     loop = SchedulingLoop(engine.scheduler, engine.inbox, router, environment.clock, environment.metrics.scheduling)
+    recordings = Recordings(engine.scheduler, settings, environment.clock)
     facts = partial(
         PolicyFacts,
         engine.scheduler,
@@ -116,6 +119,7 @@ def build_process(configuration: ProcessConfiguration, environment: Environment)
         status_reporter=policies.status_reporter,
         binder=binding.binder,
         loop=loop,
+        recordings=recordings,
         facts=facts,
         background={
             **{f"informer-{kind}": informer.run for kind, informer in engine.informers.items()},

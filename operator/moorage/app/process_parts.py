@@ -26,8 +26,8 @@ from moorage.controller.status_reporter import StatusReporter
 from moorage.controller.status_writer import PolicyStatusWriter
 from moorage.engine.messages import Message
 from moorage.engine.records.decision_log import DecisionLog
-from moorage.engine.scheduler import Scheduler
 from moorage.model.decode import Decoder
+from moorage.recording.recorded_scheduler import RecordedScheduler
 from moorage.runtime.api_resources import INFORMED
 from moorage.runtime.binder import Binder
 from moorage.runtime.binding_writer import BindingWriter
@@ -62,7 +62,7 @@ class EngineParts:
     """The scheduler, and the parts that feed it."""
 
     inbox: Inbox[Message]
-    scheduler: Scheduler
+    scheduler: RecordedScheduler
     informers: Mapping[str, Informer]
     latest: LatestObjects
 
@@ -74,7 +74,7 @@ def build_engine(configuration: ProcessConfiguration, environment: Environment) 
     seed = _choose_seed(configuration.settings)
     return EngineParts(
         inbox=inbox,
-        scheduler=Scheduler(seed, configuration.profiles, environment.metrics.framework, DecisionLog()),
+        scheduler=RecordedScheduler(seed, configuration.profiles, environment.metrics.framework, DecisionLog()),
         informers=informers,
         latest=LatestObjects(informers["Pod"].objects, informers["Node"].objects),
     )

@@ -14,6 +14,7 @@ from moorage.cli.dump_command import dump
 from moorage.cli.inspection_commands import crd, parity, plugins, version
 from moorage.cli.lint_command import lint
 from moorage.cli.policy_test_command import run_policy_tests
+from moorage.cli.replay_command import replay
 from moorage.cli.run_command import run
 from moorage.cli.sandbox_commands import demo, sandbox
 from moorage.cli.simulate_command import simulate
@@ -58,7 +59,7 @@ def build_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_moorage)
-    for command in (run, why, demo, sandbox, dump, lint, simulate, crd, plugins):
+    for command in (run, why, demo, sandbox, dump, lint, simulate, replay, crd, plugins):
         app.command()(command)
     app.command("import")(import_configuration)
     app.command("test")(run_policy_tests)

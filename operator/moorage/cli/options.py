@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+MIN_RECORD_BYTES = 16 << 20
+
 
 class Output(StrEnum):
     """The output formats of data."""
@@ -67,6 +69,19 @@ PolicyExtenderTlsDirOption = Annotated[
 def cpus() -> int:
     """Return the number of CPUs that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def record_bytes(size: str) -> int:
+    """Return the value of --record-size in bytes; raise BadParameter if it is invalid or too small."""
+    from moorage.model.quantity import value
+
+    try:
+        found = value(size)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}; write a size such as 500Mi or 2Gi", param_hint="--record-size") from error
+    if found < MIN_RECORD_BYTES:
+        raise typer.BadParameter(f"{size} is too small; allow at least 16Mi", param_hint="--record-size")
+    return found
 
 
 def split_values(flags: list[str] | None) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from moorage.cli.options import (
     PolicyExtenderTlsDirOption,
     ReservedNamesOption,
     extender_hosts,
+    record_bytes,
     split_values,
 )
 
@@ -53,6 +54,17 @@ def run(  # noqa: PLR0913 - one parameter for each flag
     leader_elect: Annotated[
         bool, typer.Option(help="Bind only while holding the Lease, so that several replicas can run.")
     ] = True,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            file_okay=False,
+            help="Record the inputs and the decisions of the engine to files in this directory, for `moorage replay`.",
+        ),
+    ] = None,
+    record_size: Annotated[
+        str, typer.Option(metavar="SIZE", help="Keep at most this much; delete the oldest recorded files.")
+    ] = "1Gi",
     seed: Annotated[int | None, typer.Option(help="Seed the random choice among equally good nodes.")] = None,
     log_level: Annotated[str, typer.Option(help="Log from this level: debug, info, warning or error.")] = "info",
     log_format: Annotated[str, typer.Option(help="Log as text or json.")] = "text",
@@ -74,6 +86,8 @@ def run(  # noqa: PLR0913 - one parameter for each flag
         reserved_scheduler_names=split_values(reserved_scheduler_names),
         policy_extenders=extender_hosts(policy_extenders),
         policy_extender_tls_dir=policy_extender_tls_dir.absolute() if policy_extender_tls_dir else None,
+        record=record.absolute() if record else None,
+        record_bytes=record_bytes(record_size),
         seed=seed,
         leader_election=LeaderElectionSettings(enabled=leader_elect),
     )

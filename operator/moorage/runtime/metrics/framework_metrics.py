@@ -151,7 +151,10 @@ class FrameworkMetrics(Recorder):
 
     def may_shadow(self) -> bool:
         """Return whether a policy in mode Shadow may use more time."""
-        return self._shadow_budget.allows(self.now())
+        may_decide = self._shadow_budget.allows(self.now())
+        if self.shadow_answers is not None:
+            self.shadow_answers.append(may_decide)
+        return may_decide
 
     def observe_shadow(self, started: float) -> None:
         """Record that a policy in mode Shadow has used the time since `started`."""

@@ -1,0 +1,174 @@
+"""Writes the engine's objects as values for msgpack, and reads them.
+
+The pods of one template share a shape. A shape has a number; a segment defines the number before its first use. The
+numbers keep the identity of shapes, which the engine compares. The raw JSON of objects is left out, because only
+extenders read it, and because it has annotations and environment variables.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import cache
+from operator import attrgetter
+from types import MappingProxyType
+from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
+from zlib import crc32
+
+from msgspec import convert, defstruct, structs
+
+from moorage.engine.messages import Message
+from moorage.model.device_class import DeviceClass
+from moorage.model.node import Node
+from moorage.model.pods.pod import Pod, PodShape
+from moorage.model.resources import Resources
+from moorage.model.volumes import storage_objects as storage
+from moorage.model.workloads import workload_objects as workloads
+from moorage.recording.recording_faults import UnusableRecording
+
+POD = "Pod"
+NODE = "Node"
+KINDS: Mapping[str, type] = {
+    NODE: Node,
+    "Namespace": workloads.Namespace,
+    "Service": workloads.Service,
+    "ReplicationController": workloads.Controller,
+    "ReplicaSet": workloads.Controller,
+    "StatefulSet": workloads.Controller,
+    "PodDisruptionBudget": workloads.PodDisruptionBudget,
+    "PersistentVolumeClaim": storage.PersistentVolumeClaim,
+    "PersistentVolume": storage.PersistentVolume,
+    "StorageClass": storage.StorageClass,
+    "CSINode": storage.CSINode,
+    "CSIDriver": storage.CSIDriver,
+    "CSIStorageCapacity": storage.CSIStorageCapacity,
+    "VolumeAttachment": storage.VolumeAttachment,
+    "DeviceClass": DeviceClass,
+}
+"""The class of each kind's objects, except of pods."""
+
+_OWN_FIELDS = [
+    each for each in structs.fields(Pod) if each.name not in {"shape", "raw", "requests", "non_zero_requests"}
+]
+PodRecord = defstruct(
+    "PodRecord",
+    [
+        ("shape", int),
+        ("requests", Resources | None),
+        ("non_zero_requests", Resources | None),
+        *((each.name, each.type) for each in _OWN_FIELDS),
+    ],
+    array_like=True,
+    frozen=True,
+)
+"""A pod with the number of its shape. Requests that equal those of the shape are None."""
+_own_values: Callable[[Pod], tuple[Any, ...]] = attrgetter(*(each.name for each in _OWN_FIELDS))
+_OWN_NAMES = [each.name for each in _OWN_FIELDS]
+
+Define = Callable[[int, PodShape], None]
+
+
+class ObjectWriter:
+    """A writer that numbers shapes. `define` is called before the first use of a number in a segment."""
+
+    def __init__(self, define: Define) -> None:
+        """Start with no shapes."""
+        self._define = define
+        self._numbers: WeakKeyDictionary[PodShape, int] = WeakKeyDictionary()
+        self._defined: set[int] = set()
+        self._next = 0
+
+    def start_segment(self) -> None:
+        """Define each number again before its next use, because a replay may start with this segment."""
+        self._defined.clear()
+
+    def write(self, kind: str, thing: Any) -> Any:
+        """Return the value for an object of a kind."""
+        if kind == POD:
+            return self.write_pod(thing)
+        return replace(thing, raw=b"") if kind == NODE and thing.raw else thing
+
+    def write_pod(self, pod: Pod) -> Any:
+        """Return the value for a pod."""
+        shape = pod.shape
+        number = self._numbers.get(shape)
+        if number is None:
+            number = self._numbers[shape] = self._next
+            self._next += 1
+        if number not in self._defined:
+            self._defined.add(number)
+            self._define(number, shape)
+        return PodRecord(
+            number,
+            None if pod.requests == shape.requests else pod.requests,
+            None if pod.non_zero_requests == shape.non_zero_requests else pod.non_zero_requests,
+            *_own_values(pod),
+        )
+
+
+class ObjectReader:
+    """A reader of the values that `ObjectWriter` returns. It raises MsgspecError for other values."""
+
+    def __init__(self) -> None:
+        """Start with no shapes."""
+        self._shapes: WeakValueDictionary[int, PodShape] = WeakValueDictionary()
+        self._defined: list[PodShape] = []
+        """The shapes that the present segment defines. Its later objects may refer to them, also if none does now."""
+
+    def start_segment(self) -> None:
+        """Forget the shapes that no object refers to. A segment defines its shapes before it uses them."""
+        self._defined.clear()
+
+    def define(self, number: int, value: Any) -> None:
+        """Read the definition of a shape; a shape that is known stays the same object."""
+        shape = self._shapes.get(number)
+        if shape is None:
+            shape = self._shapes[number] = convert(value, PodShape)
+        self._defined.append(shape)
+
+    def read(self, kind: str, value: Any) -> Any:
+        """Read an object of a kind."""
+        return self.read_pod(value) if kind == POD else convert(value, _class_of(kind))
+
+    def read_pod(self, value: Any) -> Pod:
+        """Read a pod."""
+        record: Any = convert(value, PodRecord)
+        shape = self._shapes.get(record.shape)
+        if shape is None:
+            raise UnusableRecording(f"the recording has a pod {record.name} whose shape it does not define")
+        fields = {name: getattr(record, name) for name in _OWN_NAMES}
+        return Pod(
+            shape=shape,
+            requests=shape.requests if record.requests is None else record.requests,
+            non_zero_requests=shape.non_zero_requests if record.non_zero_requests is None else record.non_zero_requests,
+            **fields,
+        )
+
+
+def as_plain(value: Any) -> Any:
+    """Return a value of a type that msgpack does not know as a value of one that it knows."""
+    if isinstance(value, MappingProxyType):
+        return dict(value)
+    raise TypeError(f"a recording cannot hold a {type(value).__name__}")
+
+
+def _class_of(kind: str) -> type:
+    found = KINDS.get(kind)
+    if found is None:
+        raise UnusableRecording(f"the recording has an object of the unknown kind {kind}")
+    return found
+
+
+@cache
+def schema_of() -> str:
+    """Return a checksum over the fields of all recorded classes. It changes if a class gets other fields."""
+    classes = {PodRecord, PodShape, *KINDS.values(), *Message.__args__}
+    fields = sorted(f"{each.__name__}: {', '.join(_field_names(each))}" for each in classes)
+    return f"{crc32(chr(10).join(fields).encode()):08x}"
+
+
+def _field_names(recorded: type) -> Iterable[str]:
+    names: tuple[str, ...] | None = getattr(recorded, "__struct_fields__", None)
+    return (each.name for each in dataclasses.fields(recorded)) if names is None else names
