@@ -13,7 +13,7 @@ from moorage.outside_text import one_line
 from moorage.recording.outcome_records import describe_outcome
 
 if TYPE_CHECKING:
-    from moorage.recording.replay import Difference, RunResult
+    from moorage.recording.replay import FirstDifference, RunResult
 
 
 def print_results(results: Sequence[RunResult]) -> None:
@@ -40,7 +40,7 @@ def results_json(results: Sequence[RunResult]) -> str:
     return json.dumps({"runs": [_result_json(result) for result in results]}, indent=2)
 
 
-def _print_difference(difference: Difference) -> None:
+def _print_difference(difference: FirstDifference) -> None:
     print(f"The first difference is at {_time(difference.time)}, after {difference.decision:,} decisions:")
     for name, value in (("recorded", difference.expected), ("replayed", difference.got)):
         pod = f"pod {value[1]}: " if value and value[1] else ""
@@ -63,7 +63,7 @@ def _result_json(result: RunResult) -> dict[str, Any]:
     }
 
 
-def _difference_json(difference: Difference) -> dict[str, Any]:
+def _difference_json(difference: FirstDifference) -> dict[str, Any]:
     value = difference.expected or difference.got or ["", "", ""]
     return {
         "time": _time(difference.time),

@@ -16,7 +16,7 @@ from moorage.recording.outcome_records import DECISIONS, OutcomeValue, write_out
 from moorage.recording.recording_reader import RecordedRun
 
 
-class Difference(Struct, frozen=True, kw_only=True):
+class FirstDifference(Struct, frozen=True, kw_only=True):
     """The first call whose result differs from the recorded one."""
 
     time: float
@@ -40,7 +40,7 @@ class RunResult(Struct, kw_only=True):
     decisions: int = 0
     """The number of attempts that ended with a decision and were compared."""
     equal: int = 0
-    difference: Difference | None = None
+    difference: FirstDifference | None = None
     notes: list[str] = []
 
 
@@ -102,7 +102,7 @@ class Replay:
         if got == expected:
             result.equal += is_decision
             return True
-        result.difference = Difference(
+        result.difference = FirstDifference(
             time=result.ended, decision=result.decisions - is_decision, expected=expected, got=got
         )
         return False
@@ -116,7 +116,7 @@ class Replay:
         if fault == call.fault:
             return True
         name = type(call.message).__name__
-        self.result.difference = Difference(
+        self.result.difference = FirstDifference(
             time=self._offset + call.now,
             decision=self.result.decisions,
             expected=[name, "", "", call.fault or "no error"],
