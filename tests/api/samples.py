@@ -43,6 +43,7 @@ WHOLE: Spec = {
         "podsWithGpu": "Spread",
         "models": {"NVIDIA-H100-80GB-HBM3": 10},
     },
+    "scarcity": {"resources": ["nvidia.com/gpu", "memory"]},
     "extenders": [
         {
             "urlPrefix": "https://extender.example.com/api",

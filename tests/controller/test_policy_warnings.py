@@ -196,6 +196,10 @@ MISSING: dict[str, tuple[dict[str, Any], list[str]]] = {
             "ResourceHasNoNode: spec.gpu.resources: no node has the resource example.com/npu",
         ],
     ),
+    "scarcity": (
+        {"scarcity": {"resources": ["nvidia.com/gpu", "example.com/npu"]}},
+        ["ResourceHasNoNode: spec.scarcity.resources: no node has the resource example.com/npu"],
+    ),
     "defaults": ({"instanceTypes": {}, "gpu": {}, "zones": {}}, []),
     "presets": ({"preset": "SpotFirst"}, []),
 }

@@ -8,10 +8,11 @@ from pydantic import Field
 
 from builders import columns_of, node, pod
 from moorage.cluster.arrays import IntArray
+from moorage.cluster.kept_arrays import FEW_NODES
 from moorage.cluster.nodes_view import NodesView
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cycle.cycle_error import CycleError
-from moorage.engine.cycle.kept_scores import FEW_NODES, KeptScores
+from moorage.engine.cycle.kept_scores import KeptScores
 from moorage.framework.extension_points import ScorePlugin
 from moorage.framework.profile import WeightedScore
 from moorage.model.pods.pod import Pod

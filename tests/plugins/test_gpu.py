@@ -60,6 +60,7 @@ def test_gpu_node_rejects_a_pod_that_requests_no_gpu_if_pods_without_gpu_is_forb
         ("Pack", {"full": 50 + 50 * 6 // 8, "empty": 50 + 50 * 1 // 8, "amd": 0, "plain": 0}),
         ("Spread", {"full": 50 + 50 * 2 // 8, "empty": 50 + 50 * 7 // 8, "amd": 0, "plain": 0}),
         ("Ignore", {"full": 50, "empty": 50, "amd": 0, "plain": 0}),
+        ("LeastFragmentation", {"full": 50, "empty": 50, "amd": 0, "plain": 0}),
     ],
 )
 def test_gpu_node_scores_by_its_free_gpus_if_the_policy_packs_or_spreads(

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from builders import DECODER, make, node, pod_object
 from moorage.api.extender import Extender
+from moorage.api.plugin_config import PluginConfig, PluginEntry, Plugins, PluginSet
 from moorage.engine.messages import (
     BindingFinished,
     CandidatesAnswered,
@@ -52,9 +53,15 @@ class Engine(Protocol):
 
 
 def profile(name: str, **settings: Any) -> Profile:
-    """Return kube-scheduler's profile with other settings."""
-    policy = PolicyReference(name, f"{name}-uid", 1)
-    return REGISTRY.build_profile(ProfileSpec(scheduler_name=name, settings=ProfileSettings(**settings), policy=policy))
+    """Return kube-scheduler's profile with other settings, and with a plugin that learns what pods request."""
+    spec = ProfileSpec(
+        scheduler_name=name,
+        settings=ProfileSettings(**settings),
+        policy=PolicyReference(name, f"{name}-uid", 1),
+        plugins=Plugins(score=PluginSet(enabled=(PluginEntry(name="Scarcity", weight=5),))),
+        plugin_config=(PluginConfig(name="Scarcity", args={"resources": ["cpu"]}),),
+    )
+    return REGISTRY.build_profile(spec)
 
 
 PROFILES = (profile("default"), profile("asks", extenders=(EXTENDER,)), profile("shadow", shadow_of="default"))

@@ -18,7 +18,8 @@ PARTS = {
     "active", "answered", "asked", "assumed_volume", "binding", "counters", "disallowed", "disallowed_message",
     "disallowed_unreported", "errors", "held", "held_unreported", "hold", "in_flight", "in_flight_event", "misnamed",
     "missing", "namespace", "node", "nominated", "object", "placed", "pod", "profile", "queued", "record", "rejected",
-    "resting", "shadow", "shadow_unreported", "skipped", "suspect", "unreadable", "unschedulable", "with_node", "zones",
+    "request_mix", "resting", "shadow", "shadow_unreported", "skipped", "suspect", "unreadable", "unschedulable",
+    "with_node", "zones",
 }  # fmt: skip
 """The names of the parts of a state."""
 

@@ -19,6 +19,7 @@ TABLE_ROWS = 128
 LIFECYCLE_SOURCES = 16
 LIFECYCLE_VALUES = 16
 GPU_RESOURCES = 16
+SCARCE_RESOURCES = 16
 MAX_SKEW = 1000
 """The maximum of `maxSkew`; a larger difference between zones has no effect in practice."""
 
@@ -188,9 +189,23 @@ class GpuSection(ApiModel):
     pods_without_gpu: Literal["Avoid", "Forbid", "Ignore"] = "Avoid"
     """GPU nodes for pods that request no GPU. Avoid: on a scale of 0 to 10, GPU nodes score 1 and other nodes 5.
     Forbid: the pods do not run on GPU nodes. Ignore: all nodes score 5."""
-    pods_with_gpu: Literal["Pack", "Spread", "Ignore"] = "Pack"
+    pods_with_gpu: Literal["Pack", "Spread", "LeastFragmentation", "Ignore"] = "Pack"
     """GPU nodes for pods that request GPUs. Pack prefers nodes with fewer free GPUs. Spread prefers nodes with more
-    free GPUs. Ignore has no preference."""
+    free GPUs. LeastFragmentation keeps free GPUs usable for the next pods: it adds `resources` to
+    `scarcity.resources`. Ignore has no preference."""
     models: Annotated[dict[str, Score], WithoutNulls] = Field(default_factory=dict, max_length=TABLE_ROWS)
     """Scores of GPU models, 0 to 10, by value of the node label `nvidia.com/gpu.product`. A node whose model has an
     entry gets this score, and `podsWithGpu` does not apply to it."""
+
+
+class ScarcitySection(ApiModel):
+    """Ranking of nodes by how well the next pods can use what stays free: arguments of the plugin Scarcity."""
+
+    resources: Annotated[
+        tuple[QualifiedName, ...],
+        ListOf,
+        Field(min_length=1, max_length=SCARCE_RESOURCES, json_schema_extra=list_type("set")),
+    ]
+    """Names of scarce resources, such as nvidia.com/gpu. The scheduler learns what pods request. It prefers the node on
+    which the pod takes the least free amount of these resources from the pods that usually come: a free amount is lost
+    for a pod if the node lacks another resource that the pod requests, or is excluded by its node selector."""

@@ -10,7 +10,14 @@ from moorage.api.namespace_selector import NamespaceSelector
 from moorage.api.plugin_config import PluginConfig, Plugins
 from moorage.api.policy_extender import PolicyExtender
 from moorage.api.policy_filters import FiltersSection
-from moorage.api.policy_scores import GpuSection, InstanceTypesSection, LifecycleSection, ResourcesSection, ZonesSection
+from moorage.api.policy_scores import (
+    GpuSection,
+    InstanceTypesSection,
+    LifecycleSection,
+    ResourcesSection,
+    ScarcitySection,
+    ZonesSection,
+)
 
 WEIGHTS = 64
 EXTENDERS = 16
@@ -115,8 +122,8 @@ class SchedulingPolicySpec(ApiModel):
     NodeResourcesBalancedAllocation 0.
     Spread sets resources.strategy LeastAllocated, zones.spread Prefer, and the weight ZoneSpread 5.
     SpotFirst sets lifecycle.prefer spot, and the weight Lifecycle 10.
-    GpuPack sets gpu with its defaults, resources.strategy MostAllocated, and resources.weights nvidia.com/gpu 5, cpu 1
-    and memory 1."""
+    GpuPack sets gpu.podsWithGpu LeastFragmentation, and the weights NodeResourcesFit 0 and
+    NodeResourcesBalancedAllocation 0."""
     filters: FiltersSection = FiltersSection()
     """Requirements for nodes. A node must meet all of them."""
     weights: Annotated[dict[str, Weight], WithoutNulls] = Field(default_factory=dict, max_length=WEIGHTS)
@@ -135,6 +142,9 @@ class SchedulingPolicySpec(ApiModel):
     gpu: GpuSection | None = None
     """Keeps GPU nodes for pods that request GPUs, and ranks these nodes. {} avoids GPU nodes for other pods, and packs
     GPU nodes. Absent: the section of the preset, or no difference between GPUs and other resources."""
+    scarcity: ScarcitySection | None = None
+    """Keeps free amounts of scarce resources usable for the next pods. Absent: no such ranking, unless
+    gpu.podsWithGpu is LeastFragmentation."""
     extenders: Annotated[
         tuple[PolicyExtender, ...], ListOf, Field(max_length=EXTENDERS, json_schema_extra=list_type("atomic"))
     ] = ()
@@ -145,8 +155,8 @@ class SchedulingPolicySpec(ApiModel):
     percentage_of_nodes_to_score: Annotated[int, Field(ge=0, le=100)] | None = None
     """Percentage of all nodes, 0 to 100. The scheduler stops its search for feasible nodes when it has found this part
     of the nodes, and at least 100 nodes. 0: from 50 percent for small clusters down to 5 percent for large ones.
-    Absent: 100 if the policy packs nodes or has one of the sections instanceTypes, lifecycle, zones and gpu; otherwise
-    the value of the operator's configuration."""
+    Absent: 100 if the policy packs nodes or has one of the sections instanceTypes, lifecycle, zones, gpu and scarcity;
+    otherwise the value of the operator's configuration."""
     backoff: BackoffSection | None = None
     """Waiting time after a failed scheduling attempt. Absent: the times of the operator's configuration."""
     plugins: Plugins = Plugins()

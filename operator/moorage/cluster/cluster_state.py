@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from moorage.cluster.arrays import IntArray
     from moorage.cluster.generations import Generations
     from moorage.cluster.node_columns import NodeColumns
+    from moorage.cluster.request_mix import RequestMix
     from moorage.model.pods.pod import Pod, PodShape
     from moorage.model.selectors import Labels
 
@@ -66,6 +67,11 @@ class ClusterState:
         """Return the generation of each of these kinds of objects."""
         return self._columns.objects.generation_of(*kinds)
 
+    @property
+    def request_mix(self) -> RequestMix:
+        """What the pods of the cluster request; empty unless a profile reads it."""
+        return self._columns.request_mix
+
     def nominated(self, name: str) -> Collection[Pod]:
         """Return the pods that are nominated to a node."""
         return self._nominator.pods_on(name)
@@ -83,10 +89,11 @@ class ClusterState:
         """Return the placed pods of the cluster that mount an in-tree disk, by node name."""
         return self._columns.volume_users.disk_users(disk)
 
-    def memo(self, subject: Hashable, shape: PodShape, generation: Hashable, compute: Callable[[], T]) -> T:
+    def memo(self, subject: Hashable, shape: PodShape | None, generation: Hashable, compute: Callable[[], T]) -> T:
         """Return the value of a subject for a shape; call `compute` only if no value of this generation is cached.
 
-        The subject says what the value is: a plugin, or a pair of a plugin and a name. All views share the memo, so
+        The subject says what the value is: a plugin, or a pair of a plugin and a name. `shape` is None for a value that
+        is the same for all shapes. All views share the memo, so
         `compute` must return arrays over all nodes of `cluster`; the caller passes them to `gather`.
         """
         return self._memo.get(subject, shape, generation, compute)

@@ -19,9 +19,9 @@ class Memo:
 
     def __init__(self, max_entries: int = _MAX_ENTRIES) -> None:
         self._max_entries = max_entries
-        self._entries: OrderedDict[tuple[Hashable, PodShape], tuple[Hashable, Any]] = OrderedDict()
+        self._entries: OrderedDict[tuple[Hashable, PodShape | None], tuple[Hashable, Any]] = OrderedDict()
 
-    def get(self, subject: Hashable, shape: PodShape, generation: Hashable, compute: Callable[[], T]) -> T:
+    def get(self, subject: Hashable, shape: PodShape | None, generation: Hashable, compute: Callable[[], T]) -> T:
         """Return the cached value if it is of this generation; otherwise compute and cache the value."""
         key = (subject, shape)
         entry = self._entries.get(key)

@@ -18,6 +18,7 @@ from moorage.cluster.columns.priority_column import PriorityColumn
 from moorage.cluster.columns.resource_columns import ResourceColumns
 from moorage.cluster.columns.vocabulary import VocabularyColumn
 from moorage.cluster.generations import Generations
+from moorage.cluster.request_mix import RequestMix
 from moorage.cluster.terms.placed_shapes import PlacedShapes
 from moorage.cluster.volumes.attachable_volumes import AttachableVolumes
 from moorage.cluster.volumes.volume_users import VolumeUsers
@@ -54,6 +55,7 @@ class NodeColumns:
         self.placed = PlacedShapes(self.slots, self.slot_of)
         self.order = NodeOrder(self.slot_of)
         self.objects = ClusterObjects(self.generations)
+        self.request_mix = RequestMix()
         self.volume_users = VolumeUsers()
         self.attachable_volumes = AttachableVolumes(self.slots, self.slot_of, self.objects.of_kind)
         self.pod_generations = self.slots.add_integers()

@@ -31,7 +31,8 @@ def node_warnings(spec: SchedulingPolicySpec, nodes: ReadNodeFacts) -> Iterator[
     yield from _zones(spec, nodes)
     yield from _node_selector(spec, nodes)
     yield from _lifecycles(spec, nodes)
-    yield from _gpus(spec, nodes)
+    yield from _gpu_models(spec, nodes)
+    yield from _resources(spec, nodes)
 
 
 def _instance_types(spec: SchedulingPolicySpec, nodes: ReadNodeFacts) -> Iterator[PolicyWarning]:
@@ -101,14 +102,19 @@ def _lowered(values: Iterable[str]) -> set[str]:
     return {value.lower() for value in values}
 
 
-def _gpus(spec: SchedulingPolicySpec, nodes: ReadNodeFacts) -> Iterator[PolicyWarning]:
-    if spec.gpu is None:
-        return
-    for model in spec.gpu.models:
+def _gpu_models(spec: SchedulingPolicySpec, nodes: ReadNodeFacts) -> Iterator[PolicyWarning]:
+    for model in spec.gpu.models if spec.gpu else ():
         if model not in nodes.values(PRODUCT_LABEL):
             message = f"spec.gpu.models: no node has the label {PRODUCT_LABEL}={model}"
             yield PolicyWarning(LABEL_HAS_NO_NODE, message)
-    if spec.gpu.resources != GpuSection().resources:
-        for name in spec.gpu.resources:
-            if not nodes.resources(name):
-                yield PolicyWarning(RESOURCE_HAS_NO_NODE, f"spec.gpu.resources: no node has the resource {name}")
+
+
+def _resources(spec: SchedulingPolicySpec, nodes: ReadNodeFacts) -> Iterator[PolicyWarning]:
+    named: list[tuple[str, str]] = []
+    if spec.gpu and spec.gpu.resources != GpuSection().resources:
+        named += [("spec.gpu.resources", name) for name in spec.gpu.resources]
+    if spec.scarcity:
+        named += [("spec.scarcity.resources", name) for name in spec.scarcity.resources]
+    for field, name in named:
+        if not nodes.resources(name):
+            yield PolicyWarning(RESOURCE_HAS_NO_NODE, f"{field}: no node has the resource {name}")

@@ -20,8 +20,8 @@ PRESETS: Mapping[Preset, Mapping[str, Any]] = {
     },
     "SpotFirst": {"lifecycle": {"prefer": "spot"}, "weights": {"Lifecycle": 10}},
     "GpuPack": {
-        "gpu": {},
-        "resources": {"strategy": "MostAllocated", "weights": {"nvidia.com/gpu": 5, "cpu": 1, "memory": 1}},
+        "gpu": {"podsWithGpu": "LeastFragmentation"},
+        "weights": {"NodeResourcesFit": 0, "NodeResourcesBalancedAllocation": 0},
     },
 }
 

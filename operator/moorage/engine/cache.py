@@ -17,7 +17,7 @@ node is added.
 Upstream: pkg/scheduler/backend/cache/interface.go.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from msgspec import Struct
@@ -25,6 +25,7 @@ from msgspec.structs import replace
 
 from moorage.cluster.node_columns import NodeColumns
 from moorage.cluster.nominator import Nominator
+from moorage.cluster.request_mix import MixState
 from moorage.cluster.snapshot import Snapshot
 from moorage.cluster.volumes.assumed_volumes import AssumedVolumes
 from moorage.framework.cluster_events import Action, ClusterEvent
@@ -51,6 +52,7 @@ class CacheState(Struct, frozen=True, kw_only=True):
     namespaces: Sequence[tuple[str, Mapping[str, str]]]
     assumed_volumes: Sequence[tuple[str, str, str, PersistentVolume | PersistentVolumeClaim]]
     nominated: Sequence[tuple[Pod, str]]
+    request_mix: MixState
 
 
 @dataclass(slots=True)
@@ -87,6 +89,10 @@ class Cache:
     def assumed_count(self) -> int:
         """The number of assumed pods."""
         return sum(state.is_assumed for state in self._pod_states.values())
+
+    def pods(self) -> Iterator[Pod]:
+        """Yield all pods with a node."""
+        return (state.pod for state in self._pod_states.values())
 
     def find(self, uid: str) -> Pod | None:
         """Return a pod with a node."""
@@ -187,6 +193,7 @@ class Cache:
             namespaces=list(columns.objects.namespaces.items()),
             assumed_volumes=self._volumes.state(),
             nominated=self.nominator.nominated,
+            request_mix=columns.request_mix.state(),
         )
 
     def restore(self, state: CacheState) -> None:
@@ -208,6 +215,7 @@ class Cache:
         self._volumes.restore(state.assumed_volumes)
         for pod, node_name in state.nominated:
             self.nominator.nominate(pod, node_name)
+        columns.request_mix.restore(state.request_mix)
 
     def _add_to_node(self, pod: Pod) -> None:
         if self._snapshot.position(pod.node_name) is None:

@@ -5,6 +5,7 @@ Upstream: pkg/scheduler/eventhandlers.go.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -16,6 +17,7 @@ from moorage.engine.messages import ProfileChanged, ProfileRefused, ProfileRemov
 from moorage.engine.outcomes import HoldReason
 from moorage.engine.queue.queued_pod_info import QueueType
 from moorage.engine.queue.scheduling_queue import SchedulingQueue
+from moorage.engine.request_learning import follow_profiles
 from moorage.engine.shadows import Shadows
 from moorage.framework.cluster_events import Action, ClusterEvent, added, deleted, updated
 from moorage.framework.profile import Profile
@@ -72,6 +74,7 @@ class EventHandlers:
         if profile.policy is not None:
             self.held.add_policy_name(name)
         self.shadows.set_profile(profile)
+        self._follow_profiles()
         if not self.is_live(name):
             self._hold_profile(name, Hold(HoldReason.SHADOW if profile.settings.shadow_of else HoldReason.PAUSED))
             return
@@ -84,9 +87,15 @@ class EventHandlers:
     def remove_profile(self, scheduler_name: str, hold: Hold) -> None:
         """Remove a profile if it is live, and hold the pods of its schedulerName."""
         self.profiles.pop(scheduler_name, None)
+        self._follow_profiles()
         self.shadows.remove_profile(scheduler_name)
         self.held.remove_policy_name(scheduler_name)
         self._hold_profile(scheduler_name, hold)
+
+    def _follow_profiles(self) -> None:
+        mix = self.cache.snapshot.request_mix
+        waiting = (queued.pod for queued in self.queue.parts.pods.values())
+        follow_profiles(mix, self.profiles.values(), chain(self.cache.pods(), waiting))
 
     def is_live(self, scheduler_name: str) -> bool:
         """Return whether the pods of a schedulerName are scheduled: its profile is neither paused nor a shadow."""
@@ -175,7 +184,10 @@ class EventHandlers:
         pod: Pod = event.old if event.action is Action.DELETE else event.new
         if event.action is Action.DELETE or pod.is_terminal:
             self._remove_pod(pod, now)
-        elif pod.node_name:
+            return
+        if event.action is Action.ADD:
+            self.cache.snapshot.request_mix.count(pod.shape)
+        if pod.node_name:
             self._set_pod_with_node(pod, now)
         else:
             self._set_pod_without_node(event, pod, now)

@@ -224,6 +224,9 @@ class ScorePlugin(Plugin, ABC, Generic[S]):
     whose pods changed. Such a plugin has no `normalize` and no state. Its PreScore does nothing except skip the plugin
     (`skips_score`)."""
 
+    reads_request_mix: ClassVar[bool] = False
+    """Whether the plugin reads `Snapshot.request_mix`; the engine counts pods only for such plugins."""
+
     def skips_score(self, shape: PodShape) -> bool:
         """Return whether `pre_score` returns SKIP for all pods of the shape; the engine then does not call it."""
         del shape

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import convert
 
+from moorage.cluster.request_mix import MixState
 from moorage.engine.cache import CacheState
 from moorage.engine.disallowed_pods import DisallowedState
 from moorage.engine.engine_state import EngineState
@@ -105,6 +106,7 @@ class StateWriter:
             yield "assumed_volume", [kind, key, pod_uid, self._objects.write(kind, observed)]
         for pod, node_name in cache.nominated:
             yield "nominated", [self._pod(pod), node_name]
+        yield "request_mix", cache.request_mix
 
     def _pod(self, pod: Pod) -> int:
         number = self._pods.get(id(pod))
@@ -226,6 +228,7 @@ class StateReader:
                 for kind, key, pod_uid, thing in all_of("assumed_volume", list)
             ],
             nominated=[(self._pod(pod), node_name) for pod, node_name in all_of("nominated", list)],
+            request_mix=convert(self._parts["request_mix"][0], MixState),
         )
 
     def _all(self, name: str, read: Callable[[Any], Any]) -> list[Any]:

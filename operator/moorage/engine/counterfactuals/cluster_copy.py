@@ -6,6 +6,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from moorage.cluster.request_mix import Shares
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cache import NAMESPACE, Cache
 from moorage.framework.cluster_events import added
@@ -25,6 +26,7 @@ class ClusterContent(Struct, frozen=True):
     """Nominated pods and their nodes."""
     objects: Mapping[str, tuple[Any, ...]]
     """All other objects by kind."""
+    request_shares: Shares = ()
 
     def build(self) -> Cache:
         """Return a new cache with these objects."""
@@ -38,6 +40,7 @@ class ClusterContent(Struct, frozen=True):
             cache.set_pod(pod)
         for pod, node_name in self.nominated:
             cache.nominator.nominate(pod, node_name)
+        cache.snapshot.request_mix.publish(self.request_shares)
         return cache
 
 
@@ -60,4 +63,5 @@ def content_of(snapshot: Snapshot, without: str = "") -> ClusterContent:
         pods=tuple(pod for pod in placed if pod.uid != without),
         nominated=tuple((pod, name) for pod, name in nominated if pod.uid != without),
         objects={NAMESPACE: namespaces, **objects},
+        request_shares=snapshot.request_mix.shares,
     )

@@ -1,18 +1,14 @@
-"""Scores that depend only on each node and its pods, kept for the next pod of the same shape.
-
-Between two decisions few nodes change, usually only the node of the last pod. If a view contains a changed node, all
-changed nodes of the cluster are scored again. If each cycle searches another part of the cluster, this happens about
-once in each pass over all nodes.
-"""
+"""Scores that depend only on each node and its pods, kept for the next pod of the same shape."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
 from moorage.cluster.arrays import IntArray
-from moorage.cluster.nodes_view import NodesView
+from moorage.cluster.kept_arrays import FEW_NODES, KeptArrays
 from moorage.cluster.snapshot import Snapshot
 from moorage.engine.cycle.cycle_error import CycleError
 from moorage.engine.cycle.score_table import KeptPart
@@ -21,11 +17,6 @@ from moorage.framework.extension_points import MAX_NODE_SCORE, ScorePlugin
 from moorage.framework.profile import WeightedScore
 from moorage.framework.status import Code
 from moorage.model.pods.pod import Pod
-
-FEW_NODES = 200
-"""Scoring a whole view of at most this many nodes costs no more than finding the changed nodes of the cluster."""
-WORTHWHILE = 8
-"""If more than 1 of 8 nodes has changed, all nodes are scored, because gathering the changed nodes costs more."""
 
 
 class ViewScores(Struct, frozen=True, eq=False):
@@ -43,30 +34,20 @@ class KeptScores:
     def __init__(self, entries: Sequence[WeightedScore]) -> None:
         """Start without scores."""
         self._entries = entries
-        self._raws: tuple[IntArray, ...] = ()
-        self._total: IntArray | None = None
-        self._generation = 0
-        """The generation of pods that the kept scores belong to."""
+        self._arrays = KeptArrays()
+        """The scores by plugin, and their sum."""
 
     def of(self, pod: Pod, nodes: Snapshot, recorder: Recorder = NO_RECORDER) -> ViewScores:
         """Return the scores of a view's nodes for a pod of the shape; raise CycleError for a score out of range."""
         if nodes.size <= FEW_NODES:
             raws = self._score(pod, nodes, recorder)
             return ViewScores(KeptPart(self._entries, raws, by_slot=False), self._sum(raws))
-        total = self._total
-        if total is None or nodes.last_pod_generation > self._generation:
-            total = self._total = self._update(total, pod, nodes.cluster, recorder)
-            self._generation = nodes.generations.pods
-        return ViewScores(KeptPart(self._entries, self._raws, by_slot=True), nodes.gather(total))
+        *raws_by_slot, total = self._arrays.of(nodes, partial(self._score_with_sum, pod, recorder))
+        return ViewScores(KeptPart(self._entries, raws_by_slot, by_slot=True), nodes.gather(total))
 
-    def _update(self, total: IntArray | None, pod: Pod, cluster: Snapshot, recorder: Recorder) -> IntArray:
-        (changed,) = (cluster.pod_generations > self._generation).nonzero()
-        if total is None or changed.size * WORTHWHILE > cluster.size:
-            self._raws = self._score(pod, cluster, recorder)
-            return self._sum(self._raws)
-        raws = self._score(pod, NodesView(cluster, changed), recorder)
-        self._raws = tuple(_patched(kept, changed, raw) for kept, raw in zip(self._raws, raws, strict=True))
-        return _patched(total, changed, self._sum(raws))
+    def _score_with_sum(self, pod: Pod, recorder: Recorder, nodes: Snapshot) -> tuple[IntArray, ...]:
+        raws = self._score(pod, nodes, recorder)
+        return (*raws, self._sum(raws))
 
     def _score(self, pod: Pod, nodes: Snapshot, recorder: Recorder) -> tuple[IntArray, ...]:
         raws = tuple(score_nodes(entry.plugin, None, pod, nodes, recorder) for entry in self._entries)
@@ -99,9 +80,3 @@ def check_range(plugin: ScorePlugin[Any], scores: IntArray) -> None:
             f'applying score defaultWeights on Score plugins: plugin "{plugin.name}" returns an invalid score {wrong}, '
             f"it should in the range of [0, {MAX_NODE_SCORE}] after normalizing"
         )
-
-
-def _patched(kept: IntArray, positions: IntArray, entries: IntArray) -> IntArray:
-    patched = kept.copy()
-    patched[positions] = entries
-    return patched

@@ -110,5 +110,5 @@ class Gpu(PolicyPlugin, FilterPlugin[None], ScorePlugin[None], GpuSection):
 
     def _score_use(self, capacity: IntArray, used: IntArray) -> IntArray:
         """Score nodes with enough free GPUs, from SCORE_NEUTRAL to MAX_NODE_SCORE."""
-        counted = {"Pack": used, "Spread": capacity - used, "Ignore": np.zeros_like(used)}[self.pods_with_gpu]
+        counted = {"Pack": used, "Spread": capacity - used}.get(self.pods_with_gpu, np.zeros_like(used))
         return SCORE_NEUTRAL + (MAX_NODE_SCORE - SCORE_NEUTRAL) * counted // np.maximum(capacity, 1)
