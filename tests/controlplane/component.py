@@ -4,7 +4,8 @@
                         |   ^
                       pause resume             (SIGSTOP: connections stay open, but get no answers)
 
-The process stays in the caller's process group, so that Ctrl-C or a closed terminal ends it with the test run.
+The process stays in the caller's process group, so that Ctrl-C or a closed terminal ends it with the test run. A
+`Guard` kills the process if the test run is killed.
 """
 
 import http.client
@@ -20,11 +21,14 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
+from controlplane.guard import Guard
+
 LOG_TAIL_LINES = 25
 POLL_SECONDS = 0.02
 START_TIMEOUT_SECONDS = 60.0
-STOP_TIMEOUT_SECONDS = 10.0
+STOP_TIMEOUT_SECONDS = 30.0
 PROBE_TIMEOUT_SECONDS = 2.0
+READ_TIMEOUT_SECONDS = 30.0
 
 
 class ControlPlaneError(Exception):
@@ -43,31 +47,31 @@ class Endpoint:
     def ready(self) -> bool:
         """Return whether every path answers 200. Return False if there is no connection or no certificate yet."""
         try:
-            return all(self._get(path)[0] == http.HTTPStatus.OK for path in self.ready_paths)
+            return all(self._get(path, PROBE_TIMEOUT_SECONDS)[0] == http.HTTPStatus.OK for path in self.ready_paths)
         except (OSError, http.client.HTTPException):
             return False
 
     def read(self, path: str) -> str:
         """Return the body of the answer to a GET of a path, such as `/metrics`."""
-        status, body = self._get(path)
+        status, body = self._get(path, READ_TIMEOUT_SECONDS)
         if status != http.HTTPStatus.OK:
             raise ControlPlaneError(f"GET {self.url}{path}: {status}: {body}")
         return body
 
-    def _get(self, path: str) -> tuple[int, str]:
+    def _get(self, path: str, timeout_seconds: float) -> tuple[int, str]:
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
-        with closing(self._connection()) as connection:
+        with closing(self._connection(timeout_seconds)) as connection:
             connection.request("GET", path, headers=headers)
             response = connection.getresponse()
             return response.status, response.read().decode()
 
-    def _connection(self) -> http.client.HTTPConnection:
+    def _connection(self, timeout_seconds: float) -> http.client.HTTPConnection:
         parts = urlsplit(self.url)
         host, port = parts.hostname or "", parts.port
         if parts.scheme == "http":
-            return http.client.HTTPConnection(host, port, timeout=PROBE_TIMEOUT_SECONDS)
+            return http.client.HTTPConnection(host, port, timeout=timeout_seconds)
         context = ssl.create_default_context(cafile=self.ca_file)
-        return http.client.HTTPSConnection(host, port, timeout=PROBE_TIMEOUT_SECONDS, context=context)
+        return http.client.HTTPSConnection(host, port, timeout=timeout_seconds, context=context)
 
 
 class Component:
@@ -82,6 +86,7 @@ class Component:
         self.log = log
         self.endpoint = endpoint
         self._process: subprocess.Popen[bytes] | None = None
+        self._guard: Guard | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -114,10 +119,12 @@ class Component:
             raise ControlPlaneError(f"{self.name} is running already")
         with self.log.open("ab") as log:
             process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        self._process = process
+        self._end_guard()
+        self._process, self._guard = process, Guard(process.pid)
         deadline = time.monotonic() + timeout_seconds
         while not self.endpoint.ready():
             if process.poll() is not None:
+                self._reap()
                 raise self._failure(f"ended with exit code {process.returncode} before it was ready")
             if time.monotonic() > deadline:
                 self.kill()
@@ -125,7 +132,7 @@ class Component:
             time.sleep(POLL_SECONDS)
 
     def stop(self) -> None:
-        """Send SIGTERM, and kill the program if it still runs after ten seconds."""
+        """Send SIGTERM, and kill the program if it still runs after STOP_TIMEOUT_SECONDS."""
         self._signal(SIGTERM)
         self.resume()
         try:
@@ -157,6 +164,12 @@ class Component:
     def _reap(self) -> None:
         if self._process is not None:
             self._process.wait(STOP_TIMEOUT_SECONDS)
+        self._end_guard()
+
+    def _end_guard(self) -> None:
+        if self._guard is not None:
+            self._guard.end()
+            self._guard = None
 
     def _failure(self, what: str) -> ControlPlaneError:
         return ControlPlaneError(f"{self.name} {what}; the end of its log:\n{self.log_tail()}")

@@ -1,12 +1,15 @@
 """The class Component, with small programs instead of the programs of a control plane."""
 
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from controlplane.component import Component, ControlPlaneError, Endpoint
+from controlplane.component import POLL_SECONDS, Component, ControlPlaneError, Endpoint
 from controlplane.ports import LOOPBACK, Ports
 
 
@@ -79,12 +82,25 @@ def test_the_error_of_a_program_that_ends_early_has_its_output(tmp_path: Path, p
         component.start()
 
 
-def test_a_program_that_never_answers_is_killed_and_the_error_has_its_output(tmp_path: Path, port: int) -> None:
+@dataclass(frozen=True)
+class UnreadyEndpoint(Endpoint):
+    """The endpoint of a program that prints something, but never gets ready."""
+
+    log: Path = Path()
+
+    def ready(self) -> bool:
+        """Wait until the program has printed something, and return False."""
+        while not self.log.stat().st_size:
+            time.sleep(POLL_SECONDS)
+        return False
+
+
+def test_a_program_that_never_gets_ready_is_killed_and_the_error_has_its_output(tmp_path: Path) -> None:
     command = ["/bin/sh", "-c", "echo still thinking; exec sleep 60"]
-    component = Component(command, tmp_path / "log", Endpoint(f"http://{LOOPBACK}:{port}", ("/",)))
+    component = Component(command, tmp_path / "log", UnreadyEndpoint("", (), log=tmp_path / "log"))
 
     with pytest.raises(ControlPlaneError, match=r"not ready after .*\n.*still thinking"):
-        component.start(timeout_seconds=0.2)
+        component.start(timeout_seconds=0.0)
     assert not component.running
 
 
@@ -92,3 +108,26 @@ def test_stopping_a_program_that_never_started_does_nothing(server: Component) -
     server.stop()
 
     assert not server.running
+
+
+TEST_RUN = """
+import sys, time
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+from controlplane.component import Component, Endpoint
+Component({command!r}, Path({log!r}), Endpoint({url!r}, ("/",))).start()
+print("started", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_program_is_killed_if_its_test_run_is_killed(server: Component) -> None:
+    tests, url = str(Path(__file__).parents[1]), server.endpoint.url
+    code = TEST_RUN.format(tests=tests, command=server.command, log=str(server.log), url=url)
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as test_run:
+        assert test_run.stdout
+        assert test_run.stdout.readline() == "started\n"
+        assert server.endpoint.ready()
+        test_run.kill()
+    while server.endpoint.ready():
+        time.sleep(POLL_SECONDS)
