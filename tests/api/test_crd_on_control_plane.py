@@ -19,9 +19,8 @@ pytestmark = pytest.mark.controlplane
 
 @pytest.fixture(scope="module")
 def served(control_plane: ControlPlane) -> ControlPlane:
-    """The control plane with the CRD. No test of the session deletes the CRD."""
-    control_plane.kubectl("apply", "-f", "-", input=render())
-    control_plane.kubectl("wait", f"crd/{NAME}", "--for=condition=Established", "--timeout=30s")
+    """The control plane with the CRD."""
+    control_plane.install(render())
     return control_plane
 
 

@@ -74,8 +74,7 @@ class EndToEndResult:
 def measure(nodes: int, kinds: Iterable[str], pods: int) -> Iterator[tuple[EndToEndResult, ...]]:
     """Yield the results of the limit, moorage and kube-scheduler for each kind of pod, on one control plane."""
     with ControlPlane() as control_plane:
-        control_plane.kubectl("apply", "-f", "-", input=render())
-        control_plane.kubectl("wait", "--for=condition=Established", "crd", "--all")
+        control_plane.install(render())
         control_plane.kubectl("apply", "-f", "-", input=POLICY)
         asyncio.run(create_nodes(control_plane, map(workloads.node, range(nodes))))
         for kind in kinds:

@@ -15,6 +15,7 @@ import json
 import os
 import subprocess
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -22,7 +23,7 @@ from typing import Self
 
 from controlplane.access import Users
 from controlplane.build import Binaries
-from controlplane.component import Component, ControlPlaneError, Endpoint
+from controlplane.component import POLL_SECONDS, Component, ControlPlaneError, Endpoint
 from controlplane.ports import LOOPBACK, Ports
 from controlplane.programs import (
     WORKLOAD_CONTROLLERS,
@@ -113,6 +114,16 @@ class ControlPlane:
         if check and result.returncode != 0:
             raise ControlPlaneError(f"kubectl {' '.join(arguments)}: {result.stderr.strip()}")
         return result
+
+    def install(self, definition: str) -> None:
+        """Create a CustomResourceDefinition, and return when the API server serves its objects."""
+        self.kubectl("apply", "-f", "-", input=definition)
+        wait = ("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+        deadline = time.monotonic() + KUBECTL_TIMEOUT_SECONDS
+        # `kubectl wait` fails while the API server has not written the conditions.
+        while self.kubectl(*wait, check=False).returncode != 0 and time.monotonic() < deadline:
+            time.sleep(POLL_SECONDS)
+        self.kubectl(*wait)
 
     def start_apiserver(self) -> None:
         """Start the API server. After `stop_apiserver`, a new start keeps the address and the data."""

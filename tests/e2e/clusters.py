@@ -103,9 +103,7 @@ def real_cluster(directory: Path, prepared: ControlPlane | None = None) -> Itera
     with closing(Ports()) as ports, prepared or ControlPlane() as control_plane:
         run(create_nodes(control_plane, (node for group in load_node_groups() for node in group.nodes())))
         cluster = Cluster(control_plane.kubeconfig, directory, ports, control_plane.apiserver, control_plane)
-        cluster.apply(render())
-        # `kubectl wait` fails while the CRD has no status.
-        eventually(lambda: cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"))
+        control_plane.install(render())
         yield cluster
 
 

@@ -149,8 +149,7 @@ async def by_moorage(control_plane: ControlPlane) -> list[Placement]:
 @contextmanager
 def policies_installed(control_plane: ControlPlane) -> Iterator[None]:
     """Install the CRD, because moorage is not ready without it, and delete it at the end."""
-    control_plane.kubectl("apply", "-f", "-", input=render())
-    control_plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+    control_plane.install(render())
     try:
         yield
     finally:
