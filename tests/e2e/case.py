@@ -21,7 +21,7 @@ SOON_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Builds objects with the case's name, and reads them from the API server."""
+    """The name of a case. Its methods build objects with this name, and read them from the API server."""
 
     cluster: Cluster
     reader: Reader

@@ -20,14 +20,14 @@ from loops import loop_in_thread
 
 CALL_SECONDS = 10.0
 SHUTDOWN_SECONDS = 0.1
-"""The time that open watches may delay a stop. 0 would mean no limit for aiohttp."""
+"""How long open watches may delay a stop. For aiohttp, 0 means that there is no limit."""
 CONNECTION_HEADERS = {"host", "connection", "transfer-encoding", "content-length"}
 NOTHING = re.compile(r"(?!)")
 
 
 @dataclass(slots=True)
 class Gateway:
-    """A proxy that forwards requests, but drops those whose path matches `lost`. Dropped requests get no answer."""
+    """A proxy that forwards requests. Requests whose path matches `lost` get no answer."""
 
     server: str
     ca_file: str

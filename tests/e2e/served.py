@@ -25,7 +25,7 @@ from moorage.sandbox.simulation.node_groups import NodeGroup
 
 CALL_SECONDS = 30.0
 MAYBE_BOUND = {0, int(HTTPStatus.CREATED)}
-"""Answers to bindings that the server may have carried out, by HTTP status. 0 means that it dropped the answer."""
+"""HTTP statuses of the bindings that the server may have carried out. 0 means that the server sent no answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def binding_and_hanging_up(cluster: Cluster) -> Misbehaviour:
     return handle
 
 
-def test_a_pod_counts_as_scheduled_if_its_extender_binds_it_without_an_answer(case: Case) -> None:
+def test_a_pod_is_scheduled_if_its_extender_binds_the_pod_and_sends_no_answer(case: Case) -> None:
     with threaded(FakeExtender(misbehave=binding_and_hanging_up(case.cluster))) as extender:
         case.make_live(extenders=[{"urlPrefix": extender.url, "bindVerb": "bind"}])
         case.cluster.apply(on_own_node(case, "p"))
@@ -59,7 +59,7 @@ def test_a_pod_counts_as_scheduled_if_its_extender_binds_it_without_an_answer(ca
     assert case.pod_conditions("p")["PodScheduled"]["status"] == "True"
 
 
-def test_a_pod_is_tried_again_if_an_extender_reports_a_binding_that_it_did_not_make(case: Case) -> None:
+def test_a_pod_is_tried_again_if_an_extender_only_claims_to_have_bound_the_pod(case: Case) -> None:
     with threaded(FakeExtender()) as extender:
         case.make_live(extenders=[{"urlPrefix": extender.url, "bindVerb": "bind"}])
         case.cluster.apply(on_own_node(case, "p"))

@@ -87,7 +87,9 @@ def run_moorage(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 class TestExample:
     """The example's configuration file on a real API server."""
 
-    def test_profiles_and_policies_schedule_side_by_side(self, configured: Component, case: Case) -> None:
+    def test_profiles_of_the_file_and_policies_schedule_at_the_same_time(
+        self, configured: Component, case: Case
+    ) -> None:
         case.make_live()
         pods = [case.pod(f"{name}-{n}", schedulerName=name, requests=SOME) for name in PROFILES for n in range(2)]
         case.cluster.apply(*pods, case.pod("p"))
@@ -141,7 +143,7 @@ class TestExample:
         assert "InterPodAffinity" in profiles["cost-saver-profile"]["plugins"]
 
 
-def test_an_invalid_file_is_refused_with_all_its_faults_before_any_request(tmp_path: Path) -> None:
+def test_the_operator_reports_all_faults_of_an_invalid_file_before_any_request(tmp_path: Path) -> None:
     config = tmp_path / "bad.yaml"
     config.write_text(BAD, encoding="utf-8")
     with served(tmp_path) as api:

@@ -34,7 +34,7 @@ class Applied:
         return [item for item in items if item["kind"] == "Pod"]
 
     def wait_until_bound(self, *, pending: int = 0) -> dict[str, dict[str, Any]]:
-        """Wait until all except `pending` pods are bound. Return by pod name the metadata of its node."""
+        """Wait until all except `pending` pods are bound. Return the metadata of each pod's node by pod name."""
 
         def bound() -> bool:
             return sum("nodeName" in pod["spec"] for pod in self.pods()) == len(self.pods()) - pending

@@ -82,7 +82,7 @@ def test_the_go_extender_allows_preemption_only_on_nodes_that_it_accepts(
 
 @pytest.mark.parametrize("names_only", [True, False])
 def test_an_extender_gets_victims_in_upstreams_form(case: Case, *, names_only: bool) -> None:
-    """The request names victims by their whole pods or uids. The extender spares the node with the fewest victims."""
+    """A request contains whole victims or only their uids. The extender removes the cheapest candidate."""
     with threaded(FakeExtender(spared={f"{case.name}-unfit"})) as extender:
         verbs = {"filterVerb": "filter", "preemptVerb": "preempt"}
         case.make_live(extenders=[{"urlPrefix": extender.url, "nodeCacheCapable": names_only, **verbs}])

@@ -44,7 +44,7 @@ def test_an_operator_starts_despite_faulty_lists(world: World) -> None:
 
 
 def test_a_failed_watch_of_policies_is_logged_once_and_restarted(world: World) -> None:
-    """kopf ends its watch on a 403. The restarted watch must find the changes that the first watch missed."""
+    """kopf ends its watch on a 403. The restarted watch must find the policy of the test."""
     world.api.fault(Fail(403), verb="watch", path="/schedulingpolicies", times=None)
     with world.operator() as moorage:
         eventually(lambda: "The watch of SchedulingPolicies failed" in moorage.log.read_text(encoding="utf-8"))
@@ -55,7 +55,7 @@ def test_a_failed_watch_of_policies_is_logged_once_and_restarted(world: World) -
 
 
 def test_invalid_objects_are_skipped_and_others_are_scheduled(world: World) -> None:
-    """Some objects use fields of a newer version of Kubernetes. Other objects are valid in no version."""
+    """Some objects use values of a newer version of Kubernetes. Other objects are invalid in every version."""
     strange: list[Manifest] = [
         {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": [UNKNOWN]}]}}}},
         {"affinity": {"podAntiAffinity": {REQUIRED: [{"topologyKey": "zone", "labelSelector": SELECTOR}]}}},

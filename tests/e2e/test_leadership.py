@@ -33,8 +33,8 @@ clientConnection: {{qps: 60, burst: 30}}
 leaderElection: {{leaseDuration: {LEASE_SECONDS}s, renewDeadline: {RENEW_SECONDS}s, retryPeriod: 500ms}}
 """
 """A configuration with a short lease. Its `qps` and `burst` spread the bindings over some seconds."""
-NETWORK_SECONDS = 0.5
-"""The time in which a request arrives at the API server."""
+NETWORK_SECONDS = LEASE_SECONDS - RENEW_SECONDS
+"""A write that starts before the renew deadline may arrive at the API server until the lease expires."""
 FAILOVER_SECONDS = 2.0
 """The promised limit for a takeover by the standby after the lease expires or the leader stops."""
 numbers = count(1)
@@ -51,7 +51,7 @@ class Replicas:
         self.directory = directory
 
     def start(self, user: str, *flags: str, kubeconfig: Path | None = None) -> Component:
-        """Start a replica. Return when it is ready; it may lead or be a standby."""
+        """Start a replica. Return when it is ready; The replica may lead or be a standby."""
         ports = self.audited.cluster.ports
         config = kubeconfig or self.audited.control_plane.kubeconfig_of(user)
         flags = flags or (f"--config={self.config}",)
@@ -108,7 +108,7 @@ def test_the_standby_binds_within_the_lease_and_two_seconds_after_the_leader_cra
         assert standby.endpoint.read("/readyz") == "ok"
         assert master_status(leader, standby) == [1.0, 0.0]
         assert first_holder in replicas.audited.cluster.kubectl("get", "lease", "moorage", "-n", "kube-system")
-        with replicas.load("crash", 80):
+        with replicas.load("crash", 120):
             assert replicas.bindings("crash", SECOND) == []
             leader.kill()
             killed = time.time()

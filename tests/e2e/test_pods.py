@@ -60,7 +60,7 @@ def test_absurd_requests_fit_no_node_and_delay_no_other_pod(case: Case, operator
     assert operator.endpoint.ready()
 
 
-def test_nodes_without_resources_get_no_pods_and_affect_no_others(case: Case, operator: Component) -> None:
+def test_nodes_without_resources_get_no_pods_and_disturb_no_other_pod(case: Case, operator: Component) -> None:
     bare = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"{case.name}-bare", "labels": case.labels()}}
     case.cluster.apply(bare, case.node("zero", allocatable={"cpu": "0", "memory": "0", "pods": "0"}), case.policy())
     for name in ("bare", "zero"):
@@ -299,7 +299,7 @@ def outcomes_by_name(case: Case, suffix: str) -> dict[str, dict[str, Any]]:
     return outcomes
 
 
-def test_a_pod_gets_a_reason_of_its_own_if_a_device_class_has_its_extended_resource(case: Case) -> None:
+def test_the_reason_names_the_device_class_of_an_extended_resource_that_no_node_has(case: Case) -> None:
     resource = f"example.com/{case.name}"
     device_class = {
         "apiVersion": "resource.k8s.io/v1",

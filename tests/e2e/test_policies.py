@@ -156,7 +156,7 @@ def test_pods_of_a_deleted_policy_wait_and_get_an_event(case: Case) -> None:
     assert case.wait_until_bound("comes")
 
 
-def test_the_condition_of_a_held_pod_says_why_and_is_not_unschedulable(case: Case) -> None:
+def test_the_condition_of_a_held_pod_has_a_reason_other_than_unschedulable(case: Case) -> None:
     """cluster-autoscaler and Karpenter would add nodes for the reason Unschedulable."""
     case.make_live(**NOWHERE)
     gated = case.pod("gated", schedulingGates=[{"name": "example.com/wait"}])
@@ -212,7 +212,7 @@ def test_a_policy_with_a_warning_condition_is_ready(case: Case) -> None:
     eventually(lambda: case.policy_conditions()["Warnings"]["status"] == "False", SOON_SECONDS)
 
 
-def test_a_full_node_that_the_policy_excludes_counts_as_excluded(case: Case) -> None:
+def test_the_event_counts_a_full_node_as_excluded_if_the_policy_excludes_the_node(case: Case) -> None:
     types = {kind: {"node.kubernetes.io/instance-type": f"{case.name}.{kind}"} for kind in ("old", "new")}
     for number in range(4):
         case.cluster.apply(case.node(f"old-{number}", labels=types["old"], allocatable=SMALL))
@@ -227,7 +227,7 @@ def test_a_full_node_that_the_policy_excludes_counts_as_excluded(case: Case) -> 
     assert "4 node(s) had an instance type that the policy excludes" in note
 
 
-def test_the_older_of_two_policies_with_one_scheduler_name_keeps_it(case: Case) -> None:
+def test_the_older_of_two_policies_with_the_same_scheduler_name_keeps_the_name(case: Case) -> None:
     case.make_live()
     case.cluster.apply(case.policy("-younger", schedulerName=case.name, **NOWHERE))
 
@@ -272,7 +272,7 @@ def test_kubectl_explain_documents_the_fields(case: Case) -> None:
 
 
 def test_a_recreated_policy_does_not_use_state_of_the_deleted_one(case: Case) -> None:
-    """The new policy's generation is 1 again. It must not count as an old version of the deleted policy."""
+    """The new policy's generation is 1 again. The operator must not take it for an old version."""
     case.make_live(**NOWHERE)
     case.make_live(**NOWHERE, percentageOfNodesToScore=50)
     case.cluster.kubectl("delete", "schedulingpolicy", case.name)

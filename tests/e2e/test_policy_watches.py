@@ -18,9 +18,11 @@ from processes import moorage
 
 pytestmark = [pytest.mark.slow, pytest.mark.controlplane]
 
-LIVE_SECONDS = 5.0
-STALLED_SECONDS = 10.0
-"""The limit if watches stall. A short watch is cancelled after 5 s; at most 1 s later, the operator lists policies."""
+LIVE_SECONDS = 20.0
+"""A busy machine meets this limit. Without the feature under test, a policy would be live after minutes.
+
+If watches stall, the operator cancels a short watch after 5 s, and lists the policies at most 1 s later.
+"""
 CRD = "customresourcedefinition/schedulingpolicies.scheduling.moorage.dev"
 
 
@@ -93,6 +95,6 @@ def test_a_policy_is_live_soon_although_watches_stall_without_closing(
     with gateway(cluster.kubeconfig, through) as proxy, moorage(through, tmp_path, cluster.ports) as operator:
         policies.make_live("-before")
         proxy.hold(held)
-        assert seconds_until_live(policies, "-held") < STALLED_SECONDS, operator.log_tail()
+        assert seconds_until_live(policies, "-held") < LIVE_SECONDS, operator.log_tail()
         proxy.heal()
-        assert seconds_until_live(policies, "-healed") < STALLED_SECONDS, operator.log_tail()
+        assert seconds_until_live(policies, "-healed") < LIVE_SECONDS, operator.log_tail()

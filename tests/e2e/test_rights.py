@@ -105,7 +105,7 @@ def names(operator: Component, words: str) -> None:
     assert words in answer
 
 
-def test_all_rules_of_the_chart_are_enough(guarded: Guarded, tmp_path: Path) -> None:
+def test_an_operator_works_with_the_rules_of_the_chart(guarded: Guarded, tmp_path: Path) -> None:
     guarded.grant()
     with guarded.operator(tmp_path) as moorage, guarded.case() as case:
         case.make_live()
@@ -215,7 +215,7 @@ def test_a_new_budget_guards_its_pods_after_a_restart_of_the_api_server(guarded:
         ("deviceclasses", {"requests": {"example.com/unknown-device": "1"}}, "Insufficient example.com/unknown-device"),
     ],
 )
-def test_a_pods_condition_names_the_kind_that_it_needs_and_the_operator_may_not_list(
+def test_a_pods_condition_names_a_needed_kind_that_the_operator_may_not_list(
     guarded: Guarded, tmp_path: Path, kind: str, fields: dict[str, Any], wrong: str
 ) -> None:
     guarded.grant(without=(kind,))

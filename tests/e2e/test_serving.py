@@ -52,7 +52,7 @@ REQUIRED = {
 }
 """Metrics of kube-scheduler that moorage must have. The names are without `_total`.
 
-The test also compares all other metrics whose prefix is one of kube-scheduler's.
+The test also compares all other metrics that have a prefix of kube-scheduler's metrics.
 """
 
 

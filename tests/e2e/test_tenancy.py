@@ -159,7 +159,9 @@ def test_the_admission_policy_counts_only_policies_that_the_operator_has_accepte
 
 
 @pytest.mark.controlplane
-def test_the_role_view_reads_policies_and_only_the_policy_editor_writes_them(control_plane: ControlPlane) -> None:
+def test_the_role_view_may_read_policies_and_only_the_policy_editor_may_write_policies(
+    control_plane: ControlPlane,
+) -> None:
     control_plane.start_controller_manager(["clusterrole-aggregation-controller"])
     bindings = [
         {

@@ -1,4 +1,4 @@
-"""`moorage why` as users run it, against an operator on this machine, on both API servers."""
+"""Runs `moorage why` like a user. The operator runs on this machine, and the tests use both API servers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Scene:
         case.make_live()
 
     def nodes(self, *suffixes: str, cpu: str = "4") -> None:
-        """Create equal nodes, each in a zone of its own."""
+        """Create equal nodes, each in another zone."""
         for suffix in suffixes:
             labels = {ZONE: f"zone-{suffix}", HOSTNAME: self.named(suffix)}
             self.case.cluster.apply(self.case.node(suffix, labels=labels, allocatable=ROOM | {"cpu": cpu}))
@@ -75,7 +75,7 @@ def scene(case: Case, operator: Component) -> Scene:
 
 
 def check_sums(record: Any) -> None:
-    """Check that the totals are the sums of the weighted scores, and the margin the difference of the first two."""
+    """Check that each total is the sum of weighted scores. Check that the margin is the lead of the best node."""
     nodes = record["scores"]["nodes"]
     for row in nodes:
         assert row["total"] == sum(score["normalized"] * score["weight"] for score in row["plugins"])
@@ -89,7 +89,7 @@ def check_width(output: str) -> None:
     assert all(len(line) <= COLUMNS for line in output.splitlines())
 
 
-def test_fits_the_pod_goes_to_the_emptier_node(scene: Scene) -> None:
+def test_why_says_that_the_emptier_node_has_the_highest_score(scene: Scene) -> None:
     scene.nodes("large", cpu="16")
     scene.nodes("small", cpu="4")
     scene.nodes("tiny", cpu="500m")
@@ -116,7 +116,7 @@ def test_fits_the_pod_goes_to_the_emptier_node(scene: Scene) -> None:
     assert "fits, but scores" in scene.why("web", f"--node={scene.named('small')}")
 
 
-def test_ties_the_seed_decides_between_equal_nodes(scene: Scene) -> None:
+def test_why_says_that_the_seed_chose_among_equal_nodes(scene: Scene) -> None:
     scene.nodes("a", "b", "c")
     scene.pod("web")
     node = scene.case.wait_until_bound("web")
@@ -130,7 +130,7 @@ def test_ties_the_seed_decides_between_equal_nodes(scene: Scene) -> None:
     assert f"3 nodes have the highest score; the seed {record['seed']} chose {node}." in output
 
 
-def test_affinity_the_pod_goes_to_the_node_that_it_prefers(scene: Scene) -> None:
+def test_why_shows_the_score_for_the_preferred_node_affinity(scene: Scene) -> None:
     scene.nodes("a", "b", "c")
     term = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["zone-b"]}]}
     preferred = [{"weight": 100, "preference": term}]
@@ -144,7 +144,7 @@ def test_affinity_the_pod_goes_to_the_node_that_it_prefers(scene: Scene) -> None
     assert "NodeAffinity" in scene.why("web")
 
 
-def test_spread_the_pod_that_would_break_the_skew_waits(scene: Scene) -> None:
+def test_why_suggests_a_higher_max_skew_for_a_pod_that_waits(scene: Scene) -> None:
     scene.nodes("a", cpu="8")
     scene.nodes("b", cpu="1")
     constraint = {
@@ -178,7 +178,7 @@ def test_spread_the_pod_that_would_break_the_skew_waits(scene: Scene) -> None:
     assert "Single changes after which the pod would fit" in output
 
 
-def test_preemption_the_record_names_the_victims_and_the_rule(scene: Scene) -> None:
+def test_why_names_the_victims_and_the_rule_of_a_preemption(scene: Scene) -> None:
     cluster = scene.case.cluster
     for level, value in (("low", 1), ("middle", 10), ("high", 100)):
         metadata = {"name": scene.named(level), "labels": scene.case.labels()}
@@ -204,7 +204,7 @@ def test_preemption_the_record_names_the_victims_and_the_rule(scene: Scene) -> N
     check_width(scene.why("urgent"))
 
 
-def test_a_held_pod_names_the_reason(scene: Scene) -> None:
+def test_why_says_that_a_pod_is_held_because_its_policy_is_paused(scene: Scene) -> None:
     scene.case.cluster.apply(scene.case.policy(paused=True))
     eventually(lambda: scene.case.policy_conditions()["Programmed"]["reason"] == "Paused")
     scene.pod("held")
@@ -212,7 +212,7 @@ def test_a_held_pod_names_the_reason(scene: Scene) -> None:
     assert "is held: its policy is paused" in scene.why("held")
 
 
-def test_a_pod_of_another_scheduler_is_named_so(scene: Scene) -> None:
+def test_why_says_that_a_pod_belongs_to_another_scheduler(scene: Scene) -> None:
     scene.pod("other", schedulerName="somebody-else")
     eventually(lambda: scene.explain("other")["standing"] == "OtherScheduler")
     assert "belongs to another scheduler: no policy has the schedulerName somebody-else" in " ".join(
@@ -220,7 +220,7 @@ def test_a_pod_of_another_scheduler_is_named_so(scene: Scene) -> None:
     )
 
 
-def test_without_an_operator_the_command_decides_anew_and_says_so(scene: Scene) -> None:
+def test_why_makes_its_own_decision_and_says_so_if_it_finds_no_operator(scene: Scene) -> None:
     scene.nodes("a", "b")
     scene.pod("web")
     node = scene.case.wait_until_bound("web")
@@ -255,7 +255,7 @@ def test_yaml_has_the_same_values_as_json(scene: Scene) -> None:
         (["a/b/c"], "is not known"),
     ],
 )
-def test_a_wrong_question_is_refused_in_one_line(scene: Scene, flags: list[str], message: str) -> None:
+def test_why_refuses_wrong_arguments_in_one_line(scene: Scene, flags: list[str], message: str) -> None:
     server = [] if any("--server" in flag for flag in flags) else [f"--server={scene.operator.endpoint.url}"]
     output = run("why", *flags, *server, kubeconfig=str(scene.case.cluster.kubeconfig), check=False)
     assert message in output

@@ -27,7 +27,7 @@ from processes import started
 pytestmark = [pytest.mark.controlplane, pytest.mark.slow, pytest.mark.tls]
 
 NOT_QUITE_LOOPBACK = "127.1"
-"""An address of 127.0.0.1 that the operator does not recognize as loopback, so that it serves HTTPS to tokens only."""
+"""The operator does not recognize this form of 127.0.0.1 as loopback. It therefore serves HTTPS and requires tokens."""
 OPERATOR = "moorage-0"
 SYSTEM = "moorage-system"
 TENANT, STRANGER = "ann", "zoe"
@@ -208,7 +208,7 @@ def test_a_pod_with_the_name_of_the_holder_in_another_namespace_gets_no_token(sc
     assert f"--namespace={SYSTEM} " in scene.calls.read_text().splitlines()[-1]
 
 
-def test_without_kubectl_the_command_decides_anew_and_says_why(scene: Scene, tmp_path: Path) -> None:
+def test_why_makes_its_own_decision_and_says_the_reason_if_kubectl_is_missing(scene: Scene, tmp_path: Path) -> None:
     asked = scene.why("admin", "red/web", path=str(tmp_path))
     assert asked.status == 0, asked.err
     assert asked.err.startswith("note: kubectl is not on the PATH")
