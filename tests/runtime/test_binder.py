@@ -135,7 +135,7 @@ async def test_a_change_after_the_decision_stops_the_binding(pods: Any, nodes: A
 def test_a_pod_that_tolerates_the_taint_may_be_bound_to_a_cordoned_node() -> None:
     tolerant = pod("p", tolerations=[{"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}])
     latest = LatestObjects({tolerant.key: tolerant}, {"n1": node("n1", unschedulable=True)})
-    latest.check_bind(tolerant, "n1")  # raises if the node may not be used
+    latest.check_bind(tolerant, "n1")  # raises an error if the pod may not use the node
 
 
 async def test_a_stop_drops_queued_decisions_and_finishes_started_bindings() -> None:
@@ -173,7 +173,7 @@ def bound_by(bench: Bench, result: Result) -> None:
 
 
 @pytest.mark.parametrize("result", [True, ExtenderError("http://e/bind", "closed the connection without an answer")])
-async def test_a_pod_that_an_extender_bound_counts_as_bound_even_if_the_extender_failed(result: Result) -> None:
+async def test_a_pod_that_an_extender_bound_is_reported_as_bound_even_if_the_call_failed(result: Result) -> None:
     bench = Bench(lambda _: BOUND)
     bound_by(bench, result)
     bench.submit("p")
@@ -195,7 +195,7 @@ async def test_a_pod_that_an_extender_failed_to_bind_is_tried_again() -> None:
     assert bench.recorder.notes == [f"binding rejected: {message}"]
 
 
-async def test_a_pod_does_not_keep_its_room_if_the_extender_did_not_bind_it() -> None:
+async def test_a_binding_fails_if_the_extender_says_that_it_bound_a_pod_that_has_no_node() -> None:
     bench = Bench(lambda _: UNBOUND)
     bound_by(bench, True)
     bench.submit("p")
@@ -222,7 +222,7 @@ async def test_a_pod_that_is_on_another_node_gets_no_event_about_failed_scheduli
     assert sample(bench.metrics, "moorage_binding_conflicts_total", conflict="bound") == 1
 
 
-async def test_a_pod_is_not_bound_if_its_room_is_taken_and_the_conflict_is_reported() -> None:
+async def test_a_pod_is_not_bound_if_its_resources_are_taken_and_the_conflict_is_reported() -> None:
     bench = Bench()
     bench.lost_room["default/p"] = "Insufficient cpu"
     bench.submit("p")

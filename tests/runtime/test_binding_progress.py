@@ -1,4 +1,4 @@
-"""Tests that informers' objects show whether bindings are pending, done, or no longer possible."""
+"""Progress of volume bindings: objects of the informers show whether a binding is pending, done or impossible."""
 
 from typing import Any
 
@@ -62,7 +62,7 @@ async def test_waiting_ends_when_a_binding_is_no_longer_possible(change: Any, re
         assert at.passed_on == 0
 
 
-async def test_a_pod_that_was_created_again_counts_as_deleted() -> None:
+async def test_binding_volumes_fails_if_the_pod_was_deleted_and_created_again() -> None:
     async with binding_volumes() as at:
         at.decide(SELECT_NODE)
         await at.wait()

@@ -1,4 +1,4 @@
-"""Tests of a bind whose answer is good, bad, or lost."""
+"""Bindings: the answer of the API server may be good, bad or lost."""
 
 from collections.abc import Callable
 from typing import Any
@@ -57,7 +57,7 @@ async def test_the_binding_names_pod_uid_and_node() -> None:
     }
 
 
-async def test_a_page_of_a_proxy_does_not_count_as_a_successful_binding() -> None:
+async def test_a_web_page_from_a_proxy_is_not_a_successful_binding() -> None:
     page = b"<html>It works!</html>"
     api = FakeApi(lambda sent: page if sent.method == "POST" else bound_to(""))
     with pytest.raises(ApiUnreachable, match="not an answer of an API server"):

@@ -1,4 +1,4 @@
-"""Limits on metrics: users can create neither too many series nor label values that break a scrape."""
+"""Limits on metrics: users can create only a limited number of series, and no label value can break a scrape."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_metric_with_too_many_children_counts_further_label_values_together(mo
     assert {each.labels["a"] for each in family.samples} == {"0", "1", "2", "other"}
 
 
-def test_a_removed_child_makes_room_for_another_and_starts_at_zero_again() -> None:
+def test_a_child_starts_at_zero_if_it_was_removed_and_is_used_again() -> None:
     metrics = ProcessMetrics("api")
     for name in ("gold", "silver"):
         metrics.scheduling.observe_attempt("scheduled", name, 0.1)

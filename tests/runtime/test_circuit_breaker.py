@@ -63,7 +63,7 @@ def test_a_failed_trial_opens_the_breaker_again_for_the_whole_time() -> None:
     ]
 
 
-def test_a_breaker_admits_another_trial_after_an_abandoned_one() -> None:
+def test_a_breaker_admits_another_trial_after_a_trial_was_abandoned() -> None:
     watched = Watched()
     breaker = watched.open()
     watched.clock.now += 10

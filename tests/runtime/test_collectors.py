@@ -13,7 +13,7 @@ BOUNDS = (0.001, 0.01, 1.0, 16.0)
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.one_of(st.floats(0, 50), st.sampled_from(BOUNDS)))))
-def test_our_metrics_give_the_same_text_as_those_of_prometheus_client(observed: Sequence[tuple[str, float]]) -> None:
+def test_our_metrics_give_the_same_text_as_prometheus_client(observed: Sequence[tuple[str, float]]) -> None:
     disable_created_metrics()  # type: ignore[no-untyped-call]
     ours, theirs = CollectorRegistry(), CollectorRegistry()
     counts = Counts("c", "Counted.", ("l",), ours)
@@ -37,7 +37,7 @@ def test_metrics_without_labels_exist_from_the_start() -> None:
     assert 'h_bucket{le="+Inf"} 0.0' in text
 
 
-def test_values_that_are_counted_together_count_like_single_values() -> None:
+def test_observe_all_counts_the_same_as_one_call_for_each_value() -> None:
     one, many = Distribution((0.1, 0.2)), Distribution((0.1, 0.2))
     values = [0.05, 0.1, 0.15, 0.2, 5.0]
     for value in values:

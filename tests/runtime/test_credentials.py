@@ -1,4 +1,4 @@
-"""Tests of the search for credentials, and of a pod's service account."""
+"""The search for credentials, and the service account of a pod."""
 
 from pathlib import Path
 
@@ -62,7 +62,7 @@ async def test_credentials_in_a_pod_come_from_its_service_account(tmp_path: Path
     assert authority.path == str(tmp_path / "ca.crt")
 
 
-async def test_an_incomplete_service_account_is_named(tmp_path: Path) -> None:
+async def test_the_error_names_the_missing_file_of_a_service_account(tmp_path: Path) -> None:
     with pytest.raises(CredentialsError, match=r"names .*/ca\.crt, which cannot be read: No such file"):
         await in_pod(tmp_path)
     (tmp_path / "ca.crt").write_text(CA)

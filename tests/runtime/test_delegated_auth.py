@@ -1,4 +1,4 @@
-"""Endpoints that other machines can reach: HTTPS; health for all callers; other paths only for authorized callers."""
+"""Endpoints that other machines can reach use HTTPS. All callers may read health; other paths need authorization."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ async def test_without_an_api_server_all_callers_are_refused_and_no_decision_is_
     assert (await get("/metrics", "good"))[0] == 200
 
 
-async def test_requests_with_wrong_tokens_share_few_reviews_and_those_beyond_the_queue_get_429(
+async def test_few_wrong_tokens_are_reviewed_at_once_and_requests_beyond_the_queue_get_429(
     get: Get, reviews: Reviews, metrics: ProcessMetrics
 ) -> None:
     reviews.answers.clear()
@@ -161,7 +161,7 @@ async def test_a_caller_that_was_accepted_does_not_wait_for_the_reviews_of_new_c
     assert [stranger.result()[0] for stranger in strangers] == [401] * 5
 
 
-async def test_wrong_tokens_do_not_displace_accepted_ones(get: Get, reviews: Reviews) -> None:
+async def test_wrong_tokens_do_not_displace_accepted_tokens(get: Get, reviews: Reviews) -> None:
     await get("/metrics", "good")
     for number in range(5):
         await get("/metrics", f"bad-{number}")

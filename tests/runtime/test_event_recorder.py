@@ -55,7 +55,7 @@ def policy_event(note: str = "note") -> Event:
     return Event(regarding=policy, reason="Accepted", action="Compile", note=note, reporter="gold")
 
 
-async def test_the_event_of_a_bound_pod_has_kube_scheduler_s_fields() -> None:
+async def test_the_event_of_a_bound_pod_has_the_fields_of_kube_scheduler() -> None:
     recording = Recording()
     recording.recorder.record(scheduled(pod("p"), "n1", "gold"))
     async with running(recording.recorder):
@@ -204,7 +204,7 @@ async def test_an_event_is_dropped_after_a_few_tries_to_reach_the_api_server() -
     assert recording.count("dropped") == 1
 
 
-async def test_an_event_counts_as_sent_if_the_next_try_finds_that_it_exists() -> None:
+async def test_an_event_is_counted_as_sent_if_the_second_try_finds_that_it_exists() -> None:
     errors = [ApiUnreachable("reset"), Conflict(409, "AlreadyExists", "it exists")]
 
     def answer(sent: Sent) -> Any:
@@ -240,7 +240,7 @@ def test_a_reference_omits_empty_fields() -> None:
     assert b"resourceVersion" not in msgspec.json.encode(pod_reference(pod("p")))
 
 
-async def test_an_event_counts_as_waiting_until_the_api_server_has_answered() -> None:
+async def test_an_event_is_counted_as_waiting_until_the_api_server_has_answered() -> None:
     def no_answer(_: Sent) -> Any:
         raise ApiUnreachable("not yet")
 

@@ -1,4 +1,4 @@
-"""Preemption carried out by deletion: conditions, order, retries and cleared nominations."""
+"""Preemption by deletion of victims: conditions, order, retries and cleared nominations."""
 
 from typing import Any
 
@@ -77,7 +77,7 @@ async def test_the_last_victim_is_deleted_after_all_others() -> None:
     assert len(at.sent) == 6
 
 
-async def test_terminating_victims_are_skipped_and_victims_with_the_condition_get_no_second_one() -> None:
+async def test_a_terminating_victim_is_skipped_and_a_victim_gets_its_condition_only_once() -> None:
     marked = pod("b", node="n1", status={"conditions": [
         {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
     ]})  # fmt: skip

@@ -61,7 +61,7 @@ class Scene(RuntimeParts):
         self.evictor.submit(outcome)
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not condition():
                 await asyncio.sleep(0.01)
                 await self.clock.advance(0.5)

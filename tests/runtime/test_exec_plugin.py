@@ -13,6 +13,9 @@ from moorage.errors import CredentialsError
 from moorage.runtime.client.exec_plugin import run_plugin
 from moorage.runtime.client.kubeconfig import ExecConfig
 
+END_SECONDS = 60.0
+"""Enough on a busy machine, but shorter than the plugins sleep."""
+
 
 def script(body: str) -> ExecConfig:
     """Return the configuration of a plugin that runs one line of Python."""
@@ -31,9 +34,10 @@ def hanging(pid_file: Path) -> ExecConfig:
 
 
 def is_running(pid_file: Path) -> bool:
+    """Return whether the plugin runs. A plugin that was killed before it wrote its process id does not run."""
     try:
         os.kill(int(pid_file.read_text()), 0)
-    except ProcessLookupError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
     return True
 
@@ -68,7 +72,7 @@ async def test_a_plugin_is_killed_when_its_caller_is_cancelled(tmp_path: Path) -
 
 async def test_the_children_of_a_plugin_are_killed_with_it() -> None:
     plugin = ExecConfig(api_version=EXEC_VERSION, command="sh", args=("-c", "sleep 100; true"))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(END_SECONDS):
         with pytest.raises(CredentialsError, match="no credential within"):
             await run_plugin(plugin, seconds=0.2)
 
@@ -106,9 +110,9 @@ async def test_a_fault_of_a_plugin_is_named(plugin: ExecConfig, message: str) ->
 async def test_a_plugin_that_never_stops_printing_is_killed(stream: str) -> None:
     plugin = script(f"import sys\nwhile True: sys.{stream}.write('x' * 100_000)")
     message = "printed more than 1048576 bytes" if stream == "stdout" else "no credential within 0.5 s"
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(END_SECONDS):
         with pytest.raises(CredentialsError, match=message):
-            await run_plugin(plugin, seconds=0.5 if stream == "stderr" else 5)
+            await run_plugin(plugin, seconds=0.5 if stream == "stderr" else END_SECONDS)
 
 
 async def test_the_text_of_a_plugin_cannot_forge_log_lines() -> None:

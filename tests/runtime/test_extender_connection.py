@@ -180,7 +180,7 @@ async def test_the_password_of_an_address_is_sent_but_never_shown() -> None:
     assert extender.asked[0].headers["Authorization"].startswith("Basic ")
 
 
-async def test_a_request_on_a_closed_idle_connection_is_sent_again_but_not_a_bind_call() -> None:
+async def test_a_filter_call_on_a_closed_idle_connection_is_repeated_and_a_bind_call_is_not() -> None:
     async with FakeExtender({"n1": "no"}) as extender, calling(configured(extender, bindVerb="bind")) as caller:
         extender.misbehave = hanging_up_once(extender)
         answer = await caller.ask("n1")

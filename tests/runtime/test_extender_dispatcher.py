@@ -105,7 +105,7 @@ async def test_a_profile_keeps_its_extenders_until_their_configuration_changes()
         assert made.dispatcher.extenders_of(profile("gpu", extender, weight=3)) is not first
 
 
-async def test_a_bug_is_posted_as_the_answer() -> None:
+async def test_an_unexpected_error_of_a_call_is_posted_as_its_answer() -> None:
     async with FakeExtender() as extender, asking() as made:
         faulty = ProfileSettings(extenders=("no extender",))  # type: ignore[arg-type]
         made.submit(Profile(name="faulty", queue_sort=PrioritySort(), settings=faulty), "p", "n1")
@@ -116,7 +116,7 @@ async def test_a_bug_is_posted_as_the_answer() -> None:
     assert made.answers[1].error is None
 
 
-async def test_a_failing_extender_is_a_degradation_of_its_profile_until_it_answers_again() -> None:
+async def test_a_failing_extender_degrades_its_profile_until_the_extender_answers_again() -> None:
     async with FakeExtender(misbehave=answering("", status=500)) as extender, asking() as made:
         assert made.dispatcher.degradations(profile("gpu", extender)) == []
         made.submit(profile("gpu", extender), "p", "n1")
@@ -154,7 +154,7 @@ async def test_advice_and_readiness_depend_on_ignorable_and_on_the_circuit_break
         assert harmless.ready == "True"
 
 
-async def test_a_profile_s_extender_with_a_bind_verb_binds_its_pods() -> None:
+async def test_an_extender_with_a_bind_verb_binds_the_pods_of_its_profile() -> None:
     async with FakeExtender() as extender, asking() as made:
         binding, plain = profile("gpu", extender, bindVerb="bind"), profile("plain", extender)
         assert await made.dispatcher.bind(binding, pod("p"), "n1")

@@ -46,7 +46,7 @@ async def test_an_extender_that_gets_uids_or_whole_victims_can_remove_candidates
     assert (body["NodeNameToMetaVictims"] is None, body["NodeNameToVictims"] is None) == (not names_only, names_only)
 
 
-async def test_victims_of_many_megabytes_are_not_sent_and_not_all_read() -> None:
+async def test_victims_are_not_sent_if_the_request_would_be_too_long() -> None:
     async with FakeExtender() as extender:
         configuration = configured(extender, nodeCacheCapable=False, preemptVerb="preempt")
         async with calling(configuration, request_bytes=1000) as caller:

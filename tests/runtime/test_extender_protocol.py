@@ -83,7 +83,7 @@ def test_names_instead_of_nodes_are_an_error_that_names_the_field_to_set() -> No
         filtered({"NodeNames": ["n1"]}, names_only=False)
 
 
-def test_a_kept_node_is_not_rejected_and_an_unresolvable_node_is_not_failed() -> None:
+def test_an_answer_that_names_a_node_twice_puts_the_node_into_one_list() -> None:
     answer = filtered(
         {
             "NodeNames": ["n2"],

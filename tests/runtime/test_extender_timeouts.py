@@ -18,7 +18,7 @@ async def ask_without_answer(caller: Caller, extender: FakeExtender, *, seconds:
     return (await asking).error or ""
 
 
-async def test_a_call_ends_after_the_extender_s_timeout() -> None:
+async def test_a_call_ends_after_the_timeout_of_the_extender() -> None:
     async with FakeExtender() as extender, calling(configured(extender, httpTimeout="1500ms")) as caller:
         extender.misbehave = extender.never
         error = await ask_without_answer(caller, extender, seconds=1.5)
@@ -29,7 +29,7 @@ async def test_a_call_ends_after_the_extender_s_timeout() -> None:
         assert sample(caller.metrics, "moorage_extender_call_duration_seconds_sum", **labels) == 1.5
 
 
-async def test_an_extender_that_got_only_the_rest_of_the_cycle_does_not_count_as_failed() -> None:
+async def test_an_extender_that_had_less_time_than_its_timeout_is_not_reported_as_failed() -> None:
     async with FakeExtender() as slow, FakeExtender() as second:
         slow.misbehave, second.misbehave = slow.never, second.never
         patient = configured(slow, httpTimeout="4s", ignorable=True)

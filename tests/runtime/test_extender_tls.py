@@ -134,7 +134,7 @@ ENCRYPTED_KEY = b64encode(
     b"\n\nAAAAAAAAAAAAAAAAAAAAAA==\n-----END RSA PRIVATE KEY-----\n"
 ).decode()
 SLOW_KEY = b64encode(b"-----BEGIN ENCRYPTED PRIVATE KEY-----\nMAA=\n-----END ENCRYPTED PRIVATE KEY-----\n").decode()
-"""The form in which the author of a key chooses the number of iterations that OpenSSL needs to decrypt it."""
+"""A key of this form has its own number of iterations, so that its author decides how long OpenSSL decrypts it."""
 
 
 @pytest.mark.parametrize(

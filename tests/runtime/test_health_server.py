@@ -132,7 +132,7 @@ async def exchange(url: str, request: bytes) -> bytes:
     reader, writer = await asyncio.open_connection(host, int(port))
     try:
         writer.write(request)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             return await reader.read()
     finally:
         writer.close()

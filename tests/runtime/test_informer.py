@@ -177,7 +177,7 @@ def nested(name: str) -> bytes:
     return json.dumps(pod_object(name)).encode().replace(start, start + b'"managedFields": [' + fields + b"], ", 1)
 
 
-async def test_a_pod_that_is_nested_too_deeply_for_the_decoder_stops_no_other() -> None:
+async def test_a_pod_that_is_nested_too_deeply_for_the_decoder_does_not_affect_other_pods() -> None:
     def answer(sent: Sent) -> Any:
         if sent.method == "WATCH":
             return [b'{"type": "ADDED", "object": ' + nested("late") + b"}\n"]

@@ -156,7 +156,7 @@ async def test_writes_keep_their_content_type_and_query(transport: OpenTransport
     assert peer.bodies == [b"{}", b"{}"]
 
 
-async def test_after_a_401_the_token_is_renewed_and_the_request_sent_once_more(transport: OpenTransport) -> None:
+async def test_after_a_401_the_token_is_renewed_and_the_request_is_sent_again(transport: OpenTransport) -> None:
     tokens = RotatingToken()
     async with serving(answering(lambda: web.json_response({}, status=401), ok), transport, tokens) as peer:
         assert await peer.client.create("/x", b'{"a":1}') == b'{"ok": true}'
@@ -250,7 +250,7 @@ async def test_a_silent_watch_ends_after_its_inactivity_limit(transport: OpenTra
             await anext(watch)
 
 
-async def test_a_watch_without_events_counts_as_answered(transport: OpenTransport) -> None:
+async def test_a_watch_without_events_is_counted_as_answered(transport: OpenTransport) -> None:
     async def stall(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)

@@ -1,4 +1,4 @@
-"""Unusual kubeconfigs, read by the real kubectl and by moorage. Both find the same server and user, or both refuse."""
+"""Unusual kubeconfigs: kubectl and moorage find the same server and user in a file, or both refuse the file."""
 
 from __future__ import annotations
 

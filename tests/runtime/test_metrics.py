@@ -1,4 +1,4 @@
-"""Dashboards depend on the names and labels of metrics, so those of kube-scheduler and client-go must not change."""
+"""Metrics have the names and labels of kube-scheduler and client-go, because dashboards depend on them."""
 
 import time
 from random import Random

@@ -1,4 +1,4 @@
-"""The certificates and keys that OpenSSL gets. Keys that take it long are left out."""
+"""The certificates and keys that moorage passes to OpenSSL. It leaves out keys that OpenSSL would read slowly."""
 
 from base64 import b64decode, b64encode
 

@@ -1,4 +1,4 @@
-"""Writes without an answer over a session, as they are sent through a proxy; for the pool see test_connection_pool."""
+"""Writes through a proxy that get no answer. `test_connection_pool` tests such writes without a proxy."""
 
 import asyncio
 import socket
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.tls
 
 BODY = b"x" * (900 << 10)
 RECEIVE_BUFFER_BYTES = 8 << 10
-"""Much less than BODY, so that the client's system has most of the write unsent when leadership ends."""
+"""So much less than BODY that most of a write is still unsent when leadership ends."""
 Handle = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 

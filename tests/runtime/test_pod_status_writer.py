@@ -55,7 +55,7 @@ def test_a_condition_that_stays_false_keeps_its_transition_time() -> None:
     assert b"lastTransitionTime" not in WAITS.patch(waiting, 0)
 
 
-def test_the_condition_has_the_pod_s_generation_if_the_api_server_tracks_it() -> None:
+def test_the_condition_has_the_generation_of_the_pod_if_the_api_server_tracks_generations() -> None:
     assert b'"observedGeneration":3' in WAITS.patch(pod("p", metadata={"generation": 3}), 0)
     assert b"observedGeneration" not in WAITS.patch(pod("p"), 0)
 

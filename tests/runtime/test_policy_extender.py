@@ -1,4 +1,4 @@
-"""Extenders of policies: the policy's author cannot read answers of other services, secrets of pods, or other files."""
+"""With an extender, a policy's author cannot read answers of other services, secrets of pods, or files."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def test_an_unschedulable_pod_gets_a_condition_and_an_event_and_is_counted() -> 
     assert parts.tally.of(PROFILE).rejections == {"Insufficient cpu": 1}
 
 
-def test_a_plugin_s_warning_about_a_pod_is_recorded_at_the_first_attempt_only() -> None:
+def test_a_warning_of_a_plugin_about_a_pod_is_recorded_only_at_the_first_attempt() -> None:
     parts = RuntimeParts()
     plugins = Plugins.model_validate({"score": {"enabled": [{"name": "Lifecycle"}]}})
     profile = Registry.discover().build_profile(ProfileSpec(scheduler_name="gold", plugins=plugins))

@@ -142,7 +142,7 @@ async def test_a_bug_loses_only_one_message_and_does_not_stop_the_loop(caplog: p
     assert "continues after a bug" in caplog.text
 
 
-async def test_the_loop_shows_the_liveness_probe_when_its_last_turn_began() -> None:
+async def test_the_liveness_probe_reads_when_the_last_turn_of_the_loop_began() -> None:
     bench = Bench()
     async with running(bench.loop):
         bench.clock.now += 5

@@ -57,7 +57,7 @@ async def scene(*claims: PersistentVolumeClaim) -> AsyncIterator[Scene]:
         yield made
 
 
-async def test_a_selected_node_that_does_not_exist_is_cleared_and_an_event_recorded() -> None:
+async def test_a_selected_node_that_does_not_exist_is_cleared_and_an_event_is_recorded() -> None:
     async with scene(claim("data", "gone"), claim("web-tmp", "n1")) as at:
         at.claim_repair.submit(web())
         at.claim_repair.submit(web())
@@ -102,7 +102,7 @@ async def test_claims_that_need_no_repair_are_not_changed(claim_in_order: Persis
         ApiError.of(500, "InternalError", "slow"),
     ],
 )
-async def test_a_failed_repair_is_retried_at_the_pod_s_next_attempt(refusal: ApiError) -> None:
+async def test_a_failed_repair_is_retried_at_the_next_attempt_of_the_pod(refusal: ApiError) -> None:
     async with scene(claim("data", "gone")) as at:
         at.refusals = [refusal]
         at.claim_repair.submit(web())

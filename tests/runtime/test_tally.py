@@ -1,4 +1,4 @@
-"""The rejections in a policy's status: kube-scheduler's reason, followed by the policy's field that causes it."""
+"""A policy's status lists rejections: kube-scheduler's reason, and the field of the policy that causes it."""
 
 from __future__ import annotations
 

@@ -15,5 +15,5 @@ def test_a_micro_time_always_has_six_decimals(seconds: float, written: str) -> N
     assert micro_time(seconds) == written
 
 
-def test_a_condition_s_time_has_whole_seconds() -> None:
+def test_the_time_of_a_condition_has_whole_seconds() -> None:
     assert whole_time(1_700_000_000.9) == "2023-11-14T22:13:20Z"

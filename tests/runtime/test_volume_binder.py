@@ -112,7 +112,7 @@ def test_the_volume_binder_is_full_while_the_binder_is_full() -> None:
     assert parts.volume_binder.is_full
 
 
-async def test_the_passed_on_pod_is_bound_with_the_start_of_its_attempt() -> None:
+async def test_a_pod_that_is_passed_on_keeps_the_start_time_of_its_attempt() -> None:
     parts = RuntimeParts()
     parts.pods["default/p"], parts.nodes["n1"] = pod("p"), node("n1")
     parts.volume_binder.submit(bind_of(pod("p", node="n1")), parts.clock.now)

@@ -1,4 +1,4 @@
-"""Tests of the writes to volumes and claims."""
+"""Writes to volumes and claims."""
 
 from typing import Any
 

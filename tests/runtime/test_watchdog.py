@@ -1,4 +1,4 @@
-"""Pods that are ready and are not tried."""
+"""Pods that are ready, but that the scheduler does not try."""
 
 from __future__ import annotations
 

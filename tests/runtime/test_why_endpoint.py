@@ -127,7 +127,7 @@ async def test_caller_who_may_get_all_pods_sees_all_victims(get: Get) -> None:
     ]
 
 
-async def test_unknown_pod_is_a_404_for_those_who_may_get_it(get: Get) -> None:
+async def test_unknown_pod_is_a_404_for_a_caller_who_may_get_pods(get: Get) -> None:
     assert await get("/why?namespace=red&pod=other", "ann") == (404, "pod red/other is not known\n")
     assert (await get("/why?namespace=blue&pod=other", "ann"))[0] == 403
 

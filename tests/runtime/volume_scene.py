@@ -1,4 +1,4 @@
-"""A running volume binder, decisions about two claims, and objects that the test changes."""
+"""A running volume binder with decisions about two claims. The test changes the objects."""
 
 from __future__ import annotations
 
