@@ -94,7 +94,7 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-async def until(condition: Callable[[], object], seconds: float = 5.0) -> None:
+async def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
     """Wait until the condition holds, for work in another thread or process; raise TimeoutError after `seconds`."""
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110 - there is no event to wait for

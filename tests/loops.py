@@ -12,7 +12,7 @@ from fakes import settle
 
 Result = TypeVar("Result")
 
-END_SECONDS = 10.0
+END_SECONDS = 30.0
 """Time limit for the connections of a loop to end."""
 
 

@@ -58,7 +58,7 @@ class Stack:
         return str(pod["spec"].get("nodeName", ""))
 
     async def bound(self, *names: str) -> dict[str, str]:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while True:
                 nodes = {name: await self.node_of(name) for name in names}
                 if all(nodes.values()):
@@ -66,7 +66,7 @@ class Stack:
                 await asyncio.sleep(0.01)
 
     async def condition(self, name: str, **wanted: str) -> dict[str, Any]:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while True:
                 pod = await self.cluster.get(POD, name, "default")
                 for condition in pod["status"].get("conditions", []):
@@ -76,7 +76,7 @@ class Stack:
                 await asyncio.sleep(0.01)
 
     async def event(self, reason: str, name: str) -> dict[str, Any]:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while True:
                 for event in await self.cluster.list(EVENT):
                     if (event["reason"], event["regarding"]["name"]) == (reason, name):

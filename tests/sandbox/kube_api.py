@@ -132,7 +132,7 @@ async def connect(server: str, token: str, namespace: str, ca_file: str | None =
         yield api
 
 
-async def until(condition: Callable[[], Awaitable[bool]], timeout_seconds: float = 10) -> None:
+async def until(condition: Callable[[], Awaitable[bool]], timeout_seconds: float = 30) -> None:
     """Wait until `condition` returns true. Another task or process must make it true."""
     async with asyncio.timeout(timeout_seconds):
         while not await condition():  # noqa: ASYNC110 - no event to wait for

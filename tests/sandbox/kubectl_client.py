@@ -60,4 +60,4 @@ class Kubectl:
         """Bind a pod, and wait until it runs."""
         async with connect(self.server.url, self.server.token, "default") as api:
             await api.create(f"{api.pods}/{pod}/binding", binding(pod, node))
-        await self("wait", "--for=condition=Ready", f"pod/{pod}", "--timeout=10s")
+        await self("wait", "--for=condition=Ready", f"pod/{pod}", "--timeout=60s")

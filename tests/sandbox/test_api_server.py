@@ -63,7 +63,7 @@ async def test_stop_ends_open_watches(client: KubeApi, sandbox: SandboxServer) -
         return any(request.path == client.pods for request in sandbox.requests)
 
     await until(watched)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await sandbox.stop()
     await asyncio.wait([watching])
     assert watching.exception() is not None or watching.result() == []

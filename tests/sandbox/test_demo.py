@@ -158,5 +158,5 @@ def test_sigterm_ends_the_operator_and_removes_the_folder(tmp_path: Path) -> Non
         while "Ctrl-C ends the demo" not in process.stdout.readline():
             assert process.poll() is None
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=20) == 130
+        assert process.wait(timeout=60) == 130
     assert list(tmp_path.iterdir()) == []

@@ -93,7 +93,7 @@ async def test_delete_waits_until_the_pod_is_gone(kubectl: Kubectl) -> None:
 
 async def test_wait_ends_if_a_custom_object_gets_the_condition(kubectl: Kubectl) -> None:
     await kubectl.apply(WIDGET % 1)
-    waiting = asyncio.create_task(kubectl("wait", "--for=condition=Ready", "widget/w", "--timeout=10s"))
+    waiting = asyncio.create_task(kubectl("wait", "--for=condition=Ready", "widget/w", "--timeout=60s"))
     patch = '{"status":{"conditions":[{"type":"Ready","status":"True"}]}}'
     await kubectl("patch", "widget", "w", "--subresource=status", "--type=merge", f"--patch={patch}")
     assert await waiting == "widget.example.dev/w condition met\n"
@@ -101,7 +101,7 @@ async def test_wait_ends_if_a_custom_object_gets_the_condition(kubectl: Kubectl)
 
 async def test_watch_prints_changes(kubectl: Kubectl) -> None:
     await kubectl.apply(POD)
-    watching = asyncio.create_task(kubectl("get", "pods", "--watch", "--request-timeout=2s"))
+    watching = asyncio.create_task(kubectl("get", "pods", "--watch", "--request-timeout=5s"))
 
     async def watched() -> bool:
         paths = [request.path for request in kubectl.server.requests]
@@ -124,7 +124,7 @@ async def test_deletion_of_a_namespace_deletes_its_objects(kubectl: Kubectl) -> 
 async def test_deletion_of_a_definition_deletes_the_objects_of_its_kind(kubectl: Kubectl) -> None:
     definition = json.dumps(widget_definition("other.dev"))
     await kubectl.apply(definition)
-    await kubectl("wait", "--for=condition=Established", "crd/widgets.other.dev", "--timeout=10s")
+    await kubectl("wait", "--for=condition=Established", "crd/widgets.other.dev", "--timeout=60s")
     await kubectl.apply((WIDGET % 1).replace("example.dev", "other.dev"))
     await kubectl("delete", "crd", "widgets.other.dev")
     assert "could not find the requested resource" in await kubectl("get", "widgets.v1.other.dev", fails=True)
@@ -153,11 +153,11 @@ metadata: {name: web}
 spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
 """
     await kubectl.apply(budget)
-    await kubectl("wait", "--for=jsonpath={.status.currentHealthy}=1", "pdb/web", "--timeout=10s")
-    refused = await kubectl("drain", "m5-0", "--force", "--timeout=1s", fails=True)
+    await kubectl("wait", "--for=jsonpath={.status.currentHealthy}=1", "pdb/web", "--timeout=60s")
+    refused = await kubectl("drain", "m5-0", "--force", "--timeout=3s", fails=True)
     assert "Cannot evict pod as it would violate the pod's disruption budget." in refused
     await kubectl("delete", "pdb", "web")
-    assert "node/m5-0 drained" in await kubectl("drain", "m5-0", "--force", "--timeout=20s")
+    assert "node/m5-0 drained" in await kubectl("drain", "m5-0", "--force", "--timeout=60s")
     assert "NotFound" in await kubectl("get", "pod", "web", fails=True)
 
 

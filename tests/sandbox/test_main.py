@@ -129,5 +129,5 @@ def test_sigterm_and_sigint_remove_the_kubeconfig(
         assert process.stdout is not None
         assert process.stdout.readline().startswith("1 simulated nodes at ")
         process.send_signal(ending)
-        assert process.wait(timeout=20) == 130
+        assert process.wait(timeout=60) == 130
     assert not kubeconfig.exists()
