@@ -1,7 +1,7 @@
-"""A simple admission oracle: does what an API server does with an object of the CRD, without the models.
+"""A simple oracle for admission: it treats an object of the CRD as an API server does, without the models.
 
-The oracle drops nulls, sets defaults and validates with jsonschema. It refuses unknown fields as kubectl's strict
-validation does, and duplicates in sets and maps. It evaluates the CEL rules.
+The oracle drops nulls, sets defaults and validates with jsonschema. Like
+kubectl's strict validation, it refuses unknown fields. It refuses duplicates in sets and maps, and evaluates CEL rules.
 """
 
 from collections.abc import Iterator

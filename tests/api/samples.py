@@ -236,7 +236,10 @@ PATHS_OF_CEL = {
     "resource-managed-twice": "spec.extenders",
     "certificate-without-key": "spec.extenders[0].tlsConfig",
 }
-"""Paths in the API server's messages, where they differ from the models'. A CEL rule names its field in advance."""
+"""Samples for which the API server and the models name different paths, with the path of the API server.
+
+These samples break a CEL rule. The path of a CEL rule is fixed in the schema.
+"""
 
 
 def policy(spec: Spec, name: str = "sample") -> dict[str, Any]:

@@ -86,7 +86,7 @@ def test_every_rule_compiles_and_has_a_message() -> None:
             assert f"{path}{rule['fieldPath']}" in NODES
 
 
-def test_an_object_has_a_default_if_its_fields_have_defaults() -> None:
+def test_an_object_field_has_a_default_if_the_fields_in_the_object_have_defaults() -> None:
     for path, node in NODES.items():
         for name, child in node.get("properties", {}).items():
             has_inner = any("default" in inner for inner in child.get("properties", {}).values())

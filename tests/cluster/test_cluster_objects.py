@@ -1,4 +1,4 @@
-"""Objects and namespaces, and the generations that their changes increment."""
+"""Objects and namespaces. Each change increments a generation."""
 
 from __future__ import annotations
 

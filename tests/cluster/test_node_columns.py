@@ -181,7 +181,7 @@ TestColumns.settings = settings(max_examples=25, stateful_step_count=20)
 
 
 class CountingSlots(Slots):
-    """Slots for one node; they count their columns."""
+    """Slots for one node. The test reads the number of their columns."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -197,7 +197,7 @@ class CountingSlots(Slots):
         super().discard(column)
 
 
-def test_column_of_a_resource_is_dropped_if_no_pod_requests_the_resource_any_more() -> None:
+def test_column_of_a_resource_is_dropped_after_the_last_pod_that_requests_the_resource() -> None:
     slots = CountingSlots()
     resources = ResourceColumns(slots)
     pods = [pod(cpu="1", spec=spec_requesting(f"example.com/r{number % 10}", "1")) for number in range(20)]
@@ -208,7 +208,7 @@ def test_column_of_a_resource_is_dropped_if_no_pod_requests_the_resource_any_mor
     assert slots.columns > before + 10
     for each in pods:
         resources.remove(each, 0)
-    assert slots.columns <= before + 2  # the columns of cpu and memory stay
+    assert slots.columns <= before + 2  # columns of cpu and memory
     assert resources.requested("example.com/r1").tolist() == [0]
 
 
@@ -217,7 +217,7 @@ def spec_requesting(resource: str, amount: str) -> dict[str, Any]:
     return {"containers": [{"name": "c", "image": "i", "resources": {"requests": requests, "limits": requests}}]}
 
 
-def test_columns_drop_label_keys_that_no_node_has_if_there_are_too_many() -> None:
+def test_columns_drop_label_keys_that_no_node_has_if_there_are_too_many_keys() -> None:
     nodes = snapshot_of([node("n1", labels={"zone": "a"})])
     for number in range(MAX_UNKNOWN + 10):
         assert list(nodes.label(f"key-{number}").values) == []

@@ -1,4 +1,4 @@
-"""The shares of requests: they follow the pods that appear, and newer pods weigh more."""
+"""The shares of requests among pods. Newer pods have more weight."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_new_pods_are_published_after_fifty() -> None:
 def test_weight_of_a_pod_halves_after_as_many_pods_as_the_half_life() -> None:
     old = HALF_LIFE_PODS
     mix = learned(*[LARGE] * old, new=HALF_LIFE_PODS)
-    # The weights of the new pods are a geometric series that ends at 2 and doubles over HALF_LIFE_PODS pods.
+    # The weight of a new pod grows with each pod, and doubles over HALF_LIFE_PODS pods. The last weight is 2.
     ratio = 2 ** (1 / HALF_LIFE_PODS)
     new = 2 * (1 - 1 / 2) / (1 - 1 / ratio)
     assert shares_of(mix)[8000] == pytest.approx(old / (old + new), abs=0.05)
@@ -75,7 +75,7 @@ def test_weights_stay_finite_after_many_half_lives() -> None:
     assert shares_of(mix)[8000] == pytest.approx(1)
 
 
-def test_rare_requests_are_dropped_if_there_are_too_many() -> None:
+def test_rare_requests_are_dropped_if_there_are_too_many_requests() -> None:
     common = [SMALL] * 3
     mix = learned(*common, *(pod(cpu=f"{2000 + number}m").shape for number in range(MAX_REQUESTS + 10)))
     assert len(mix.shares) <= MAX_REQUESTS

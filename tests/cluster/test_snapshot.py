@@ -62,7 +62,7 @@ def test_view_returns_the_same_entries_of_its_nodes_as_the_snapshot(
             assert list(part.pods_on(position)) == list(whole.pods_on(slot))
 
 
-def test_gather_copies_nothing_for_the_snapshot_and_once_for_a_view() -> None:
+def test_gather_makes_no_copy_for_the_snapshot_and_one_copy_for_a_view() -> None:
     whole = snapshot_of([node("a"), node("b")])
     array = np.array([5, 6])
     assert whole.gather(array) is array

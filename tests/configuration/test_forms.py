@@ -1,4 +1,4 @@
-"""Tests that moorage reads a configuration file in all forms of YAML and JSON that kube-scheduler reads."""
+"""moorage reads a configuration file in all forms of YAML and JSON that kube-scheduler reads."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_the_json_reader_returns_the_same_values_as_the_standard_library(text: s
 
 @given(content=st.dictionaries(st.text(), VALUES))
 def test_the_yaml_reader_reads_texts_that_pyyaml_writes(content: dict[str, Any]) -> None:
-    # All scalars are quoted or tagged, because go-yaml reads some plain scalars of PyYAML, such as y, as another type.
+    # All scalars are quoted or tagged: go-yaml and PyYAML read some plain scalars, such as `y`, as different types.
     text = yaml.safe_dump(content, default_style='"')
 
     assert read_yaml(text).content == content

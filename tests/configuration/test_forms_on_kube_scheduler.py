@@ -1,4 +1,4 @@
-"""Tests that kube-scheduler reads and refuses the same forms, and that moorage accepts a file that it writes."""
+"""kube-scheduler reads and refuses the same forms as moorage, and moorage accepts a file that kube-scheduler writes."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def written_by_kube_scheduler(folder: Path, content: bytes | None) -> Path | Non
     """
     file, written = folder / "config", folder / "written.yaml"
     program = str(Binaries().path("kube-scheduler"))
-    # With another port, kube-scheduler would listen before it reads the file.
+    # Port 0 means that kube-scheduler does not listen.
     command = [program, f"--master={UNUSED_API_SERVER}", "--secure-port=0", f"--write-config-to={written}"]
     if content is not None:
         file.write_bytes(content)

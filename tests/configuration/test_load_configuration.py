@@ -1,4 +1,4 @@
-"""Tests that load_configuration makes settings and profiles from a file, and reports all faults at once."""
+"""load_configuration makes settings and profiles from a file, and reports all faults at once."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def test_a_profile_named_default_scheduler_needs_the_flag() -> None:
     assert "--allow-default-scheduler" in fault
 
 
-def test_the_defaults_are_those_of_kube_scheduler() -> None:
+def test_the_defaults_equal_the_defaults_of_kube_scheduler() -> None:
     configuration = configured("")
     assert (configuration.parallelism, configuration.percentage_of_nodes_to_score) == (16, 0)
     assert (configuration.pod_initial_backoff_seconds, configuration.pod_max_backoff_seconds) == (1, 10)

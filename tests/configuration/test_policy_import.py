@@ -1,4 +1,4 @@
-"""Tests that a configuration file's profiles and the policies imported from them compile to equal profiles."""
+"""An imported policy compiles to the same profile as the profile in the configuration file."""
 
 from __future__ import annotations
 

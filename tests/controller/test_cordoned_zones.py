@@ -1,4 +1,4 @@
-"""A policy with `zones.spread: Require`: placements while all nodes of a zone are cordoned, and after an uncordon."""
+"""A policy with `zones.spread: Require`: placements before and after the nodes of a zone are uncordoned."""
 
 from __future__ import annotations
 

@@ -198,7 +198,7 @@ def test_a_policy_without_a_good_version_is_reported_with_its_reason_until_it_is
     assert store.remove(manifest("gold")) == PolicyChanges(removed=("shiny",), deleted=("gold",))
 
 
-def test_the_live_profile_of_a_name_ends_if_a_refused_policy_takes_the_name_over() -> None:
+def test_a_live_profile_is_removed_if_a_refused_policy_becomes_the_owner_of_its_name() -> None:
     store = PolicyStore(build)
     store.replace(manifest("old", age=9, schedulerName="shared"))
     store.replace(manifest("young", age=1, schedulerName="shared", weights={"NodePorts": 1}))
@@ -218,7 +218,9 @@ def test_an_unknown_plugin_and_a_wrong_field_have_different_reasons() -> None:
     assert "colour" in wrong.message
 
 
-def test_an_unexpected_error_refuses_its_policy_and_affects_no_other(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unexpected_error_leads_to_the_refusal_of_its_policy_and_of_no_other_policy(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     def build_or_break(policy: SchedulingPolicy) -> Profile:
         if policy.spec.paused:
             raise TypeError("odd")
@@ -272,7 +274,7 @@ def test_a_late_deletion_does_not_remove_a_newer_policy_with_the_same_name() -> 
 
 
 def test_the_engine_gets_no_message_about_a_name_that_no_policy_may_have() -> None:
-    # A name without an owner is unknown to the engine. So the engine holds and reports none of the name's pods.
+    # The engine does not know a name without an owner. Therefore, it neither holds nor reports pods with this name.
     store = PolicyStore(build, name_refusal=lambda name: "kube-scheduler's" if name == "default-scheduler" else "")
     taking: dict[str, Any] = {"schedulerName": "default-scheduler", "allowDefaultScheduler": True}
     seen = resync(store, [manifest("a", age=2, **taking), manifest("b", **taking), manifest("default-scheduler")])

@@ -117,7 +117,7 @@ async def test_scheduling_waits_for_the_first_list() -> None:
         assert made.take_posted() == [("changed", "gold")]
 
 
-async def test_other_tasks_run_between_the_policies_of_the_first_list_which_has_no_pauses() -> None:
+async def test_other_tasks_run_between_the_policies_of_the_first_list_without_pauses() -> None:
     made, turns = Listing(), 0
     made.build_seconds = 0.01
     made.answer = [policy(f"p{number}") for number in range(20)]
@@ -318,7 +318,7 @@ async def test_an_event_that_arrives_during_a_list_is_processed_after_the_list()
         await asyncio.gather(relisting, return_exceptions=True)
 
 
-async def test_a_defect_in_one_event_does_not_stop_the_later_ones(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_unexpected_error_in_one_event_does_not_stop_later_events(caplog: pytest.LogCaptureFixture) -> None:
     async with listing([]) as made:
         await made.receive("ADDED", {"metadata": {"name": "broken", "uid": "u", "creationTimestamp": "yesterday"}})
         await made.receive("ADDED", policy("gold"))

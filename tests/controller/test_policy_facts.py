@@ -29,7 +29,10 @@ def reasons(tally: Tally, *extender_degradations: Degradation) -> list[str]:
 
 
 def counts(state: PolicyState, tally: Tally | None = None) -> PolicyCounts:
-    """Count the pods in a cluster with two waiting pods of `gold`. One has had no attempt; the other fits no node."""
+    """Count the pods in a cluster with two waiting pods of `gold`. One pod was not tried yet.
+
+    The other pod fits no node.
+    """
     scheduler = scheduler_of(
         node("n1", cpu="1"),
         pod("large", cpu="2", spec={"schedulerName": "gold"}),
@@ -53,7 +56,7 @@ def test_pods_of_a_name_that_another_policy_owns_are_not_counted() -> None:
     assert counts(replace(LIVE, profile=None, refusal=PolicyRefusal("NameConflict", "no"))) == PolicyCounts()
 
 
-def test_the_tally_gives_the_number_of_bindings_and_the_time_of_the_last_in_whole_seconds() -> None:
+def test_the_tally_has_the_number_of_bindings_and_the_time_of_the_last_binding_in_whole_seconds() -> None:
     tally = Tally()
     numbers = tally.of(GOLD)
     numbers.bound, numbers.failed, numbers.last_bound_time, numbers.rejections = 3, 1, 1.9, {"full": 2}
@@ -100,7 +103,7 @@ def test_an_error_that_a_failing_extender_causes_is_reported_once() -> None:
     assert reasons(tally, extender) == ["ExtenderFailing", "SchedulingFailing", "BindFailing"]
 
 
-def test_an_extender_that_may_work_again_counts_as_failing_while_pods_wait_for_it() -> None:
+def test_an_extender_that_may_work_again_is_reported_as_failing_only_while_pods_wait() -> None:
     unknown = replace(EXTENDER, ready="Unknown")
     scheduler = scheduler_of(profiles=(kube_profile("gold"),))
     (idle,) = PolicyFacts(scheduler, Tally(), lambda _: [unknown]).degradations(LIVE)

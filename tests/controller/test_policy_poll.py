@@ -59,7 +59,7 @@ async def test_events_of_short_watches_are_passed_on() -> None:
     assert made.received == [("MODIFIED", "gold"), ("DELETED", "gold")]
 
 
-async def test_follow_returns_after_a_failed_watch_so_that_its_caller_lists_next() -> None:
+async def test_follow_returns_after_a_failed_watch_so_that_its_caller_lists_the_policies() -> None:
     made = Polling()
     await made.poll.list()
     made.events = ApiError(500, "InternalError", "oops")

@@ -129,7 +129,9 @@ def test_a_wrong_argument_is_refused_with_its_plugin_and_a_suggestion() -> None:
         ),
     ],
 )
-def test_an_unknown_argument_is_refused_with_the_known_ones(config: dict[str, Any], message: str) -> None:
+def test_an_unknown_argument_is_refused_with_a_list_of_the_known_arguments(
+    config: dict[str, Any], message: str
+) -> None:
     assert f"spec.pluginConfig[0].args.{message}" in refused(pluginConfig=[config])
 
 
@@ -159,7 +161,7 @@ BAD = "not ok!"
 @pytest.mark.parametrize(
     "own", [None, {"nodeSelectorTerms": [{"matchExpressions": [{"key": "x", "operator": "Exists"}]}]}]
 )
-def test_a_filter_is_refused_with_its_own_path_although_it_becomes_an_argument(
+def test_the_error_of_a_filter_has_the_path_of_the_filter_although_moorage_makes_it_an_argument(
     filters: dict[str, Any], path: str, own: dict[str, Any] | None
 ) -> None:
     affinity = {"requiredDuringSchedulingIgnoredDuringExecution": own}
@@ -214,8 +216,8 @@ EXCLUSIONS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", EXCLUSIONS)
-def test_a_node_that_the_policy_excludes_counts_as_excluded_even_if_it_is_full(case: str) -> None:
-    """Otherwise, users would think that larger nodes of the excluded kind help. Only `s0` and `s1` are too small."""
+def test_the_message_counts_a_full_node_as_excluded_if_the_policy_excludes_the_node(case: str) -> None:
+    """Otherwise, users would expect that larger nodes of the excluded kind help. The nodes `s0` and `s1` are too small."""
     spec, fields, reason = EXCLUSIONS[case]
     excluded = [node(f"x{index}", cpu="1", **fields) for index in range(4)]
     small = [node(f"s{index}", cpu="1", zone="c") for index in range(2)]
@@ -228,15 +230,15 @@ def test_a_node_that_the_policy_excludes_counts_as_excluded_even_if_it_is_full(c
     assert outcome.diagnosis.reasons == {"Insufficient cpu": 2, reason: 4}
 
 
-def test_a_policy_without_filters_of_its_own_runs_kube_schedulers_filters_in_their_order() -> None:
-    """Only ServerlessNodes is not kube-scheduler's. It runs last, so that messages equal kube-scheduler's."""
+def test_a_policy_without_filters_runs_the_filters_of_kube_scheduler_in_the_same_order() -> None:
+    """kube-scheduler does not have ServerlessNodes. This filter runs last, so that messages equal kube-scheduler's."""
     default = [plugin.name for plugin in REGISTRY.build_profile(ProfileSpec(scheduler_name="default-scheduler")).filter]
     profile = built(filters={"serverlessNodes": "Allow"}, preset="BinPack")
     assert [plugin.name for plugin in profile.filter] == default
     assert [plugin.name for plugin in built(preset="BinPack").filter] == [*default, "ServerlessNodes"]
 
 
-def test_filters_of_a_policy_run_after_kube_schedulers_filters_that_read_only_the_node() -> None:
+def test_filters_of_a_policy_run_after_those_filters_of_kube_scheduler_that_read_only_the_node() -> None:
     names = [plugin.name for plugin in built(filters={"lifecycles": ["spot"]}).filter]
     start = names.index("NodeAffinity")
     assert names[start : start + 5] == ["NodeAffinity", "ServerlessNodes", "Lifecycle", "NodePorts", "NodeResourcesFit"]

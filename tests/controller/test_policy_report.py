@@ -57,7 +57,7 @@ def test_conditions_have_the_reason_for_the_state_of_the_policy(of: PolicyState,
     assert {type_: reasons[type_] for type_ in conditions} == conditions
 
 
-def test_the_active_generation_is_that_of_the_live_profile() -> None:
+def test_the_active_generation_is_the_generation_of_the_live_profile() -> None:
     found = status(state(profile(), REFUSAL))
     assert (found.observed_generation, found.active_generation) == (4, 3)
 
@@ -96,7 +96,7 @@ def conditions_with(of: PolicyState, *warnings: PolicyWarning) -> dict[str, tupl
     return {each.type: (each.status, each.reason, each.message) for each in found}
 
 
-def test_warnings_have_a_condition_of_their_own_and_change_no_other_condition() -> None:
+def test_the_condition_warnings_reports_warnings_and_no_other_condition_changes() -> None:
     warnings = (PolicyWarning("ShadowedRow", "a"), PolicyWarning("NoEffect", "b"))
     warned, clean = conditions_with(state(profile()), *warnings), conditions_with(state(profile()))
     assert warned.pop("Warnings") == ("True", "ShadowedRow", "a; b")

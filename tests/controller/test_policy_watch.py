@@ -44,7 +44,7 @@ class Watching:
         self.cluster = cluster
         self.events: list[tuple[str, str]] = []
         self.refused_sessions = 0
-        """The number of sessions that still fail because there are no credentials."""
+        """The number of further sessions that fail because there are no credentials."""
         self.unhandled: Exception | None = None
         """An exception that kopf's event loop reports as unhandled when a session is opened."""
         self.watch = PolicyWatch(self.receive, self.open_session)
@@ -90,7 +90,7 @@ def own_messages(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.name == "moorage.controller.policy_watch"]
 
 
-async def test_events_of_listed_policies_have_no_type_and_events_of_changes_have_one() -> None:
+async def test_events_of_listed_policies_have_no_type_and_events_of_changes_have_a_type() -> None:
     async with watching() as made:
         await made.received(("", "first"))
         await made.cluster.create(SCHEDULING_POLICY, policy("second"))

@@ -107,7 +107,7 @@ def test_a_status_is_built_again_only_if_its_sources_changed() -> None:
     assert {name: status["pods"]["bound"] for name, status in reporting.report().items()} == {"gold": 1}
 
 
-def test_an_error_in_one_status_is_logged_once_with_its_policy_and_stops_no_other_status(
+def test_an_error_in_one_status_is_logged_once_with_its_policy_and_other_statuses_are_written(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     reporting = Reporting("broken", "gold")
@@ -175,14 +175,14 @@ async def test_the_status_of_a_deleted_policy_is_not_written_again() -> None:
     assert reporting.api.sent == []
 
 
-def test_a_policy_created_again_gets_a_status_of_its_own() -> None:
+def test_a_policy_that_was_created_again_gets_a_new_status() -> None:
     reporting = Reporting("gold")
     reporting.report()
     reporting.store.replace(manifest("gold", uid="uid-new"))
     assert list(reporting.report()) == ["gold"]
 
 
-async def test_a_changed_policy_is_reported_at_once_and_changed_counts_once_a_second() -> None:
+async def test_a_changed_policy_is_reported_at_once_and_changed_counts_are_reported_once_a_second() -> None:
     reporting = Reporting("gold", "silver")
     scheduler = Scheduler(1)
     counted: list[float] = []

@@ -21,7 +21,7 @@ GO_MODULE = Path(__file__).parent / "go"
 GO_NEEDED = "install Go 1.26 or later (https://go.dev/dl/), put `go` on PATH and run `make controlplane` again"
 ASSETS_VARIABLE = "KUBEBUILDER_ASSETS"
 DIGEST_LENGTH = 12
-"""The number of hex digits in the folder's name. So few digits are readable, and distinguish the builds."""
+"""The number of hex digits in the folder's name. A short number is readable, and still distinguishes the builds."""
 
 
 class BuildError(Exception):

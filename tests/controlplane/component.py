@@ -32,7 +32,7 @@ READ_TIMEOUT_SECONDS = 30.0
 
 
 class ControlPlaneError(Exception):
-    """A program failed to start, to get ready or to run; the message has its output."""
+    """A program failed to start, to get ready or to run. The message has the output of the program."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,12 @@ class Endpoint:
 
     def read(self, path: str) -> str:
         """Return the body of the answer to a GET of a path, such as `/metrics`."""
-        status, body = self._get(path, READ_TIMEOUT_SECONDS)
+        status, body = self._get(path)
         if status != http.HTTPStatus.OK:
             raise ControlPlaneError(f"GET {self.url}{path}: {status}: {body}")
         return body
 
-    def _get(self, path: str, timeout_seconds: float) -> tuple[int, str]:
+    def _get(self, path: str, timeout_seconds: float = READ_TIMEOUT_SECONDS) -> tuple[int, str]:
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         with closing(self._connection(timeout_seconds)) as connection:
             connection.request("GET", path, headers=headers)

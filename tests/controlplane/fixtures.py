@@ -16,7 +16,7 @@ from controlplane.objects import delete_nodes_and_pods
 REQUIRE_VARIABLE = "MOORAGE_REQUIRE_CONTROLPLANE"
 REASON = "the control plane's binaries are not built"
 LEFT_OUT = "left out"
-"""The tests have a category of their own, because pytest's summary lists skipped tests file by file."""
+"""A separate category for these tests, because pytest's summary lists skipped tests file by file."""
 
 
 def pytest_configure() -> None:

@@ -43,7 +43,7 @@ KUBECTL_TIMEOUT_SECONDS = 60.0
 
 
 class ControlPlane:
-    """etcd and kube-apiserver of one cluster, which run between `__enter__` and `__exit__`.
+    """etcd and kube-apiserver of one cluster. They run between `__enter__` and `__exit__`.
 
     `more_apiserver_flags` override the launcher's flags, because they come later in the command line.
     """
@@ -105,7 +105,7 @@ class ControlPlane:
         result = subprocess.run(
             command,
             input=input,
-            env={**os.environ, "HOME": str(self.directory)},  # do not use the developer's cache and kuberc
+            env={**os.environ, "HOME": str(self.directory)},  # Hide the developer's cache and kuberc.
             capture_output=True,
             text=True,
             timeout=KUBECTL_TIMEOUT_SECONDS,

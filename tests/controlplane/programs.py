@@ -25,7 +25,7 @@ def etcd_flags(data: Path, url: str) -> list[str]:
         f"--listen-client-urls={url}",
         f"--advertise-client-urls={url}",
         f"--listen-peer-urls=http://{LOOPBACK}:0",
-        "--unsafe-no-fsync",  # the test deletes the data anyway
+        "--unsafe-no-fsync",  # Tests do not need the data after a crash of the machine.
         "--log-level=warn",
     ]
 

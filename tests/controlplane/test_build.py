@@ -90,7 +90,7 @@ def test_a_failed_build_leaves_no_file(machine: Machine) -> None:
     assert machine.built() == []
 
 
-def test_the_flag_check_prints_missing_programs_and_builds_nothing(machine: Machine) -> None:
+def test_check_flag_prints_missing_programs_and_builds_nothing(machine: Machine) -> None:
     machine.install_go(WORKING_GO)
 
     before = machine.build("--check")
@@ -104,7 +104,7 @@ def test_the_flag_check_prints_missing_programs_and_builds_nothing(machine: Mach
     assert after.returncode == 0
 
 
-def test_the_flag_print_shows_a_cache_folder_whose_name_has_the_version(machine: Machine) -> None:
+def test_print_flag_shows_a_cache_folder_with_the_version_in_its_path(machine: Machine) -> None:
     folder = Path(machine.build("--print").stdout.strip())
 
     assert folder.is_relative_to(machine.cache / "moorage" / "controlplane")

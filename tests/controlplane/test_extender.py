@@ -1,4 +1,4 @@
-"""The extender of `go/cmd/extender` with the real kube-scheduler, which sends node names or whole nodes."""
+"""The extender of `go/cmd/extender` with the real kube-scheduler. kube-scheduler sends node names or whole nodes."""
 
 import pytest
 

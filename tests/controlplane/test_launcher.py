@@ -82,7 +82,9 @@ async def test_nodes_keep_their_status_and_get_no_taint(empty_control_plane: Con
 class TestSchedulerAndControllers:
     """Programs that tests start and stop."""
 
-    async def test_kube_scheduler_binds_a_pod_to_the_node_with_room(self, empty_control_plane: ControlPlane) -> None:
+    async def test_kube_scheduler_binds_a_pod_to_the_node_that_has_enough_resources(
+        self, empty_control_plane: ControlPlane
+    ) -> None:
         small, large = simulated_node("small", allocatable={"cpu": "1"}), simulated_node("large")
         await create_nodes(empty_control_plane, [small, large])
         await create_objects(empty_control_plane, PODS, [pause_pod("big", cpu="8")])

@@ -89,7 +89,7 @@ def status_of(name: str, actuated: dict[str, str] | None, allocated: dict[str, s
     }
 
 
-def test_resized_container_counts_with_the_largest_amount_in_spec_and_status() -> None:
+def test_request_of_a_resized_container_is_the_largest_amount_in_spec_and_status() -> None:
     made = pod_of(
         [container("a", cpu="1", memory="2Mi"), container("b", cpu="1")],
         status={"containerStatuses": [status_of("a", {"cpu": "2", "memory": "1Mi"}, {"memory": "3Mi"})]},
@@ -115,7 +115,7 @@ def test_status_without_resources_does_not_change_the_requests() -> None:
     assert amounts(made.requests) == {"cpu": 1000}
 
 
-def test_resize_of_an_init_container_counts_only_if_it_is_a_sidecar() -> None:
+def test_resize_of_an_init_container_changes_requests_only_if_the_container_is_a_sidecar() -> None:
     made = pod_of(
         [container("a", cpu="1")],
         [container("i", cpu="1"), container("s", restart="Always", cpu="1")],
@@ -124,7 +124,7 @@ def test_resize_of_an_init_container_counts_only_if_it_is_a_sidecar() -> None:
     assert amounts(made.requests) == {"cpu": 3000}
 
 
-def test_pod_level_resize_counts_with_the_largest_amount() -> None:
+def test_request_of_a_pod_with_a_pod_level_resize_is_the_largest_amount() -> None:
     made = pod_of(
         [container("a", cpu="1")],
         spec={"resources": {"requests": {"cpu": "2"}}},
@@ -157,6 +157,6 @@ def test_pods_of_one_shape_can_have_different_resizes() -> None:
         ("requests.example.com/gpu", False),
     ],
 )
-def test_request_counts_only_for_resources_that_a_node_can_have(name: str, *, expected: bool) -> None:
+def test_requests_include_only_resources_that_a_node_can_have(name: str, *, expected: bool) -> None:
     assert is_counted(name) is expected
     assert (name in amounts(pod(requests={name: "1"}).requests)) is expected

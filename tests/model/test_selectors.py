@@ -37,7 +37,7 @@ LABELS = {"app": "web", "rank": "7", "empty": ""}
         ("app", "Near", {"web"}, False),
     ],
 )
-def test_requirement_matches_labels_as_its_operator_says(
+def test_operator_decides_whether_a_requirement_matches_the_labels(
     key: str, operator: str, values: set[str], *, expected: bool
 ) -> None:
     assert Requirement(key, operator, frozenset(values)).matches(LABELS) is expected

@@ -1,4 +1,4 @@
-"""Runs kubectl as a subprocess, and has the manifests that the tests of kubectl apply."""
+"""Runs kubectl as a subprocess. The module has the manifests for the tests of kubectl."""
 
 from __future__ import annotations
 

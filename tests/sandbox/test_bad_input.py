@@ -115,7 +115,7 @@ def damaged(draw: st.DrawFn, obj: Object) -> Object:
             else:
                 del parent[path[-1]]
         except (KeyError, IndexError, TypeError):
-            continue  # an earlier replacement removed this part
+            continue  # an earlier replacement has removed this part
     found: Object = result
     return found
 

@@ -83,7 +83,7 @@ async def test_rules_do_not_run_after_a_blocking_schema_error(
     assert answer.message == f'Widget.{group} "w" is invalid: [{message}, {UNCHECKED}]'
 
 
-async def test_null_field_counts_as_absent(api: KubeApi, widgets: str) -> None:
+async def test_null_field_is_treated_like_an_absent_field(api: KubeApi, widgets: str) -> None:
     created = await api.create(widgets, widget(widgets, "w", weight=None, mode=None))
     assert created.body["spec"] == {"mode": "Fast"}
 

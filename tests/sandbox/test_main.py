@@ -74,7 +74,9 @@ async def test_serve_does_not_remove_the_kubeconfig_of_another_cluster(kubeconfi
 
 
 @pytest.mark.parametrize("text", [OTHER_CLUSTER, "no: kubeconfig\n", "{", "[]", "clusters: 1"])
-async def test_serve_does_not_overwrite_any_other_file(kubeconfig: Path, text: str) -> None:
+async def test_serve_does_not_overwrite_a_file_that_is_not_a_kubeconfig_of_a_sandbox(
+    kubeconfig: Path, text: str
+) -> None:
     kubeconfig.write_text(text)
     with pytest.raises(SandboxError, match=r"is not a sandbox's kubeconfig; name another file with --kubeconfig"):
         await serve(kubeconfig=kubeconfig)
@@ -121,7 +123,7 @@ async def test_error_for_a_port_in_use_names_the_next_step(kubeconfig: Path) -> 
 def test_sigterm_and_sigint_remove_the_kubeconfig(
     tmp_path: Path, kubeconfig: Path, ending: signal.Signals, shell: list[str]
 ) -> None:
-    """A shell script starts background jobs with SIGINT ignored."""
+    """A background job of a shell script ignores SIGINT."""
     nodes = tmp_path / "nodes.yaml"
     nodes.write_text(NODES)
     command = [*shell, sys.executable, "-m", "moorage", "sandbox", f"--kubeconfig={kubeconfig}", f"--nodes={nodes}"]

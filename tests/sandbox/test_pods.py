@@ -26,7 +26,7 @@ async def test_new_pod_gets_defaults_priority_and_tolerations(api: KubeApi) -> N
     assert spec["containers"][0]["imagePullPolicy"] == "IfNotPresent"
 
 
-async def test_pod_keeps_its_own_tolerations_of_eviction_taints(api: KubeApi) -> None:
+async def test_pod_keeps_the_tolerations_of_eviction_taints_from_its_spec(api: KubeApi) -> None:
     own = [{"operator": "Exists", "effect": "NoExecute"}]
     created = await api.create(api.pods, pod("p", tolerations=own))
     assert created.body["spec"]["tolerations"] == own

@@ -1,4 +1,4 @@
-"""The embedded API server with the official Python client, as users' programs call it."""
+"""Programs of users call the embedded API server with the official Python client."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BINDING: dict[str, Any] = {"metadata": {"name": "web"}, "target": {"kind": "Node
 
 def use_cluster(kubeconfig: Path) -> tuple[list[str], str, list[str]]:
     """Create a policy and a pod, bind the pod; return the nodes, the policy's preset, and the pod's watched phases."""
-    library: Any = kubernetes  # its types are partial
+    library: Any = kubernetes  # The client has only some types.
     with library.config.new_client_from_config(str(kubeconfig)) as api:
         core, custom = library.client.CoreV1Api(api), library.client.CustomObjectsApi(api)
         nodes = [node.metadata.name for node in core.list_node().items]
