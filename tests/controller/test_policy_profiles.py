@@ -217,7 +217,7 @@ EXCLUSIONS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("case", EXCLUSIONS)
 def test_the_message_counts_a_full_node_as_excluded_if_the_policy_excludes_the_node(case: str) -> None:
-    """Otherwise, users would expect that larger nodes of the excluded kind help. The nodes `s0` and `s1` are too small."""
+    """Otherwise, users would expect that larger nodes of the excluded kind help. Only `s0` and `s1` are too small."""
     spec, fields, reason = EXCLUSIONS[case]
     excluded = [node(f"x{index}", cpu="1", **fields) for index in range(4)]
     small = [node(f"s{index}", cpu="1", zone="c") for index in range(2)]
