@@ -10,7 +10,7 @@ Expected outcomes are values, not exceptions: for a pod that fits no node, the e
     │   └── InvalidInput        files that a command cannot use, with all their faults
     ├── UnknownPlugin           a plugin name that is not registered
     │   └── UnknownPlugins      all such names of a profile or policy, with their places
-    ├── CommandFailed           a command that cannot go on
+    ├── CommandFailed           a command that cannot continue
     ├── UnusableDump            a dump file that is damaged, cut off or of another format
     ├── NotLeader               a write refused because another replica may hold the Lease
     ├── StaleDecision           a pod that was not bound, because the cluster has changed since the decision

@@ -240,8 +240,8 @@ async def test_a_certificate_that_openssl_rejects_is_named_by_its_field(
         ({"auth-provider": {"name": "oidc"}}, "auth-provider of the kubeconfig {} is not supported; use exec"),
         ({"client-certificate-data": PEM}, "client-certificate of the kubeconfig {} and client-key must be set toget"),
         ({"as-groups": ["g"]}, "as-groups of the kubeconfig {} needs the field as; set it too"),
-        ({"as": "a\nb"}, "as of the kubeconfig {} holds 'a\\nb', which an HTTP header cannot carry"),
-        ({"token": "a\nb"}, "token of the kubeconfig {} holds characters that an HTTP header cannot carry"),
+        ({"as": "a\nb"}, "as of the kubeconfig {} is 'a\\nb', which an HTTP header cannot contain"),
+        ({"token": "a\nb"}, "token of the kubeconfig {} has characters that an HTTP header cannot contain"),
         ({"exec": {"command": "x"}}, "exec of the kubeconfig {} must set command and apiVersion"),
         (
             {"exec": {"command": "x", "apiVersion": "client.authentication.k8s.io/v1alpha1"}},

@@ -1,6 +1,6 @@
 """The composition root: builds the process, and starts and stops it.
 
-Only this package may import all layers. Everything else receives its parts from here.
+Only this package may import all layers. All other packages receive their parts from here.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def main() -> None:
 
 def build_app() -> typer.Typer:
     """Return the command line with all commands, in the order in which `moorage --help` lists them."""
-    # rich_markup_mode=None: rich's help tables cut the names of flags on a terminal of 80 columns.
+    # rich_markup_mode=None turns off rich's help tables, which cut the names of flags on a terminal of 80 columns.
     app = typer.Typer(
         name="moorage",
         no_args_is_help=True,

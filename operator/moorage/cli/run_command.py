@@ -38,7 +38,10 @@ def run(  # noqa: PLR0913 - one parameter for each flag
         str, typer.Option(help="Serve /healthz, /metrics and the other endpoints on this address.")
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Serve the endpoints on this port; 0: a free one, shown in the log.")
+        int,
+        typer.Option(
+            min=0, max=65535, help="Serve the endpoints on this port. 0 means a free port, which the log shows."
+        ),
     ] = 10259,
     serve_plain_http: Annotated[
         bool, typer.Option("--serve-plain-http", help="Serve plain HTTP even if the address is not loopback.")

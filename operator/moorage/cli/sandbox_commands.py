@@ -17,7 +17,7 @@ def demo(
     ] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Schedule the examples on a simulated cluster, and compare the result with that of the default profile."""
+    """Schedule the examples on a simulated cluster, and compare the result with the default profile's result."""
     from moorage.sandbox.demo.run import DemoOptions, run_demo
 
     raise typer.Exit(run_demo(DemoOptions(keep=keep, as_json=output is Output.JSON)))
@@ -25,7 +25,7 @@ def demo(
 
 def sandbox(
     *,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Serve the API on this port; 0: a free one.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Serve the API on this port. 0 means a free port.")] = 0,
     nodes: Annotated[
         Path | None, typer.Option(help="Read the node groups from this file. Default: 40 mixed nodes.")
     ] = None,

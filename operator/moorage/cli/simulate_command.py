@@ -60,7 +60,7 @@ def simulate(  # noqa: PLR0913 - an argument for each flag
     always runs as well.
 
     The cluster is a table of nodes, a file of node groups, a dump, or the cluster of the kubeconfig. The pods are the
-    tasks of a table, the pods of a YAML file, or those of the dump or cluster.
+    tasks of a table, the pods of a YAML file, or the pods of the dump or cluster.
 
     \b
     nodes:    name,cpu_milli,memory_mib,gpu,model,pods,zone,instance_type,lifecycle

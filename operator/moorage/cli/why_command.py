@@ -24,7 +24,8 @@ def why(  # noqa: PLR0913 - one parameter for each flag
     pod: Annotated[str, typer.Argument(help="The pod: NAME or NAMESPACE/NAME.")],
     *,
     namespace: Annotated[
-        str | None, typer.Option("--namespace", "-n", help="The pod's namespace. Default: that of the context.")
+        str | None,
+        typer.Option("--namespace", "-n", help="The pod's namespace. Default: the namespace of the context."),
     ] = None,
     node: Annotated[str, typer.Option("--node", help="Explain also why the pod is not on this node.")] = "",
     output: Annotated[
@@ -42,7 +43,7 @@ def why(  # noqa: PLR0913 - one parameter for each flag
     """Explain why a pod is on its node, or why it waits.
 
     The command asks the operator that leads, through a port-forward by kubectl, with the token of your kubeconfig. You
-    need the right to get the pod. If no operator can be asked, the command lists the cluster and decides anew.
+    need the right to get the pod. If no operator can be asked, the command lists the cluster and makes a new decision.
     """
     import asyncio
 

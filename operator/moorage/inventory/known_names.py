@@ -1,7 +1,7 @@
 """The label keys, domains and values that anonymizing keeps, because Kubernetes, clouds or device vendors define them.
 
 A key of a known domain stays. Its values stay only if the vendor defines them, such as zones, instance types and GPU
-models. Values that users choose, such as those of `app.kubernetes.io/name`, are replaced.
+models. Values that users choose are replaced, such as the values of `app.kubernetes.io/name`.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ class Binder:
 
     @property
     def is_full(self) -> bool:
-        """Whether the queue is too long for the engine to make more decisions."""
+        """Whether the queue is full, so that the engine must not make more decisions."""
         return len(self._queue) >= BACKLOG_PER_TASK * self.parallelism
 
     def submit(self, bind: Bind, started_at: float) -> None:

@@ -97,7 +97,7 @@ class BindingWriter:
             raise ApiUnreachable(f"POST {path}/binding: not an answer of an API server: {error}") from error
 
     async def _read_node_name(self, pod: Pod) -> str:
-        """Return the pod's node; empty if it has none, if it is gone, or if another pod has its name."""
+        """Return the pod's node. Return an empty text if the pod has no node or does not exist any more."""
         path = POD.path(pod.name, pod.namespace)
         backoff = ExponentialBackoff(READ_BACK_SECONDS, MAX_READ_BACK_SECONDS, self._random)
         while True:

@@ -1,4 +1,4 @@
-"""Lists everything that the engine reads of a cluster once, without watching, for commands such as `moorage dump`."""
+"""Lists everything that the engine reads of a cluster, for commands such as `moorage dump`. Does not watch."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class KubeletRefusals:
         metrics: BindingMetrics,
         post: Callable[[NodeRefused], None],
     ) -> None:
-        """Read pods through `client`; report refused ones to `recorder`, `metrics` and `post`."""
+        """Read pods through `client`. Report refused pods to `recorder`, `metrics` and `post`."""
         self._client = client
         self._recorder = recorder
         self._metrics = metrics

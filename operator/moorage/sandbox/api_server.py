@@ -45,7 +45,7 @@ class AnsweredRequest(NamedTuple):
 
 
 class _Controller(Protocol):
-    """A controller that runs beside the API server."""
+    """A controller that runs together with the API server."""
 
     async def run(self) -> None: ...
 

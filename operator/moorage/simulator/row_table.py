@@ -16,7 +16,7 @@ Row = tuple[int, list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The names of the columns: required ones, optional ones, and ones that are ignored."""
+    """The names of the columns: required columns, optional columns, and columns that are ignored."""
 
     required: Sequence[str]
     optional: Sequence[str] = ()

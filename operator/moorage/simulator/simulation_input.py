@@ -15,7 +15,8 @@ from moorage.simulator.run_measures import Measured
 from moorage.simulator.task_file import TaskFile
 
 Progress = Callable[[str, int, int], None]
-"""Shows a step, the number of tasks that are done, and the number of all tasks. The latter is 0 if it is not known."""
+"""Shows a step, the number of tasks that are done, and the number of all tasks; 0 means that the number of all tasks is
+not known."""
 
 
 class Request(Struct, frozen=True, kw_only=True):

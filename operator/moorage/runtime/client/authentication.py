@@ -35,7 +35,7 @@ class Tokens(Protocol):
         """Return the header's value; None if no header is sent."""
 
     async def renew(self) -> None:
-        """Read the credentials again, because the API server refused the present ones."""
+        """Read the credentials again after the API server has refused them."""
 
 
 class FileTokens:
@@ -78,7 +78,7 @@ def read_bearer(path: Path) -> str:
     except OSError as error:
         raise CredentialsError(f"the token file {path} cannot be read: {error.strerror}") from error
     except ValueError as error:  # UnicodeDecodeError is a ValueError
-        raise CredentialsError(f"the token file {path} holds no token: {error}") from error
+        raise CredentialsError(f"the token file {path} has no valid token: {error}") from error
     return bearer(f"the token file {path}", token)
 
 
@@ -93,5 +93,5 @@ def bearer(source: str, token: str) -> str:
     if not token:
         raise CredentialsError(f"{source} is empty")
     if not HEADER_VALUE.fullmatch(token):
-        raise CredentialsError(f"{source} holds characters that an HTTP header cannot carry")
+        raise CredentialsError(f"{source} has characters that an HTTP header cannot contain")
     return f"Bearer {token}"

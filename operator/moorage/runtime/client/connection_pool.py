@@ -1,4 +1,4 @@
-"""A pool of kept-alive connections to one API server. Each connection carries one request at a time."""
+"""A pool of kept-alive connections to one API server. A connection is used for one request at a time."""
 
 from __future__ import annotations
 

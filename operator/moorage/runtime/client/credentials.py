@@ -33,9 +33,9 @@ class Credentials:
     """Without a trailing slash, such as `https://10.0.0.1:6443`."""
     tokens: Tokens
     tls: Callable[[], ClientTls] | None = None
-    """Returns the present TLS settings; None for plain HTTP."""
+    """Returns the current TLS settings; None for plain HTTP."""
     tls_server_name: str | None = None
-    """The name that the server's certificate must carry. None means the host of the address."""
+    """The name that the server's certificate must contain. None means the host of the address."""
     proxy: Proxy | None = None
     source: str = "given"
     """The source of the credentials, for the log."""

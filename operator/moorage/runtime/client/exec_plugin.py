@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 PLUGIN_SECONDS = 60.0
 """Time limit of a plugin. It may call a cloud API but must not prompt a user."""
 SLOW_SECONDS = 5.0
-"""After this time, the log names a plugin that has not answered. moorage may be starting, and waits for the plugin."""
+"""After this time, the log names a plugin that has not answered. At its start, moorage waits for the plugin."""
 KILL_SECONDS = 2.0
 """The longest wait for the end of a plugin that was killed."""
 MAX_OUTPUT_BYTES = 1 << 20
@@ -60,7 +60,7 @@ class PluginCredential:
     """In PEM, like `key`."""
     key: str | None = None
     expires_at: float | None = None
-    """Seconds since the epoch; None if the plugin does not say."""
+    """Seconds since the epoch; None if the plugin's answer has no expiration time."""
 
 
 class ExecCredentialStatus(Struct, rename="camel"):

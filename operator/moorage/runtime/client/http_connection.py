@@ -98,7 +98,7 @@ class HttpConnection(asyncio.Protocol):
         self._transport = cast("Transport", transport)  # `create_connection` passes this type
 
     def data_received(self, data: bytes) -> None:
-        """Parse what arrived."""
+        """Parse received bytes."""
         if self._waiter is None or self._waiter.done():
             self.close()  # the server sent bytes without a request
             return

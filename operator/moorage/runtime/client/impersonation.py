@@ -32,7 +32,7 @@ def impersonation_headers(entry: KubeconfigEntry[KubeconfigUser]) -> Sequence[tu
         raise CredentialsError(f"{entry.field(headers[0][0])} needs the field as; set it too")
     for field, _, value in headers:
         if not VALUE.fullmatch(value):
-            raise CredentialsError(f"{entry.field(field)} holds {value!r}, which an HTTP header cannot carry")
+            raise CredentialsError(f"{entry.field(field)} is {value!r}, which an HTTP header cannot contain")
     return [(name, value.strip(SPACES)) for _, name, value in headers]
 
 

@@ -2,7 +2,7 @@
 
 Callers decode the bytes; the paths come from `moorage.runtime.api_resources`. The client repeats a request only after
 429 with Retry-After, because the API server did not carry out that request. Only the caller knows whether it may repeat
-a write without an answer. Writes raise NotLeader once this replica cannot be sure that it holds the lease.
+a write without an answer. Writes raise NotLeader if this replica is not sure that it holds the lease.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class KubeClient:
         return await self._write("POST", path, body, timeout_seconds=timeout_seconds)
 
     async def replace(self, path: str, body: bytes, *, timeout_seconds: float = REQUEST_SECONDS) -> bytes:
-        """PUT an object in place of the existing one."""
+        """PUT an object, which replaces the existing object."""
         return await self._write("PUT", path, body, timeout_seconds=timeout_seconds)
 
     async def patch(self, path: str, body: bytes, content_type: str) -> bytes:

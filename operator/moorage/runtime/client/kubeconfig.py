@@ -1,8 +1,8 @@
 """The kubeconfig: client-go's structs, and the choice of a context.
 
 The structs have all fields of upstream's structs, except `preferences` and `extensions` of the whole file, which are
-ignored. `kubeconfig_checks` refuses fields that moorage cannot honour. The docstring of a field says if the field has
-no effect. This module must not read the files that a kubeconfig names, and must not run plugins.
+ignored. `kubeconfig_checks` refuses fields that moorage cannot honour. If a field has no effect, the docstring of the
+field says so. This module must not read the files that a kubeconfig names, and must not run plugins.
 Upstream: staging/src/k8s.io/client-go/tools/clientcmd/api/v1/types.go.
 """
 

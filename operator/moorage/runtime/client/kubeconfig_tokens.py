@@ -1,7 +1,8 @@
 """The credentials of a kubeconfig's user, which may change while the process runs.
 
 Tokens and certificates come from the kubeconfig itself, from files that it names, or from a credential plugin. After
-the first successful read, only `load` raises errors. The last good credentials stay in use until new ones can be read.
+the first successful read, only `load` raises errors. The last good credentials stay in use until new credentials can be
+read.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 1.0
-"""Time that a request waits for new credentials while the last ones still work. A plugin may take much longer."""
+"""The longest time that a request waits for new credentials. A plugin may take longer; the request then uses the last
+credentials."""
 
 
 class KubeconfigTokens:
@@ -75,7 +77,7 @@ class KubeconfigTokens:
         return chosen
 
     def tls(self) -> ClientTls:
-        """Return the present TLS settings."""
+        """Return the current TLS settings."""
         return self._identity.tls
 
     async def current(self) -> str | None:

@@ -95,7 +95,7 @@ class MissingRights:
         self.was_refused.set()
 
     def confirm(self, right: Right) -> None:
-        """Record that a refused right is missing; log it once."""
+        """Record that a refused right is missing. Log the right if it was not missing before."""
         if right not in self._missing:
             self._missing.add(right)
             logger.warning("%s", right.message)

@@ -1,6 +1,6 @@
 """The proxy to the API server: the kubeconfig's `proxy-url`, or the value of an environment variable.
 
-The rules are those of Go's clients: golang.org/x/net/http/httpproxy/proxy.go. Go ignores an invalid variable and
+The rules are the same as in Go's clients: golang.org/x/net/http/httpproxy/proxy.go. Go ignores an invalid variable and
 connects directly. moorage raises an error that names the variable, because a cluster behind a proxy cannot be reached
 directly.
 """

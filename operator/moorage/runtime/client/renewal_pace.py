@@ -1,4 +1,4 @@
-"""Limits how often a credential plugin runs while it returns stale credentials or ones that the API server refuses."""
+"""Limits how often a credential plugin runs while its credentials expire soon, or are refused by the API server."""
 
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 30.0

@@ -1,7 +1,7 @@
-"""The address of the API server and the present credentials. moorage's clients and kopf's session share them.
+"""The address of the API server and the current credentials. moorage's clients and kopf's session share them.
 
 Tokens, client certificates and authorities change while the process runs. Each request takes the current credentials
-from here, so that no client keeps old ones.
+from here, so that no client keeps old credentials.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ class Presented(NamedTuple):
 
 
 class Access(Protocol):
-    """The address of the API server, and the present credentials for it."""
+    """The address of the API server, and the current credentials for it."""
 
     @property
     def credentials(self) -> Credentials:
         """The address, the proxy and the headers."""
 
     async def current(self) -> Presented:
-        """Return the present credentials."""
+        """Return the current credentials."""
 
     async def renewed(self, refused: Presented) -> Presented:
         """Return the credentials to use after the API server rejected `refused`, or the TLS handshake with it failed.
 
-        Read the credentials again only if the present ones are still the refused ones.
+        If the current credentials differ from `refused`, do not read them again.
         """
 
 
@@ -66,7 +66,7 @@ A = TypeVar("A", bound=HasStatus)
 
 
 async def send_authenticated(access: Access, send: Callable[[Presented], Awaitable[A]]) -> A:
-    """Call `send` with the present credentials. If they are rejected and renewing changes them, call `send` again."""
+    """Call `send` with the current credentials. If they are rejected and renewing changes them, call `send` again."""
     presented = await access.current()
     try:
         answer = await send(presented)
@@ -97,11 +97,11 @@ class ServerAccess:
             self._contexts.current()
 
     def tls(self) -> SSLContext | None:
-        """Return the present TLS context; None for plain HTTP."""
+        """Return the current TLS context; None for plain HTTP."""
         return self._contexts.current() if self._contexts else None
 
     async def current(self) -> Presented:
-        """Return the present credentials."""
+        """Return the current credentials."""
         return Presented(await self.credentials.tokens.current(), self.tls())
 
     async def renewed(self, refused: Presented) -> Presented:
@@ -125,7 +125,7 @@ class AccessAcrossThreads:
         self._owner = owner
 
     async def current(self) -> Presented:
-        """Return the present credentials."""
+        """Return the current credentials."""
         return await self._read(self._access.current())
 
     async def renewed(self, refused: Presented) -> Presented:

@@ -42,7 +42,7 @@ STREAM_BUFFER_BYTES = 1 << 20
 def open_session(access: Access, connection_limit: int, may_write: Callable[[], bool] = always) -> ClientSession:
     """Open a session that authenticates every request and uses the proxy of the credentials. The caller closes it.
 
-    Each request uses the present TLS context. `trust_env` is off, because `credentials` hold the environment's proxy.
+    Each request uses the current TLS context. `trust_env` is off, because `credentials` hold the environment's proxy.
     """
     credentials = access.credentials
     proxy = credentials.proxy
@@ -182,7 +182,7 @@ class AuthenticatedRequest(ClientRequest):
 
 
 class Authentication:
-    """Middleware that sets Authorization, the TLS context, and the name that the server's certificate must carry."""
+    """Middleware that sets Authorization, the TLS context, and the name that the server's certificate must contain."""
 
     def __init__(self, access: Access, may_write: Callable[[], bool] = always) -> None:
         """Take the credentials from `access`. Send a write only if `may_write` returns True right before."""

@@ -46,7 +46,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     warning: bool = False
     related: ObjectReference | None = None
     repeats: bool = True
-    """False for an event that happens once in the life of an object. Such an event gets no series."""
+    """Whether repeated events form a series. False for an event that happens only once in the life of an object."""
 
     @property
     def key(self) -> Hashable:

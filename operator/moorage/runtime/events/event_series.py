@@ -37,7 +37,7 @@ class EventSeries:
 
 
 class SeriesCache:
-    """The series of recent events. Callers pass the present time `now`, in seconds since the epoch."""
+    """The series of recent events. Callers pass the current time `now`, in seconds since the epoch."""
 
     def __init__(self) -> None:
         """Start empty."""
@@ -84,6 +84,6 @@ class SeriesCache:
         return unwritten + [item for item in self._by_key.items() if self.is_due(item[1], now)]
 
     def mark_written(self, series: EventSeries, now: float) -> None:
-        """Mark the present count as written at `now`."""
+        """Mark the current count as written at `now`."""
         series.written_count = series.count
         series.written_at = now

@@ -72,7 +72,7 @@ class ExtenderDispatcher:
         return self._keep(profile).binding_turns
 
     async def bind(self, profile: Profile, pod: Pod, node_name: str) -> bool:
-        """Let one of the profile's extenders that have a bindVerb bind the pod; return whether one bound it.
+        """Let an extender of the profile that has a bindVerb bind the pod. Return whether an extender bound the pod.
 
         Raises a MoorageError as `ProfileExtenders.bind` does.
         """

@@ -1,7 +1,7 @@
 """Calls the extenders of one profile, in upstream's order, with one time limit for all their calls.
 
-Extenders that are not ignorable are called first, then the ignorable ones, each group in the configured order.
-Upstream: extendersBinding in pkg/scheduler/schedule_one.go, callExtenders in
+Extenders that are not ignorable are called first, then ignorable extenders. Each group is called in the configured
+order. Upstream: extendersBinding in pkg/scheduler/schedule_one.go, callExtenders in
 pkg/scheduler/framework/preemption/preemption.go. Upstream has no common time limit.
 """
 
@@ -60,7 +60,7 @@ class ProfileExtenders:
         return {name: ExtenderHealth(breaker.state, breaker.error) for name, breaker in self._breakers.items()}
 
     async def filter_and_prioritize(self, pod: Pod, nodes: Mapping[str, Node]) -> ExtendersAnswered:
-        """Filter the nodes and score the remaining ones. If an extender fails, return its error in the answer."""
+        """Filter the nodes, and score the remaining nodes. If an extender fails, return its error in the answer."""
         async with self._turns:
             until = self._context.clock.monotonic() + self._limits.cycle_seconds
             interested = [extender for extender in self._extenders if extender.is_interested(pod)]

@@ -77,7 +77,7 @@ class Informer:
 
     @property
     def has_synced(self) -> bool:
-        """Whether all objects were posted once, or scheduling starts without the kind."""
+        """Whether all objects were listed and posted, or scheduling starts without the kind."""
         return self.readability.has_synced
 
     @property

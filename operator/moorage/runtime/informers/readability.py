@@ -43,7 +43,7 @@ class Readability:
     def __init__(self, resource: Resource, post: Callable[[Iterable[Message]], None], clock: Clock) -> None:
         """Post `KindReadable` and `KindUnreadable` to the engine with `post`."""
         self.has_synced = False
-        """Whether all objects were posted once, or scheduling starts without the kind."""
+        """Whether all objects were listed and posted, or scheduling starts without the kind."""
         self.missing = ""
         """Why the kind cannot be read; empty if it can be read."""
         self.is_absent = False

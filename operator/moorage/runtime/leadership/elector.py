@@ -125,7 +125,7 @@ class LeaderElector:
         self._log_holder()
 
     def _log_holder(self) -> None:
-        """Log the lease's holder if it is another replica, once for each holder."""
+        """Log the lease's holder if it is another replica and was not logged before."""
         if self._has_other_holder() and self.holder != self._logged_holder:
             logger.info(
                 "This replica is a standby. It waits until the Lease %s/%s, held by %s, is released or expires",

@@ -101,7 +101,7 @@ class FrameworkMetrics(Recorder):
     ) -> float:
         """Record a run of all plugins of an extension point, and an attempt of each plugin in `evaluated`.
 
-        Return the present time.
+        Return the current time.
         """
         now = self.now()
         seconds = now - started

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from moorage.runtime.clock import Clock
 
 DEFAULT_GRACE_SECONDS = 30.0
-"""The grace period if the API server's answer has none. It is the default of the API."""
+"""The default grace period of the API. It is used if the API server's answer has no grace period."""
 
 
 class VictimWriter:

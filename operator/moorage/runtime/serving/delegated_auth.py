@@ -126,7 +126,7 @@ class DecisionCache:
 
 
 class DelegatedAuth:
-    """aiohttp middleware that serves `open_paths` to all callers and other paths to authorized ones."""
+    """aiohttp middleware that serves `open_paths` to all callers, and other paths only to authorized callers."""
 
     def __init__(
         self,

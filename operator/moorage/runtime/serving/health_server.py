@@ -84,7 +84,7 @@ class ServingSecurity:
     context: SSLContext
     middleware: Middleware
     readable_namespaces: ReadableNamespaces | None = None
-    """Returns the namespaces whose pods a caller may get. None: all."""
+    """Returns the namespaces whose pods a caller may get. None means all namespaces."""
 
 
 class HealthServer:

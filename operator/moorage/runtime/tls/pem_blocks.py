@@ -47,7 +47,7 @@ def certificates_in(text: bytes) -> bytes:
 
 
 def private_key_in(text: bytes) -> bytes:
-    """Return the first private key as PEM; raise ValueError if there is none that can be used."""
+    """Return the first private key as PEM. Raise ValueError if it cannot be used, or if there is no key."""
     label, block = next((found for found in _blocks(text) if found[0].endswith(b"PRIVATE KEY")), (b"", b""))
     if ENCRYPTED in block:
         raise ValueError("is encrypted; use a key without a password")

@@ -59,7 +59,7 @@ class VolumeBinder:
 
     @property
     def is_full(self) -> bool:
-        """Whether the binder's queue is too long for the engine to make more decisions."""
+        """Whether the binder's queue is full, so that the engine must not make more decisions."""
         return self._binder.is_full
 
     def submit(self, bind: Bind, started_at: float) -> None:
@@ -114,7 +114,7 @@ class VolumeBinder:
 
 
 def _in_order(intents: Iterable[object]) -> list[Intent]:
-    """Return the intents, those for volumes before those for claims, as upstream."""
+    """Return the intents in upstream's order: first for volumes, then for claims."""
     volumes: list[Intent] = []
     claims: list[Intent] = []
     for intent in intents:

@@ -31,7 +31,7 @@ def wants_aggregated(accept: str) -> bool:
 
 
 def aggregated(resources: ServedResources, *, core: bool) -> Object:
-    """Return the aggregated body of /api if `core` is true, else of /apis."""
+    """Return the aggregated body of /api if `core` is true, and of /apis otherwise."""
     groups = _by_group(resources)
     items = [
         {

@@ -1,4 +1,4 @@
-"""The cells that `kubectl get` prints for kinds with columns of their own.
+"""The cells that `kubectl get` prints for kinds with special columns.
 
 Upstream: pkg/printers/internalversion/printers.go. The function for a kind has the name of the kind.
 """

@@ -1,4 +1,4 @@
-"""The resources that the server serves now: the built-in ones, and those of CustomResourceDefinitions."""
+"""The resources that the server serves now: built-in resources, and resources of CustomResourceDefinitions."""
 
 from collections.abc import Iterator
 

@@ -34,7 +34,7 @@ class ListOptions:
 
 @dataclass(frozen=True, slots=True)
 class DeleteOptions:
-    """The options of a deletion, without those that the sandbox ignores."""
+    """The options of a deletion. Options that the sandbox ignores are left out."""
 
     grace_period_seconds: int | None = None
     uid: str = ""
