@@ -20,7 +20,7 @@ def browser() -> Iterator[Any]:
     if program is None:
         pytest.skip("there is no Chromium; install Debian's package chromium")
     with playwright.sync_playwright() as driver:
-        # root cannot use Chromium's sandbox; the tests open only pages that they wrote themselves
+        # Chromium's sandbox does not work for root, and is not needed, because the tests open only their own pages.
         started = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
         try:
             yield started

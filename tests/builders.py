@@ -50,7 +50,7 @@ def pod_object(
     status: Object | None = None,
     metadata: Object | None = None,
 ) -> Object:
-    """Return a pod as a dict; `spec`, `status` and `metadata` add or replace fields that have no parameter."""
+    """Return a pod as a dict. The parameters `spec`, `status` and `metadata` add or replace other fields."""
     amounts = {**({"cpu": cpu} if cpu else {}), **({"memory": memory} if memory else {}), **(requests or {})}
     container: Object = {"name": "c0", "image": image}
     if amounts:

@@ -1,4 +1,4 @@
-"""Certificates for tests, as Go programs accept them: without key identifiers, which Python's strict check demands."""
+"""Certificates without key identifiers. Go programs accept them, and Python's strict check refuses them."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class RuntimeParts:
     def __init__(
         self, answer: Callable[[Sent], Any] = accept, *, parallelism: int = 2, client: KubeClient | None = None
     ) -> None:
-        """Use `client` if it is given, and otherwise a client of the fake API server."""
+        """Use `client`. If it is None, use a client of the fake API server."""
         self.clock, self.api, self.metrics = FakeClock(), FakeApi(answer), ProcessMetrics("api")
         self.recorder, self.statuses, self.tally = FakeRecorder(), FakeStatuses(), Tally()
         self.extenders = FakeDispatcher()

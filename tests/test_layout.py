@@ -1,4 +1,4 @@
-"""Tests of the source tree's shape: unique names, module sizes, and the source root."""
+"""The layout of the source tree: unique names, the sizes of modules, and the source root."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON that is nested deeper than decoders can follow."""
+"""JSON with more levels than decoders accept."""
 
 import json
 from typing import Any

@@ -1,7 +1,7 @@
-"""Measures the limit: binds each waiting pod to the next node and writes its event, without watches and decisions.
+"""Measures the highest rate: a loop binds each waiting pod to the next node and writes its event. It decides nothing.
 
-It uses moorage's own client, connections, writer and recorder. So the difference to moorage is the cost of watches,
-cache, queue and decisions. It prints its CPU time and peak memory as JSON.
+It uses moorage's own client, connections, writer and recorder. Therefore, the difference to moorage is the cost of
+watches, cache, queue and decisions. It prints its CPU time and peak memory as JSON.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Measures the whole path on a real control plane: pods bound a second by moorage, kube-scheduler and a bind loop.
+"""Measures how many pods moorage, kube-scheduler and a bind loop bind in a second, on a real control plane.
 
 The pods exist before a scheduler starts, so that it finds a full queue. The rate is the number of pods by the time
 between the first and the last `Scheduled` event. So it excludes the start of the process, and needs no frequent
@@ -125,7 +125,7 @@ _SCHEDULERS: Mapping[str, Callable[[ControlPlane, int], Cost]] = {
 
 
 def _observe(scheduler: Component, pods: int) -> Cost:
-    """Wait until all pods are bound, and return the cost, without the pods bound before the first poll."""
+    """Wait until all pods are bound, and return the cost. Pods that are bound before the first poll do not count."""
     deadline = time.monotonic() + TIMEOUT_SECONDS
     first, cpu_at_first = _bound(scheduler), _cpu_seconds(scheduler.pid)
     while (bound := _bound(scheduler)) < pods:

@@ -25,7 +25,9 @@ def test_dump_writes_the_cluster_to_the_named_file(moorage: Run, kubeconfig: Pat
     assert read_dump(file).counts["Pod"] == 4
 
 
-def test_anonymized_dump_has_tokens_and_says_so(moorage: Run, kubeconfig: Path, tmp_path: Path) -> None:
+def test_anonymized_dump_has_tokens_instead_of_names_and_the_output_says_so(
+    moorage: Run, kubeconfig: Path, tmp_path: Path
+) -> None:
     file = tmp_path / "cluster.gz"
     assert moorage("dump", "--anonymize", "-o", file, "--kubeconfig", kubeconfig).status == 0
     found = read_dump(file)
@@ -33,7 +35,7 @@ def test_anonymized_dump_has_tokens_and_says_so(moorage: Run, kubeconfig: Path, 
     assert [body["metadata"]["name"] for body in found.bodies("Node")] == ["node-1", "node-2"]
 
 
-def test_dump_names_its_file_by_the_time(
+def test_default_name_of_a_dump_file_has_the_time(
     moorage: Run, kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -61,7 +63,7 @@ def test_dump_without_pods_fails_and_leaves_no_file(
     assert not list(tmp_path.glob("*.gz"))
 
 
-def test_sandbox_refuses_a_file_that_is_no_dump(moorage: Run, tmp_path: Path) -> None:
+def test_sandbox_refuses_a_file_that_is_not_a_dump(moorage: Run, tmp_path: Path) -> None:
     file = tmp_path / "x"
     file.write_text("apiVersion: v1\n")
     ended = moorage("sandbox", "--from", file, "--kubeconfig", tmp_path / "kubeconfig")
@@ -69,7 +71,7 @@ def test_sandbox_refuses_a_file_that_is_no_dump(moorage: Run, tmp_path: Path) ->
     assert f"error: {file} is not a dump" in ended.err
 
 
-def test_sandbox_takes_a_dump_or_node_groups(moorage: Run, tmp_path: Path) -> None:
+def test_sandbox_refuses_a_dump_together_with_node_groups(moorage: Run, tmp_path: Path) -> None:
     ended = moorage("sandbox", "--from", tmp_path / "a", "--nodes", tmp_path / "b")
     assert ended.status == 2
     assert "--from and --nodes exclude each other" in ended.err

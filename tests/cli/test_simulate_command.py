@@ -1,4 +1,4 @@
-"""`moorage simulate` as a process: its output, and what it says about files that it cannot use."""
+"""`moorage simulate` as a process: its output, and its errors about files that it cannot use."""
 
 from __future__ import annotations
 

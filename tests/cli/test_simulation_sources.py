@@ -88,7 +88,7 @@ def test_the_pods_of_a_file_are_placed_on_node_groups(moorage: Run, tmp_path: Pa
     assert result["reasons"] == {"Insufficient cpu": 1}
 
 
-def test_the_pods_of_a_file_replace_those_that_wait_in_a_dump(moorage: Run, tmp_path: Path) -> None:
+def test_the_pods_of_a_file_replace_the_waiting_pods_of_a_dump(moorage: Run, tmp_path: Path) -> None:
     dump = dump_of(tmp_path, pod("runs", "2", "n"), pod("waits", "1"))
     result = placed(moorage, "--dump", dump, "--pods", write(tmp_path, "pods.yaml", PODS))
     assert (result["placed"], result["unplaced"]) == (2, 1)  # the pod `large` of priority 1000 evicts `runs`

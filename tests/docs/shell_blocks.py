@@ -1,4 +1,4 @@
-"""Reads the commands in the documentation: those in code blocks and those between backticks."""
+"""Reads the commands in code blocks and between backticks of the documentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Every command in the documentation exists, and has the flags that the documentation shows. The tests run none."""
+"""Every command in the documentation exists, and has the flags that the documentation shows.
+
+The tests do not run the commands.
+"""
 
 from __future__ import annotations
 

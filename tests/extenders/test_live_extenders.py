@@ -96,7 +96,7 @@ def test_an_extenders_reason_is_in_the_pods_event(world: Case, extender: FakeExt
     )
 
 
-def test_a_hanging_extender_degrades_its_policy_but_delays_no_other(world: Case, extender: FakeExtender) -> None:
+def test_a_hanging_extender_degrades_its_policy_but_delays_no_other_policy(world: Case, extender: FakeExtender) -> None:
     case, other = case_called(world, "hangs"), case_called(world, "healthy")
     extender.misbehave = extender.never
     case.make_live(extenders=[entry(extender)], backoff={"initialSeconds": 1, "maxSeconds": 1})

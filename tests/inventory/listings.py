@@ -1,10 +1,10 @@
-"""A listing's display for tests."""
+"""A display for listings that keeps its texts."""
 
 from __future__ import annotations
 
 
 class RecordedProgress:
-    """Keeps what a listing shows."""
+    """A display that keeps its texts."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}

@@ -53,7 +53,7 @@ def test_names_keep_their_order() -> None:
     assert [body["metadata"]["name"] for body in nodes] == ["node-5", "node-1", "node-3", "node-4", "node-2"]
 
 
-def test_a_node_has_one_token_everywhere() -> None:
+def test_a_node_has_the_same_token_in_every_object() -> None:
     affinity = {
         "nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": {
@@ -77,7 +77,7 @@ def test_a_node_has_one_token_everywhere() -> None:
     assert first["matchFields"][0]["values"] == second["matchExpressions"][0]["values"] == [token]
 
 
-def test_taints_and_tolerations_agree() -> None:
+def test_a_toleration_has_the_tokens_of_its_taint() -> None:
     taint = {"key": f"{WORD}.com/team", "value": "secret", "effect": "NoSchedule"}
     toleration = {"key": f"{WORD}.com/team", "operator": "Equal", "value": "secret", "effect": "NoSchedule"}
     node, pod = anonymized(
@@ -89,7 +89,7 @@ def test_taints_and_tolerations_agree() -> None:
     assert pod["spec"]["tolerations"][1] == {"operator": "Exists"}
 
 
-def test_well_known_keys_and_vendor_values_stay() -> None:
+def test_well_known_keys_and_values_of_vendors_are_kept() -> None:
     labels = {
         "topology.kubernetes.io/zone": "us-east-1a",
         "node.kubernetes.io/instance-type": "m5.large",
@@ -110,7 +110,7 @@ def test_values_that_users_choose_are_replaced_although_the_key_is_well_known() 
     }
 
 
-def test_numbers_that_an_operator_compares_stay() -> None:
+def test_numbers_that_the_operators_gt_and_lt_compare_are_kept() -> None:
     affinity = {
         "nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": {
@@ -125,7 +125,7 @@ def test_numbers_that_an_operator_compares_stay() -> None:
     assert terms["nodeSelectorTerms"][0]["matchExpressions"][0]["values"] == ["100"]
 
 
-def test_values_that_differ_only_in_case_still_do() -> None:
+def test_values_that_differ_only_in_case_get_tokens_that_differ_only_in_case() -> None:
     pod = one(pod_object(labels={"a": "Spot", "b": "spot", "c": "other"}))
     upper, lower, other = pod["metadata"]["labels"].values()
     assert upper.lower() == lower.lower() != other.lower()
@@ -247,7 +247,7 @@ def test_policy_is_renamed_like_the_objects() -> None:
 
 def test_no_name_that_a_user_chose_is_left() -> None:
     def marked(value: Any) -> Any:
-        """Put the word into all texts of users, except into those that have a fixed meaning."""
+        """Put the word into all texts that users chose, but not into texts with a fixed meaning."""
         if isinstance(value, dict):
             return {key: each if key in fixed else marked(each) for key, each in value.items()}
         if isinstance(value, list):

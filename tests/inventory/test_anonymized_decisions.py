@@ -1,6 +1,6 @@
-"""Decisions on an anonymized cluster are those on the cluster, under the replacement of names.
+"""moorage makes the same decisions on a cluster and on its anonymized copy, except for the names.
 
-Tokens sort as names do. So a node has the same position among all nodes, sorted by name, in both clusters.
+Tokens sort like the names that they replace. So a node has the same position among the sorted nodes of both clusters.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def summary(decision: dict[str, Any], nodes: dict[str, int], pods: dict[str, int
 
 
 def bodies_of(case: Case) -> list[Object]:
-    """Return a case's objects, its pod as the last, and its profiles as policies."""
+    """Return the objects of a case, with the case's pod last, and its profiles as policies."""
     found = [{**body, "kind": kind} for field, kind in CASE_KINDS.items() for body in case.given.get(field) or ()]
     return [*policies_of(case), *found, {**case.given["pod"], "kind": "Pod"}]
 
@@ -143,7 +143,7 @@ def pod_positions(before: Case, after: Case) -> tuple[dict[str, int], dict[str, 
 
 
 @pytest.mark.parametrize("file", VECTORS, ids=lambda path: path.name.partition(".")[0])
-def test_each_parity_case_is_decided_alike(file: Path) -> None:
+def test_decisions_on_each_parity_case_and_its_anonymized_copy_are_equal(file: Path) -> None:
     for raw in read_cases(file):
         case = with_namespaces(raw)
         other = anonymized_case(case)
@@ -227,7 +227,7 @@ def inventories(draw: st.DrawFn) -> Inventory:
 
 
 @given(inventories())
-def test_generated_clusters_are_decided_alike(inventory: Inventory) -> None:
+def test_decisions_on_generated_clusters_and_their_anonymized_copies_are_equal(inventory: Inventory) -> None:
     assert outcomes(anonymize(inventory).inventory) == outcomes(inventory)
 
 

@@ -1,4 +1,4 @@
-"""Dump files: what is written is read again, and a damaged or edited file is refused with the place."""
+"""A dump file is read as it was written. The error for a damaged or edited file names the place of the damage."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def refusal(path: Path) -> str:
     return str(caught.value)
 
 
-def test_dump_holds_the_objects_and_how_they_were_read(tmp_path: Path) -> None:
+def test_dump_has_the_objects_the_time_the_version_and_the_kinds_that_were_not_listed(tmp_path: Path) -> None:
     bodies = [POLICY, node_object("n1"), pod_object("a"), pod_object("b", namespace="team")]
     inventory = Inventory.of(bodies)
     path = tmp_path / "x.gz"
@@ -103,7 +103,7 @@ def test_other_format_names_both_versions(dump: Path) -> None:
     assert "reads the format 1" in refusal(dump)
 
 
-def test_file_that_is_no_dump_is_refused(tmp_path: Path) -> None:
+def test_file_that_is_not_a_dump_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_text("apiVersion: v1\n")
     assert "is not a dump" in refusal(path)
@@ -149,7 +149,7 @@ def test_invalid_object_can_be_skipped_with_a_message(dump: Path) -> None:
     assert len(skipped) == 1
 
 
-def test_failed_write_leaves_the_older_file(dump: Path) -> None:
+def test_failed_write_keeps_the_older_file(dump: Path) -> None:
     before = dump.read_bytes()
     with pytest.raises(TypeError):
         write_dump(Inventory(objects={"Node": ["text"]}), dump)  # type: ignore[list-item]

@@ -51,7 +51,7 @@ def structs_below(kind: Any, found: set[type[Struct]]) -> set[type[Struct]]:
     return found
 
 
-def test_kinds_are_those_of_the_informers_and_policies() -> None:
+def test_an_inventory_has_the_kinds_of_the_informers_and_policies() -> None:
     listed = {each.kind: (each.api_version, each.namespaced) for each in (*INFORMED, SCHEDULING_POLICY)}
     assert {each.kind: (each.api_version, each.namespaced) for each in KINDS.values()} == listed
 
@@ -143,7 +143,7 @@ def test_policy_loses_credentials_of_extenders() -> None:
     }
 
 
-def test_fields_of_a_wrong_type_stay_so_that_decoding_refuses_them() -> None:
+def test_fields_of_a_wrong_type_are_kept_so_that_decoding_refuses_them() -> None:
     body = pod_object(spec={"volumes": "none", "affinity": ["x"]})
     with pytest.raises(ValueError, match=r"."):
         decoded("Pod", keep_read_fields("Pod", body))

@@ -1,4 +1,4 @@
-"""What `moorage lint` reports, with the file, line and field; an operator reports the same for the same policy."""
+"""`moorage lint` reports faults with file, line and field. An operator reports the same faults of a policy."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def lines(report: LintReport) -> list[str]:
 
 @pytest.mark.usefixtures("written")
 class TestFaults:
-    def test_valid_policy_has_none(self) -> None:
+    def test_valid_policy_has_no_faults(self) -> None:
         report = lint({"a.yaml": policy("gold", "  zones: {spread: Require}\n")})
         assert (lines(report), report.policies, report.fails(strict=True)) == ([], 1, False)
 
@@ -100,7 +100,7 @@ class TestFaults:
         (finding,) = lint({"a.yaml": policy("gold", "  {{- toYaml .Values.spec | nindent 2 }}\n")}).findings
         assert "is a template that was not rendered" in finding.message
 
-    def test_missing_file_is_an_error_and_the_others_are_checked(self) -> None:
+    def test_missing_file_is_an_error_and_other_files_are_checked(self) -> None:
         Path("a.yaml").write_text(policy("gold"))
         report = lint_files([Path("nofile.yaml"), Path("a.yaml")], Settings(), None)
         assert lines(report) == ["nofile.yaml: error: No such file or directory"]
@@ -120,7 +120,7 @@ class TestFaults:
 
 @pytest.mark.usefixtures("written")
 class TestSeveralObjects:
-    def test_lines_are_those_of_the_file_in_each_document(self) -> None:
+    def test_line_numbers_of_later_documents_count_from_the_start_of_the_file(self) -> None:
         text = f"{policy('one')}---\n# the second\n{policy('two', '  weights: {Foo: 1}')}\n"
         (finding,) = lint({"a.yaml": text}).findings
         assert (finding.document, finding.line, finding.subject) == (2, 10, "SchedulingPolicy two")
@@ -140,7 +140,7 @@ class TestSeveralObjects:
             "a.json:2: error: SchedulingPolicy 7: metadata.name: must be text, not 7",
         ]
 
-    def test_second_policy_of_a_scheduler_name_is_an_error(self) -> None:
+    def test_second_policy_with_the_same_scheduler_name_is_an_error(self) -> None:
         report = lint({"a.yaml": policy("one", "  schedulerName: two\n"), "b.yaml": policy("two")})
         assert lines(report) == [
             (
@@ -149,7 +149,7 @@ class TestSeveralObjects:
             )
         ]
 
-    def test_second_policy_of_a_name_is_an_error(self) -> None:
+    def test_second_policy_with_the_same_name_is_an_error(self) -> None:
         report = lint({"a.yaml": policy("one"), "b.yaml": policy("one")})
         assert lines(report) == [
             "b.yaml:3: error: SchedulingPolicy one: metadata.name: a.yaml:3 has a policy with this name already"
@@ -190,7 +190,7 @@ class TestWarnings:
         assert str(finding).count("spec.zones.maxSkew") == 1
         assert (report.fails(strict=False), report.fails(strict=True)) == (False, True)
 
-    def test_names_that_no_node_has_are_warnings_with_a_cluster(self) -> None:
+    def test_names_that_no_node_of_the_cluster_has_are_warnings(self) -> None:
         assert lines(lint({"a.yaml": policy("gold", self.SPEC)})) == []
         assert lines(lint({"a.yaml": policy("gold", self.SPEC)}, CLUSTER)) == [
             "a.yaml:7: warning: SchedulingPolicy gold: spec.filters.zones.allow: no node is in the zone us-east-1q",
@@ -276,7 +276,7 @@ def test_each_refused_spec_has_an_error_at_its_field(name: str, written: Path) -
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
-def test_accepted_spec_has_no_error_of_its_fields(name: str, written: Path) -> None:
+def test_accepted_spec_has_no_error_in_its_fields(name: str, written: Path) -> None:
     file = written / "a.yaml"
     body = {"apiVersion": "scheduling.moorage.dev/v1alpha1", "kind": "SchedulingPolicy", "metadata": {"name": "p"}}
     file.write_text(yaml.safe_dump({**body, "spec": ACCEPTED[name]}, sort_keys=False))

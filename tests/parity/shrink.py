@@ -15,7 +15,7 @@ BATCH = 48
 
 
 def shrink(case: Case, differing: Differing) -> Case:
-    """Return a case without dispensable parts in which at least one of the same fields differs."""
+    """Return the smallest case in which at least one of the differing fields still differs."""
     fields = differing([case]).get(case["id"], frozenset())
     shrunk = True
     while shrunk:

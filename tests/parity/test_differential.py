@@ -1,4 +1,4 @@
-"""moorage decides generated cases as kube-scheduler's own code does."""
+"""moorage and kube-scheduler's code make the same decisions about generated cases."""
 
 import pytest
 
@@ -11,10 +11,10 @@ pytestmark = [pytest.mark.controlplane, pytest.mark.slow]
 SEED = 20261130
 COUNT = 150
 FEWEST_VALID = 90
-"""If at most so many of the `COUNT` cases are valid, the generator is broken."""
+"""The generator is broken if it makes only this number of valid cases, or fewer."""
 
 
-def test_moorage_decides_generated_cases_as_kube_scheduler_does() -> None:
+def test_moorage_and_kube_scheduler_decide_equally_about_generated_cases() -> None:
     report = compare_with_moorage(ask_oracle(generate(SEED, COUNT)))
     assert report.total > FEWEST_VALID
     assert report.agreeing == report.total, "\n".join(report_lines(report))

@@ -1,4 +1,4 @@
-"""A policy's filters place and refuse pods of a DaemonSet as kube-scheduler does with the same addedAffinity."""
+"""Filters of a policy treat pods of a DaemonSet like the equivalent addedAffinity in kube-scheduler."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def container(cpu: str) -> Object:
 
 
 def named(*names: str, **more: Any) -> Object:
-    """Return a term that requires each name in the form that the DaemonSet controller uses for one name."""
+    """Return a term that requires each name. For one name, it equals the term of the DaemonSet controller."""
     fields = [{"key": "metadata.name", "operator": "In", "values": [name]} for name in names]
     return {"matchFields": fields, **more}
 
@@ -108,7 +108,7 @@ TERMS = [
 ]
 
 
-def test_filters_of_a_policy_decide_about_pods_of_a_daemon_set_as_added_affinity_does() -> None:
+def test_filters_of_a_policy_treat_pods_of_a_daemon_set_like_added_affinity() -> None:
     cases = [
         {
             "id": f"pinned/{number}",

@@ -1,4 +1,4 @@
-"""The scores in the records of decisions are those that kube-scheduler computed."""
+"""Records of decisions have the scores that kube-scheduler computed."""
 
 from pathlib import Path
 
@@ -58,7 +58,7 @@ def test_record_has_the_scores_that_kube_scheduler_computed(path: Path) -> None:
 
 
 def check_scores(record: DecisionRecord, case: Case) -> None:
-    """Compare each shown node with the vector, in all plugins, and the chosen nodes' totals."""
+    """Compare the plugin scores of each shown node, and the totals of the chosen nodes, with the vector."""
     expected = case.expected
     assert record.scores is not None
     totals = expected["total"]

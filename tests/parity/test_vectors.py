@@ -1,4 +1,4 @@
-"""moorage's engine decides every vector as kube-scheduler did, in all fields."""
+"""moorage's engine makes the decision that each vector expects, equal in all fields."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ DEVIATIONS: dict[str, str] = yaml.safe_load((HERE / "deviations.yaml").read_text
 
 
 @pytest.mark.parametrize("path", [*VECTORS, FOUND], ids=lambda path: path.name.partition(".")[0])
-def test_moorage_decides_each_vector_as_kube_scheduler_did(path: Path) -> None:
+def test_moorage_makes_the_decision_of_kube_scheduler_in_each_vector(path: Path) -> None:
     report = run_parity([path], DEVIATIONS)
     assert report.total > 0
     assert report.agreeing + len(report.deviations) == report.total, "\n".join(report_lines(report))

@@ -1,4 +1,4 @@
-"""`moorage test`: what passes, what fails and with which words, and which files are refused."""
+"""`moorage test`: expectations that pass or fail, the messages of failures, and refused files."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_pod_without_a_node_shows_the_reason(directory: Path) -> None:
     assert line.startswith("    big: no node: 0/3 nodes are available: 3 Insufficient cpu")
 
 
-def test_pods_in_place_use_their_nodes(directory: Path) -> None:
+def test_placed_pods_use_resources_of_their_nodes(directory: Path) -> None:
     tests = """\
   - name: full
     placed:
@@ -133,7 +133,7 @@ def test_pods_in_place_use_their_nodes(directory: Path) -> None:
     assert messages(directory, tests) == []
 
 
-def test_higher_priority_is_tried_first_and_evicts(directory: Path) -> None:
+def test_pod_of_higher_priority_is_tried_first_and_evicts_other_pods(directory: Path) -> None:
     tests = """\
   - name: preemption
     cluster:
@@ -187,7 +187,7 @@ def test_later_pods_can_evict_earlier_pods(directory: Path) -> None:
     assert messages(directory, tests) == []
 
 
-def test_namespace_that_the_policy_does_not_allow_is_the_reason(directory: Path) -> None:
+def test_reason_says_that_the_policy_does_not_allow_the_namespace(directory: Path) -> None:
     allowed = "SpotFirst, allowedNamespaces: {matchLabels: {team: a}}"
     (directory / "policy.yaml").write_text(POLICY.replace("SpotFirst", allowed))
     assert messages(directory, expecting("{unschedulable: NamespaceNotAllowed}")) == []
@@ -207,14 +207,14 @@ def test_spec_of_a_group_is_the_pods_spec(directory: Path) -> None:
     assert messages(directory, expecting("{node: fixed-0}", pods)) == []
 
 
-def test_dump_is_a_cluster(directory: Path) -> None:
+def test_tests_can_use_the_cluster_of_a_dump(directory: Path) -> None:
     bodies = [node_object("n1"), node_object("n2"), pod_object("old", node="n1", cpu="3"), pod_object("waits")]
     write_dump(Inventory.of(bodies), directory / "cluster.gz")
     head = "policies: [policy.yaml]\ncluster: {dump: cluster.gz}\ntests:\n"
     assert messages(directory, expecting("{node: n2}", "{name: web, cpu: 2}"), head=head) == []
 
 
-def test_configuration_of_kube_scheduler_is_a_policy(directory: Path) -> None:
+def test_tests_can_use_a_configuration_of_kube_scheduler_instead_of_a_policy(directory: Path) -> None:
     (directory / "policy.yaml").write_text(
         "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
         "profiles: [{schedulerName: spot-first}]\n"
@@ -285,7 +285,7 @@ def test_bad_object_is_refused_with_its_line(directory: Path, text: str, message
     assert messages(directory, expecting("{}", "{file: objects.yaml}"))[0].startswith(message)
 
 
-def test_two_nodes_of_a_name_are_refused(directory: Path) -> None:
+def test_two_nodes_with_the_same_name_are_refused(directory: Path) -> None:
     head = HEAD.replace("name: fixed", "name: spot")
     (line,) = messages(directory, expecting("{}"), head=head)
     assert line == "some.test.yaml:7: there are 2 nodes spot-0; rename them"
@@ -326,7 +326,7 @@ def test_other_placements_are_shown_as_a_difference(directory: Path) -> None:
     assert any(line.startswith("    +default/web-0: ") for line in lines)
 
 
-def test_results_do_not_depend_on_the_run(directory: Path) -> None:
+def test_every_run_gives_the_same_results(directory: Path) -> None:
     first, second = (run(directory, expecting("{node: nowhere}"))[0] for _ in range(2))
     assert list(first.lines()) == list(second.lines())
 

@@ -41,7 +41,7 @@ def simulated(file: Path, placed: PlacedPods = PlacedPods.WAITING, **fields: Any
     return {result.name: result for result in simulate(request, jobs=1).results}
 
 
-def test_waiting_pods_are_placed_beside_the_pods_that_run(tmp_path: Path) -> None:
+def test_waiting_pods_are_placed_in_addition_to_the_running_pods(tmp_path: Path) -> None:
     running = pod_object("running", cpu="2", node="n-b", phase="Running")
     waiting = [pod_object(f"w{number}", cpu="1", spec={"schedulerName": "any"}) for number in range(3)]
     results = simulated(dump(tmp_path, running, *waiting))
@@ -53,7 +53,7 @@ def test_waiting_pods_are_placed_beside_the_pods_that_run(tmp_path: Path) -> Non
     assert results["only-b"].reasons == {"Insufficient cpu": 3}
 
 
-def test_all_pods_are_placed_anew_but_those_of_daemon_sets_stay(tmp_path: Path) -> None:
+def test_all_pods_are_placed_again_except_pods_of_daemon_sets(tmp_path: Path) -> None:
     agent = pod_object("agent", cpu="1", node="n-b", owner=OWNER, phase="Running")
     running = [pod_object(f"r{number}", cpu="1", node="n-a", phase="Running") for number in range(2)]
     done = pod_object("done", cpu="1", node="n-a", phase="Succeeded")
@@ -66,13 +66,13 @@ def test_all_pods_are_placed_anew_but_those_of_daemon_sets_stay(tmp_path: Path) 
     assert results["only-b"].groups["zone"]["a"].pods == 0
 
 
-def test_a_pod_that_stays_is_evicted_for_one_of_higher_priority(tmp_path: Path) -> None:
+def test_a_placed_pod_is_evicted_for_a_pod_of_higher_priority(tmp_path: Path) -> None:
     low = [pod_object(f"low-{zone}", cpu="2", node=f"n-{zone}", phase="Running") for zone in "ab"]
     results = simulated(dump(tmp_path, *low, pod_object("high", cpu="2", priority=10)))
     assert (results["only-b"].placed, results["only-b"].preemptions) == (1, 1)
 
 
-def test_hard_rules_of_the_pods_hold(tmp_path: Path) -> None:
+def test_placements_obey_the_hard_rules_of_the_pods(tmp_path: Path) -> None:
     pinned = pod_object("pinned", cpu="1", spec={"nodeSelector": {ZONE: "a"}})
     gated = pod_object("gated", spec={"schedulingGates": [{"name": "g"}]})
     results = simulated(dump(tmp_path, pinned, gated))

@@ -1,4 +1,4 @@
-"""The page of a simulation: its content, and what a browser makes of it."""
+"""The page of a simulation: its content, and how a browser shows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stranded amounts: free, but not usable because another resource of the node is exhausted."""
+"""Stranded amounts are free, but no task can use them because the node lacks another resource."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def test_gpus_of_a_node_without_cpu_are_stranded() -> None:
     assert shares["memory"] == 10.0
 
 
-def test_the_mean_is_over_the_tasks_that_ask_for_the_resource() -> None:
+def test_stranded_percent_is_the_mean_over_the_tasks_that_request_the_resource() -> None:
     free = amounts((1000, 100, 4))
     total = {"cpu": 10_000, "memory": 1000 * MIB, GPU: 10}
     tasks = [(Template(1000, 10, 1), 3), (Template(2000, 10, 1), 1), (Template(500, 10, 0), 96)]
-    assert stranded_percent(free, total, tasks)[GPU] == 10.0  # the second template, one of four tasks, cannot use 4
+    assert stranded_percent(free, total, tasks)[GPU] == 10.0  # one of four tasks cannot use the 4 GPUs
 
 
 nodes = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 3)), min_size=1, max_size=5)
@@ -44,7 +44,7 @@ templates = st.lists(
 
 
 @given(nodes, templates)
-def test_it_equals_a_count_task_by_task_and_node_by_node(
+def test_stranded_amounts_equal_a_count_of_each_task_on_each_node(
     free_nodes: list[tuple[int, int, int]], tasks: list[tuple[Template, int]]
 ) -> None:
     free = amounts(*free_nodes)

@@ -1,4 +1,4 @@
-"""Task files: what is read, and what is refused with the file and the line."""
+"""Task files. The error for a wrong file names the file and the line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def faults(folder: Path, content: str | bytes) -> list[str]:
     return [str(fault).removeprefix(f"{folder}/") for fault in refused.value.faults]
 
 
-def test_arrivals_and_traces_are_told_apart_by_the_column_created_s(tmp_path: Path) -> None:
+def test_a_file_is_a_trace_if_it_has_the_column_created_s(tmp_path: Path) -> None:
     arrivals = TaskFile(write(tmp_path, "a.csv", "name,cpu_milli,memory_mib\nx,1,2\ny,1,2\n")).check()
     assert (arrivals.count, arrivals.is_trace, arrivals.last) == (2, False, 2.0)
     assert arrivals.templates == ((Template(1, 2), 2),)
@@ -32,7 +32,7 @@ def test_arrivals_and_traces_are_told_apart_by_the_column_created_s(tmp_path: Pa
     assert (trace.is_trace, trace.first, trace.last) == (True, 5.0, 9.5)
 
 
-def test_spreadsheets_can_write_the_file(tmp_path: Path) -> None:
+def test_a_file_that_a_spreadsheet_wrote_is_read(tmp_path: Path) -> None:
     content = '\ufeffname,cpu_milli,memory_mib,gpu_models\r\n"x, 1",1.0,2,"T4|G2"\r\n\r\n'
     (task,) = TaskFile(write(tmp_path, "a.csv", content)).tasks()
     assert task.name == "x, 1"
@@ -125,7 +125,7 @@ def test_all_faults_are_listed_up_to_a_limit(tmp_path: Path) -> None:
     assert found[-1] == "tasks.csv: 5 more faults"
 
 
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
+def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="is not a regular file"):
         TaskFile(tmp_path)
 

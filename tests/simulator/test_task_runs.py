@@ -1,4 +1,4 @@
-"""Runs of arrivals and traces, with figures that can be counted by hand."""
+"""Runs of arrivals and traces. A reader can count the expected figures by hand."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_tasks_run_only_on_the_models_that_they_accept(tmp_path: Path) -> None:
     assert result.reasons == {"node(s) didn't match Pod's node affinity/selector": 1}
 
 
-def test_shares_are_measured_when_the_tasks_first_ask_for_a_mark(tmp_path: Path) -> None:
+def test_shares_are_measured_when_the_requests_of_the_tasks_reach_a_mark(tmp_path: Path) -> None:
     tasks = "name,cpu_milli,memory_mib,gpu,asked_percent\na,1,1,2,50\nb,1,1,1,75\nc,1,1,2,125\nd,1,1,1,130\n"
     result = baseline(tmp_path, tasks)
     assert result.allocated["nvidia.com/gpu"] == {
@@ -44,7 +44,7 @@ def test_shares_are_measured_when_the_tasks_first_ask_for_a_mark(tmp_path: Path)
     }
 
 
-def test_the_share_asked_for_is_counted_if_the_file_does_not_say_it(tmp_path: Path) -> None:
+def test_the_requested_share_of_gpus_is_computed_if_the_file_does_not_have_it(tmp_path: Path) -> None:
     with_gpus = baseline(tmp_path, "name,cpu_milli,memory_mib,gpu\na,1,1,2\nb,1,1,1\nc,1,1,2\n")
     assert with_gpus.allocated["nvidia.com/gpu"] == {"80": 75.0, "90": 75.0, "100": 75.0, "110": 75.0, "120": 75.0}
     nodes = "name,cpu_milli,memory_mib\nn,1000,1000\n"
@@ -59,7 +59,7 @@ def test_tasks_of_a_trace_wait_and_leave(tmp_path: Path) -> None:
     assert result.use["nvidia.com/gpu"] == 100.0
 
 
-def test_a_task_that_leaves_before_it_is_placed_counts_as_not_placed(tmp_path: Path) -> None:
+def test_a_task_that_leaves_before_it_is_placed_is_counted_as_not_placed(tmp_path: Path) -> None:
     tasks = "name,cpu_milli,memory_mib,gpu,created_s,deleted_s\nx,1,1,2,0,100\ny,1,1,1,10,50\nz,1,1,3,20,\n"
     result = baseline(tmp_path, tasks, nodes=ONE_NODE)
     assert result.reasons == {
@@ -68,7 +68,7 @@ def test_a_task_that_leaves_before_it_is_placed_counts_as_not_placed(tmp_path: P
     }
 
 
-def test_a_departure_makes_room_for_an_arrival_at_the_same_second(tmp_path: Path) -> None:
+def test_an_arrival_can_use_the_resources_of_a_task_that_leaves_in_the_same_second(tmp_path: Path) -> None:
     result = baseline(tmp_path, f"{TRACE}\nx,1,1,2,0,10\ny,1,1,2,10,10\n", nodes=ONE_NODE)
     assert result.waiting == Waiting(0.0, 0.0, 0.0)
 
@@ -86,11 +86,11 @@ def test_a_victim_of_a_trace_waits_again(tmp_path: Path) -> None:
     result = baseline(tmp_path, tasks, nodes=ONE_NODE, prices=write(tmp_path, "p.csv", "model,price_per_hour\nT4,36\n"))
     assert (result.placed, result.preemptions) == (2, 1)
     assert result.waiting == Waiting(0.0, 0.0, 0.0)
-    # 10 s low, 20 s high, then low again for its 100 s; 0.01 a second
+    # `low` runs for 10 s, `high` for 20 s, and `low` again for 100 s. A second costs 0.01.
     assert result.cost == Cost(of_used_nodes=1.3, of_all_nodes=1.0, is_total=True)
 
 
-def test_cost_is_that_of_the_nodes_that_run_pods(tmp_path: Path) -> None:
+def test_cost_includes_only_nodes_that_run_pods(tmp_path: Path) -> None:
     prices = write(tmp_path, "p.csv", "model,price_per_hour\nT4,1\nG2,3\n")
     found = results(tmp_path, "name,cpu_milli,memory_mib,gpu\nx,2000,1,1\ny,2000,1,1\n", policies=PACK, prices=prices)
     assert found["kube-scheduler"].cost == Cost(4.0, 4.0, is_total=False)
@@ -120,14 +120,14 @@ def test_a_seed_decides_between_equal_nodes(tmp_path: Path) -> None:
 
 @st.composite
 def traces(draw: st.DrawFn) -> list[tuple[int, int, int, int]]:
-    """Draw tasks of a trace: GPUs, seconds since the task before, duration and priority."""
+    """Draw tasks of a trace: GPUs, seconds since the previous task, duration and priority."""
     task = st.tuples(st.integers(0, 3), st.integers(0, 20), st.integers(0, 40), st.integers(0, 1))
     return draw(st.lists(task, min_size=1, max_size=25))
 
 
 @settings(max_examples=60)
 @given(traces())
-def test_a_trace_without_priorities_fits_its_nodes_and_places_all_that_can_run(
+def test_a_trace_without_priorities_overcommits_no_node_and_places_each_task_that_can_run(
     tmp_path_factory: pytest.TempPathFactory, tasks: Sequence[tuple[int, int, int, int]]
 ) -> None:
     created, rows = 0, []
@@ -145,7 +145,7 @@ def test_a_trace_without_priorities_fits_its_nodes_and_places_all_that_can_run(
 
 @settings(max_examples=60)
 @given(traces())
-def test_tasks_with_priorities_are_all_accounted_for(
+def test_each_unplaced_task_of_a_run_with_priorities_has_a_reason(
     tmp_path_factory: pytest.TempPathFactory, tasks: Sequence[tuple[int, int, int, int]]
 ) -> None:
     created, timed, arriving = 0, [f"{TRACE},priority"], ["name,cpu_milli,memory_mib,gpu,priority"]
