@@ -50,12 +50,21 @@ def test_replay_of_a_recording_that_is_cut_short_says_so(moorage: Run, recording
     assert f"note: {path} has no end mark, because the operator still runs or was killed" in ended.err
 
 
+@pytest.mark.parametrize("size", [0, 5, 20, 300, 600])
+def test_replay_of_a_file_that_is_cut_off_anywhere_needs_no_traceback(moorage: Run, recording: Path, size: int) -> None:
+    (path,) = segments(recording)
+    path.write_bytes(path.read_bytes()[:size])
+    ended = moorage("replay", recording)
+    assert ended.status in {0, 1}
+    assert "cut off" in ended.err
+
+
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
         (b"moorage recording\n\0\0\0\4\0\0\0\0abcd", "is damaged in block 0: its checksum is wrong"),
         (b"something else", "is not a segment of a recording"),
-        (b"moorage recording\n", "has no recording"),
+        (b"moorage recording\n", "is cut off before the end of its header"),
     ],
 )
 def test_replay_of_a_damaged_file_fails(moorage: Run, tmp_path: Path, content: bytes, fault: str) -> None:
@@ -85,3 +94,44 @@ def test_a_record_size_that_is_invalid_or_too_small_is_refused(moorage: Run, tmp
     ended = moorage("run", "--record", tmp_path, "--record-size", size)
     assert ended.status == 2
     assert "--record-size" in ended.err
+
+
+POLICY = """\
+apiVersion: scheduling.moorage.dev/v1alpha1
+kind: SchedulingPolicy
+metadata: {{name: tried}}
+spec: {{schedulerName: {name}, filters: {{zones: {{allow: [a]}}}}}}
+"""
+
+
+def test_replay_with_a_policy_lists_the_pods_that_it_places_otherwise(
+    moorage: Run, recording: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text(POLICY.format(name="default"))
+    ended = moorage("replay", recording, "--policy", file)
+    assert (ended.status, ended.err) == (0, "")
+    assert "The policies of --policy decided " in ended.out
+    assert "  policy:   n" in ended.out
+    (first, *_) = json.loads(moorage("replay", recording, "--policy", file, "-o", "json").out)["policies"][
+        "differences"
+    ]
+    assert first["verdict"] in {"otherNode", "fitsNowhere", "fits"}
+
+
+def test_replay_with_a_policy_for_no_recorded_pod_names_the_recorded_names(
+    moorage: Run, recording: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text(POLICY.format(name="nobody"))
+    ended = moorage("replay", recording, "--policy", file)
+    assert ended.status == 1
+    assert "no recorded pod has the schedulerName of a policy in --policy; the recorded pods have:" in ended.err
+
+
+def test_replay_in_several_processes_has_the_same_result(moorage: Run, tmp_path: Path) -> None:
+    for seed in (1, 2, 3):
+        RecordedHistory(tmp_path, seed).record(60)
+    results = [json.loads(moorage("replay", tmp_path, "-o", "json", "--jobs", jobs).out) for jobs in (1, 2)]
+    assert results[0] == results[1]
+    assert len(results[0]["runs"]) == 3

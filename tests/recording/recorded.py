@@ -10,10 +10,9 @@ from fakes import FakeClock
 from moorage.engine.engine_state import EngineState
 from moorage.recording.calls import Call
 from moorage.recording.recorded_scheduler import RecordedScheduler
-from moorage.recording.recording_reader import RecordedRun, read_runs
 from moorage.recording.recording_writer import RecordingLimits, RecordingWriter
-from moorage.recording.replay import Replay, RunResult
-from recording.random_history import PROFILES, REGISTRY, RandomHistory
+from moorage.recording.replay_directory import RunResult, read_request, replay_all, runs_of
+from recording.random_history import PROFILES, RandomHistory
 
 SEED = 7
 
@@ -69,13 +68,9 @@ class RecordedHistory:
         self.writer.close()
 
 
-def runs_in(directory: Path) -> list[RecordedRun]:
-    return read_runs(directory, REGISTRY, lambda _: None)
-
-
 def replayed(directory: Path) -> list[RunResult]:
     """Replay all runs of a directory."""
-    return [Replay(run).run(lambda *_: None) for run in runs_in(directory)]
+    return runs_of(replay_all(read_request(directory), jobs=1))
 
 
 def segments(directory: Path) -> list[Path]:

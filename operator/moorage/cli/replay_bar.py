@@ -11,11 +11,10 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 
 class ReplayBar:
-    """A bar on stderr that shows the share of the calls that are replayed. Without a terminal, nothing is printed."""
+    """A bar on stderr that shows the share of the files that is replayed. Without a terminal, nothing is printed."""
 
-    def __init__(self, total_bytes: int) -> None:
+    def __init__(self) -> None:
         """Prepare the bar; `with` shows it."""
-        self._read_bytes = self._decisions = 0
         self._progress = Progress(
             TextColumn("replaying"),
             BarColumn(),
@@ -26,7 +25,7 @@ class ReplayBar:
             transient=True,
             disable=not sys.stderr.isatty(),
         )
-        self._task = self._progress.add_task("", total=total_bytes)
+        self._task = self._progress.add_task("", total=None)
 
     def __enter__(self) -> Self:
         """Show the bar."""
@@ -39,12 +38,7 @@ class ReplayBar:
         """Remove the bar."""
         self._progress.stop()
 
-    def show(self, read_bytes: int, decisions: int) -> None:
-        """Show how many bytes of the present run are read, and how many of its decisions are repeated."""
-        text = f"{self._decisions + decisions:,} decisions"
-        self._progress.update(self._task, completed=self._read_bytes + read_bytes, description=text)
-
-    def end_run(self, size: int, decisions: int) -> None:
-        """Add the size and the decisions of a run whose replay has ended."""
-        self._read_bytes += size
-        self._decisions += decisions
+    def show(self, read_bytes: int, total_bytes: int, decisions: int) -> None:
+        """Show how many bytes of the files are read, and how many decisions are repeated."""
+        text = f"{decisions:,} decisions"
+        self._progress.update(self._task, completed=read_bytes, total=total_bytes, description=text)

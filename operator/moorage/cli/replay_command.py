@@ -3,42 +3,47 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from moorage.cli.options import Output, OutputOption
-
-if TYPE_CHECKING:
-    from moorage.recording.replay import RunResult
+from moorage.cli.options import Output, OutputOption, cpus
 
 
 def replay(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of `moorage run --record DIR`.")],
     *,
+    policy: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also decide by the policies of this file, and list the pods that they would place otherwise; can be "
+            "repeated.",
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Replay this many files at a time. Default: one for each CPU.")
+    ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Repeat every decision of a recording with the same engine, and compare.
 
-    The exit status is 1 if a decision differs from the recorded one. Then the first such decision is printed, and the
-    replay of this run of the operator ends. No cluster is needed, and nothing is written.
-    """
-    from moorage.app import discover_plugins
-    from moorage.cli.replay_bar import ReplayBar
-    from moorage.cli.replay_report import print_note, print_results, results_json
-    from moorage.recording.recording_reader import read_runs
-    from moorage.recording.replay import Replay
+    The exit status is 1 if a decision differs from the recorded one. The first difference is printed. No cluster is
+    needed, and nothing is written.
 
-    runs = read_runs(directory, discover_plugins(), print_note)
-    total = sum(run.size for run in runs)
-    results: list[RunResult] = []
-    with ReplayBar(total) as bar:
-        for run in runs:
-            results.append(Replay(run).run(bar.show))
-            bar.end_run(run.size, results[-1].decisions)
+    With --policy, the policies of a file decide for the same pods, each in the cluster as it was recorded. A policy
+    decides for the pods that have its schedulerName. docs/record-and-replay.md explains more.
+    """
+    from moorage.cli.replay_bar import ReplayBar
+    from moorage.cli.replay_report import print_results, results_json
+    from moorage.recording.replay_directory import read_request, replay_all
+
+    request = read_request(directory, policy or ())
+    with ReplayBar() as bar:
+        results = replay_all(request, jobs or cpus(), bar.show)
     if output is Output.JSON:
-        print(results_json(results))
+        print(results_json(request, results))
     else:
-        print_results(results)
+        print_results(request, results)
     if any(result.difference for result in results):
         raise typer.Exit(1)

@@ -116,7 +116,7 @@ class Shadows:
         if isinstance(result, FitError):
             verdict = ShadowVerdict.FITS_NOWHERE if node_name else ShadowVerdict.SAME
             return replace(decision, verdict=verdict, message=fit_error_message(result.diagnose()))
-        verdict, message = _compared(result, node_name)
+        verdict, message = compared(result, node_name)
         zone = self._zone(result.node_name)
         return replace(decision, verdict=verdict, message=message, node_name=result.node_name, zone=zone)
 
@@ -140,7 +140,7 @@ class Shadows:
         return "" if position is None else self._cache.snapshot.node(position).labels.get(ZONE, "")
 
 
-def _compared(result: ScheduleResult, node_name: str) -> tuple[ShadowVerdict, str]:
+def compared(result: ScheduleResult, node_name: str) -> tuple[ShadowVerdict, str]:
     """Compare a shadow's node with the real node; return the verdict, and why the nodes differ."""
     if not node_name:
         return ShadowVerdict.FITS, ""

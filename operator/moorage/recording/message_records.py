@@ -51,15 +51,11 @@ _PLAIN: Mapping[str, type[Any]] = {
 
 
 class KnownObjects:
-    """The last version of each object in the events of a segment. Writer and reader keep equal ones."""
+    """The last version of each object in the events. Writer and reader keep equal ones."""
 
     def __init__(self) -> None:
         """Start with no objects."""
         self._objects: dict[tuple[str, str, str], Any] = {}
-
-    def clear(self) -> None:
-        """Forget all objects."""
-        self._objects.clear()
 
     def last(self, kind: str, namespace: str, name: str) -> Any:
         """Return the last version of an object, or None."""
@@ -82,11 +78,6 @@ class MessageWriter:
         self._number_of = number_of
         self._known = KnownObjects()
         self._assumed: dict[str, Pod] = {}
-
-    def start_segment(self) -> None:
-        """Write each object in full at its next use, because a replay may start with this segment."""
-        self._known.clear()
-        self._assumed.clear()
 
     def assume(self, pod: Pod) -> None:
         """Keep the pod of a `Bind`, because the message about the binding refers to it."""
@@ -138,10 +129,6 @@ class MessageReader:
         self._known = KnownObjects()
         self._assumed: dict[str, Pod] = {}
 
-    def start_segment(self) -> None:
-        """Follow the writer, which writes each object in full at its next use."""
-        self._known.clear()
-
     def assume(self, pod: Pod) -> None:
         """Keep the pod of a `Bind` until its binding has finished."""
         self._assumed[pod.uid] = pod
@@ -149,9 +136,9 @@ class MessageReader:
     def read(self, value: list[Any]) -> Message:
         """Read a message."""
         kind, *fields = value
+        if kind == EVENT:
+            return self._read_event(value)
         match kind, fields:
-            case "event", [object_kind, action, key, old, new]:
-                return self._read_event(object_kind, _BY_INDEX[action], key, (old, new))
             case "BindingFinished", [uid, thing, node_name, error]:
                 known = self._assumed.pop(uid, None)
                 pod = known if thing is None else self._objects.read_pod(thing)
@@ -174,13 +161,17 @@ class MessageReader:
             case _:
                 raise UnusableRecording(f"the recording has an unknown message {kind!r}")
 
-    def _read_event(self, kind: str, action: Action, key: Any, values: tuple[Any, Any]) -> ClusterEvent:
-        old, new = (None if value is None else self._objects.read(kind, value) for value in values)
+    def _read_event(self, value: list[Any]) -> ClusterEvent:
+        _, kind, action, key, old, new = value
+        if old is not None:
+            old = self._objects.read(kind, old)
+        if new is not None:
+            new = self._objects.read(kind, new)
         if key is not None:
             old = self._known.last(kind, *key)
             if old is None:
                 raise UnusableRecording(f"the recording changes a {kind} {'/'.join(key)} that it does not have")
-        event = ClusterEvent(kind, action, old, new)
+        event = ClusterEvent(kind, _BY_INDEX[action], old, new)
         self._known.observe(event)
         return event
 

@@ -1,8 +1,8 @@
 """Writes the engine's objects as values for msgpack, and reads them.
 
-The pods of one template share a shape. A shape has a number; a segment defines the number before its first use. The
-numbers keep the identity of shapes, which the engine compares. The raw JSON of objects is left out, because only
-extenders read it, and because it has annotations and environment variables.
+The pods of one template share a shape. A shape has a number, which is defined before its first use. The numbers keep
+the identity of shapes, which the engine compares. The raw JSON of objects is left out, because only extenders read it,
+and because it has annotations and environment variables.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakKeyDictionary
 from zlib import crc32
 
 from msgspec import convert, defstruct, structs
@@ -71,18 +71,13 @@ Define = Callable[[int, PodShape], None]
 
 
 class ObjectWriter:
-    """A writer that numbers shapes. `define` is called before the first use of a number in a segment."""
+    """A writer that numbers shapes. `define` is called before the first use of a number."""
 
     def __init__(self, define: Define) -> None:
         """Start with no shapes."""
         self._define = define
         self._numbers: WeakKeyDictionary[PodShape, int] = WeakKeyDictionary()
-        self._defined: set[int] = set()
         self._next = 0
-
-    def start_segment(self) -> None:
-        """Define each number again before its next use, because a replay may start with this segment."""
-        self._defined.clear()
 
     def write(self, kind: str, thing: Any) -> Any:
         """Return the value for an object of a kind."""
@@ -97,8 +92,6 @@ class ObjectWriter:
         if number is None:
             number = self._numbers[shape] = self._next
             self._next += 1
-        if number not in self._defined:
-            self._defined.add(number)
             self._define(number, shape)
         return PodRecord(
             number,
@@ -113,20 +106,11 @@ class ObjectReader:
 
     def __init__(self) -> None:
         """Start with no shapes."""
-        self._shapes: WeakValueDictionary[int, PodShape] = WeakValueDictionary()
-        self._defined: list[PodShape] = []
-        """The shapes that the present segment defines. Its later objects may refer to them, also if none does now."""
-
-    def start_segment(self) -> None:
-        """Forget the shapes that no object refers to. A segment defines its shapes before it uses them."""
-        self._defined.clear()
+        self._shapes: dict[int, PodShape] = {}
 
     def define(self, number: int, value: Any) -> None:
-        """Read the definition of a shape; a shape that is known stays the same object."""
-        shape = self._shapes.get(number)
-        if shape is None:
-            shape = self._shapes[number] = convert(value, PodShape)
-        self._defined.append(shape)
+        """Read the definition of a shape."""
+        self._shapes[number] = convert(value, PodShape)
 
     def read(self, kind: str, value: Any) -> Any:
         """Read an object of a kind."""
@@ -138,12 +122,11 @@ class ObjectReader:
         shape = self._shapes.get(record.shape)
         if shape is None:
             raise UnusableRecording(f"the recording has a pod {record.name} whose shape it does not define")
-        fields = {name: getattr(record, name) for name in _OWN_NAMES}
         return Pod(
             shape=shape,
             requests=shape.requests if record.requests is None else record.requests,
             non_zero_requests=shape.non_zero_requests if record.non_zero_requests is None else record.non_zero_requests,
-            **fields,
+            **dict(zip(_OWN_NAMES, _own_values(record), strict=True)),
         )
 
 

@@ -139,9 +139,15 @@ class RecordingWriter:
         self._make_room(segments)
         path = segment_path(self.directory, int(segments[-1].stem) + 1 if segments else 0)
         header = SegmentHeader(run=self._run, segment=self._segment, seed=self.seed, time=self._began_at, monotonic=now)
-        self._file = file = self.open_segment(path, header)
-        for values in chunks(self._stream.write_state(state), BLOCK_VALUES):
-            file.write(values)
+        file, self._stream = self.open_segment(path, header), StreamWriter()
+        try:
+            for values in chunks(self._stream.write_state(state), BLOCK_VALUES):
+                file.write(values)
+        except BaseException:
+            file.close(complete=False)
+            path.unlink()  # calls without a state are of no use
+            raise
+        self._file = file
         self._state_bytes = file.size
         self.counts.bytes += file.size
         self.counts.fault = ""

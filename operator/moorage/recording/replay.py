@@ -1,19 +1,28 @@
-"""Replays a run: the same engine receives the same calls, and each outcome is compared with the recorded one."""
+"""Replays a segment: an engine with the same state receives the same calls, and each outcome is compared."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 
 from msgspec import Struct
 
-from moorage.engine.engine_state import EngineState, restore
+from moorage.engine.engine_state import restore
 from moorage.engine.outcomes import Bind, Outcome
 from moorage.engine.recorder import Recorder
 from moorage.engine.scheduler import Scheduler
+from moorage.framework.registry import Registry
 from moorage.recording.calls import Apply, RecordedCall, RecordedTry, ShadowAnswers, Tick
 from moorage.recording.outcome_records import DECISIONS, OutcomeValue, write_outcome
-from moorage.recording.recording_reader import RecordedRun
+from moorage.recording.policy_comparison import ComparedPolicies, PolicyComparison
+from moorage.recording.recording_reader import RecordedSegment
+from moorage.recording.segment_file import EmptySegment, SegmentHeader
+
+Show = Callable[[int, int], None]
+"""Receives the bytes of a segment that are read, and the number of its decisions, now and then."""
+CALLS_PER_STEP = 1000
 
 
 class FirstDifference(Struct, frozen=True, kw_only=True):
@@ -21,62 +30,61 @@ class FirstDifference(Struct, frozen=True, kw_only=True):
 
     time: float
     """When the call was made, in seconds since the epoch."""
-    decision: int
-    """The number of decisions of this run before the difference."""
     expected: OutcomeValue | None
     got: OutcomeValue | None
 
 
-class RunResult(Struct, kw_only=True):
-    """The result of the replay of a run."""
+class SegmentResult(Struct, kw_only=True):
+    """The result of the replay of a segment. The replay ends with the first difference."""
 
-    run: str
-    moorage: str
-    """The version that recorded the run."""
-    seed: int
-    began: float
+    path: str
+    header: SegmentHeader
     ended: float
-    """The times of the first and of the last call, in seconds since the epoch."""
+    """The time of the last call, in seconds since the epoch."""
     decisions: int = 0
     """The number of attempts that ended with a decision and were compared."""
-    equal: int = 0
     difference: FirstDifference | None = None
-    notes: list[str] = []
-
-
-Show = Callable[[int, int], None]
-"""Receives the bytes that are read, and the number of decisions, now and then."""
-CALLS_PER_STEP = 1000
+    is_cut_off: bool = False
+    policies: ComparedPolicies | None = None
+    """The comparison with other policies; None without such policies."""
 
 
 class Replay:
-    """A replay of one run."""
+    """A replay of one segment."""
 
-    def __init__(self, run: RecordedRun) -> None:
-        """Prepare the replay; `run` runs it."""
-        header = run.header
-        self._run = run
+    def __init__(self, segment: RecordedSegment, comparison: PolicyComparison | None = None) -> None:
+        """Prepare the replay; `run` runs it. `comparison` decides for the same pods by other policies."""
+        header = segment.header
+        self._segment = segment
+        self._comparison = comparison
         self._offset = header.time - header.monotonic
         self._recorder = _ReplayedAnswers()
         self.scheduler = Scheduler(header.seed, recorder=self._recorder)
-        self.result = RunResult(
-            run=header.run, moorage=header.moorage, seed=header.seed, began=header.time, ended=header.time
+        self.result = SegmentResult(
+            path=str(segment.path),
+            header=header,
+            ended=header.time,
+            policies=comparison.found if comparison else None,
         )
 
-    def run(self, show: Show) -> RunResult:
+    def run(self, show: Show) -> SegmentResult:
         """Replay all calls up to the first difference."""
         result = self.result
-        for number, call in enumerate(self._run.read()):
-            if isinstance(call, EngineState):
-                restore(self.scheduler.parts, call)
-            elif not self.make(call):
+        try:
+            state = self._segment.state()
+        except EmptySegment:
+            result.is_cut_off = True
+            return result
+        restore(self.scheduler.parts, state)
+        for number, call in enumerate(self._segment.calls()):
+            if not self._make(call):
                 break
             if number % CALLS_PER_STEP == 0:
-                show(self._run.read_bytes, result.decisions)
-        result.notes = self._run.notes
+                show(self._segment.read_bytes, result.decisions)
+        result.is_cut_off = self._segment.is_cut_off
         return result
 
-    def make(self, call: RecordedCall) -> bool:
+    def _make(self, call: RecordedCall) -> bool:
         """Make one call; return whether its result is the recorded one."""
         if isinstance(call, RecordedTry):
             return self._try(call)
@@ -89,22 +97,20 @@ class Replay:
         return True
 
     def _try(self, call: RecordedTry) -> bool:
+        self.result.ended = self._offset + call.now
+        if self._comparison is not None and _decides(call.outcome):
+            self._comparison.decide(self.scheduler, call, self.result.ended)
         outcome = self.scheduler.schedule_one(call.now)
         if isinstance(outcome, Bind):
-            self._run.stream.assume(outcome.pod)
-        return self._compare(call.now, call.outcome, outcome)
+            self._segment.assume(outcome.pod)
+        return self._compare(call.outcome, outcome)
 
-    def _compare(self, now: float, expected: OutcomeValue | None, outcome: Outcome | None) -> bool:
+    def _compare(self, expected: OutcomeValue | None, outcome: Outcome | None) -> bool:
         got, result = write_outcome(outcome), self.result
-        result.ended = self._offset + now
-        is_decision = any(value is not None and value[0] in DECISIONS for value in (expected, got))
-        result.decisions += is_decision
+        result.decisions += _decides(expected) or _decides(got)
         if got == expected:
-            result.equal += is_decision
             return True
-        result.difference = FirstDifference(
-            time=result.ended, decision=result.decisions - is_decision, expected=expected, got=got
-        )
+        result.difference = FirstDifference(time=result.ended, expected=expected, got=got)
         return False
 
     def _apply(self, call: Apply) -> bool:
@@ -118,11 +124,22 @@ class Replay:
         name = type(call.message).__name__
         self.result.difference = FirstDifference(
             time=self._offset + call.now,
-            decision=self.result.decisions,
             expected=[name, "", "", call.fault or "no error"],
             got=[name, "", "", fault or "no error"],
         )
         return False
+
+
+def replay_segment(
+    path: Path, registry: Registry, comparison: PolicyComparison | None = None, show: Show = lambda *_: None
+) -> SegmentResult:
+    """Replay a segment file. Raise UnusableRecording if the file is damaged."""
+    with closing(RecordedSegment(path, registry)) as segment:
+        return Replay(segment, comparison).run(show)
+
+
+def _decides(value: OutcomeValue | None) -> bool:
+    return value is not None and value[0] in DECISIONS
 
 
 class _ReplayedAnswers(Recorder):

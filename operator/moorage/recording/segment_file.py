@@ -153,7 +153,8 @@ class SegmentReader:
                 raise self._damaged(str(error)) from error
 
     def _read_header(self) -> SegmentHeader:
-        if self._file.read(len(MAGIC)) != MAGIC:
+        beginning = self._file.read(len(MAGIC))
+        if not MAGIC.startswith(beginning):
             raise self._fault("is not a segment of a recording; `moorage run --record DIR` writes recordings")
         block = self._next_block()
         if block is None:

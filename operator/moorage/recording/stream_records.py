@@ -24,7 +24,7 @@ Value = list[Any]
 
 
 class StreamWriter:
-    """A writer of segments. Each segment begins with a state, so that a replay may start with it."""
+    """A writer of one segment. It begins with a state, so that the replay of a segment needs no other segment."""
 
     def __init__(self) -> None:
         """Start with no shapes and profiles."""
@@ -32,18 +32,13 @@ class StreamWriter:
         self._objects = ObjectWriter(lambda number, shape: self._out.append([SHAPE, number, shape]))
         self._messages = MessageWriter(self._objects, self._number_of)
         self._profiles: dict[int, tuple[int, Profile]] = {}
-        self._earlier_profiles: dict[int, tuple[int, Profile]] = {}
-        self._next_profile = 0
+        """By identity; the profile is kept, so that no other object gets its identity."""
 
     def write_state(self, state: EngineState) -> Iterator[Value]:
         """Yield the values of the state with which a segment begins."""
-        self._objects.start_segment()
-        self._messages.start_segment()
-        self._earlier_profiles, self._profiles = self._profiles, {}
         for part in StateWriter(self._objects, self._messages, self._number_of).write(state):
             yield from self._take()
             yield [STATE, *part]
-        self._messages.start_segment()
         yield [STATE_END]
 
     def write(self, calls: Iterable[Call]) -> Iterator[Value]:
@@ -74,17 +69,12 @@ class StreamWriter:
         return taken
 
     def _number_of(self, profile: Profile) -> int:
-        """Return the number of a profile; define it before its first use in a segment."""
+        """Return the number of a profile; define it before its first use."""
         known = self._profiles.get(id(profile))
-        if known is not None:
-            return known[0]
-        earlier = self._earlier_profiles.get(id(profile))
-        if earlier is None:
-            earlier = (self._next_profile, profile)
-            self._next_profile += 1
-        self._profiles[id(profile)] = earlier
-        self._out.append([PROFILE, earlier[0], write_profile(profile)])
-        return earlier[0]
+        if known is None:
+            known = self._profiles[id(profile)] = (len(self._profiles), profile)
+            self._out.append([PROFILE, known[0], write_profile(profile)])
+        return known[0]
 
 
 class StreamReader:
@@ -102,15 +92,17 @@ class StreamReader:
     def read_state(self, values: Iterator[Value]) -> EngineState:
         """Read the state with which a segment begins."""
         reader = StateReader(self._objects, self._messages, self._profile_of)
-        self._read_definitions_and_parts(values, reader)
         try:
-            return reader.state()
+            for value in values:
+                if value[0] == STATE_END:
+                    return reader.state()
+                if value[0] == STATE:
+                    reader.read(value[1:])
+                else:
+                    self._define(value)
         except (MsgspecError, LookupError, TypeError, ValueError) as error:
             raise _unknown_values(error) from error
-
-    def skip_state(self, values: Iterator[Value]) -> None:
-        """Skip the state of a segment that continues the one before it."""
-        self._read_definitions_and_parts(values, None)
+        raise UnusableRecording("the file ends before the end of the state with which it begins")
 
     def read(self, values: Iterable[Value]) -> Iterator[RecordedCall]:
         """Yield the calls after the state."""
@@ -122,33 +114,16 @@ class StreamReader:
             if call is not None:
                 yield call
 
-    def _read_definitions_and_parts(self, values: Iterator[Value], reader: StateReader | None) -> None:
-        self._objects.start_segment()
-        for value in values:
-            code = value[0]
-            if code == STATE_END:
-                self._messages.start_segment()
-                return
-            try:
-                if code != STATE:
-                    self._define(value)
-                elif reader is not None:
-                    reader.read(value[1:])
-            except (MsgspecError, LookupError, TypeError, ValueError) as error:
-                raise _unknown_values(error) from error
-        raise UnusableRecording("the recording ends before the end of the state with which it begins")
-
     def _read(self, value: Value) -> RecordedCall | None:
-        code, *fields = value
-        if code == TICK:
-            return Tick(*fields)
-        if code == TRY:
-            return RecordedTry(*fields)
+        code = value[0]
         if code == APPLY:
-            now, message, fault = fields
-            return Apply(now, self._messages.read(message), fault)
+            return Apply(value[1], self._messages.read(value[2]), value[3])
+        if code == TICK:
+            return Tick(value[1])
+        if code == TRY:
+            return RecordedTry(value[1], value[2])
         if code == SHADOW_ANSWERS:
-            return ShadowAnswers(tuple(fields[0]))
+            return ShadowAnswers(tuple(value[1]))
         self._define(value)
         return None
 
@@ -158,7 +133,7 @@ class StreamReader:
             self._objects.define(number, definition)
         elif code != PROFILE:
             raise UnusableRecording(f"the recording has a value of the unknown code {code}")
-        elif number not in self._profiles:
+        else:
             self._profiles[number] = read_profile(definition, self._registry)
 
     def _profile_of(self, number: int) -> Profile:
