@@ -187,6 +187,7 @@ def test_policy_is_renamed_like_the_objects() -> None:
         "allowedNamespaces": {"matchLabels": {"kubernetes.io/metadata.name": WORD}},
         "lifecycle": {"podLabel": f"{WORD}.com/want", "sources": [{"key": "pool-kind", "spot": ["Cheap"]}]},
         "gpu": {"resources": [f"{WORD}.com/gpu", "nvidia.com/gpu"], "models": {"A100": 5}},
+        "scarcity": {"resources": [f"{WORD}.com/gpu", "nvidia.com/gpu"]},
         "resources": {"weights": {"cpu": 1, f"{WORD}.com/gpu": 3}},
         "extenders": [
             {
@@ -230,6 +231,7 @@ def test_policy_is_renamed_like_the_objects() -> None:
     assert labels[source["key"]] != source["spot"][0]
     assert pod["metadata"]["labels"] == {found["lifecycle"]["podLabel"]: "spot"}
     assert found["gpu"]["resources"] == [gpu, "nvidia.com/gpu"]
+    assert found["scarcity"]["resources"] == [gpu, "nvidia.com/gpu"]
     assert found["resources"]["weights"] == {"cpu": 1, gpu: 3}
     assert found["pluginConfig"][0]["args"] == {
         "ignoredResources": [gpu],

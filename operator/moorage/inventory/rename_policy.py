@@ -101,14 +101,15 @@ def _extender(names: Names, value: Any) -> Any:
 _SELECTOR = rename(ApiLabelSelector)
 _NAMED_RESOURCE = _fields(name=Names.resource)
 _LIFECYCLE = _fields(podLabel=_pod_label, sources=_each(_source))
-_GPU = _fields(resources=_each(Names.resource))
+_RESOURCES = _fields(resources=_each(Names.resource))
 _SPEC: Mapping[str, Section] = {
     "schedulerName": Names.scheduler,
     "allowedNamespaces": _SELECTOR,
     "filters": _fields(nodeSelector=_SELECTOR),
     "resources": _fields(weights=_resource_keys),
     "lifecycle": _LIFECYCLE,
-    "gpu": _GPU,
+    "gpu": _RESOURCES,
+    "scarcity": _RESOURCES,
     "extenders": _each(_extender),
 }
 """The rules of the spec's fields that contain names."""
@@ -122,6 +123,7 @@ _ARGUMENTS: Mapping[str, Section] = {
     ),
     "NodeResourcesBalancedAllocation": _fields(resources=_each(_NAMED_RESOURCE)),
     "Lifecycle": _LIFECYCLE,
-    "Gpu": _GPU,
+    "Gpu": _RESOURCES,
+    "Scarcity": _RESOURCES,
 }
 """Rules of the arguments of plugins, by plugin."""
