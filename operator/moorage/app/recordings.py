@@ -11,7 +11,7 @@ from moorage.runtime.clock import Clock
 from moorage.settings import Settings
 
 SEGMENTS = 16
-"""The least number of segments that the allowed size holds, so that deleting the oldest loses little."""
+"""The allowed size has room for at least this many segments, so that deleting the oldest segment loses little."""
 MAX_SEGMENT_BYTES = 64 << 20
 
 

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 
 class ReplayBar:
-    """A bar on stderr that shows the share of the files that is replayed. Without a terminal, nothing is printed."""
+    """A bar on stderr that shows the replayed share of the files. If stderr is not a terminal, nothing is printed."""
 
     def __init__(self) -> None:
         """Prepare the bar; `with` shows it."""

@@ -17,7 +17,7 @@ def replay(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Also decide by the policies of this file, and list the pods that they would place otherwise; can be "
+            help="Also decide by the policies of this file, and list the pods that they place on other nodes; can be "
             "repeated.",
         ),
     ] = None,

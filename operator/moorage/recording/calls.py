@@ -40,7 +40,7 @@ class RecordedTry(Struct, frozen=True):
 
 
 class ShadowAnswers(Struct, frozen=True):
-    """The answers to the question whether a shadow may decide, during the next call."""
+    """The results of `may_shadow` (whether policies in mode Shadow have time to decide) during the next call."""
 
     answers: tuple[bool, ...]
 

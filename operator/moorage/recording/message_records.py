@@ -1,7 +1,7 @@
 """Writes the messages to the engine as values for msgpack, and reads them.
 
-The old version in an event is mostly the version that the last event of this object had. Such a version is not written
-again.
+The old object in an event is usually the new object of the last event about it. In this case, the old object is not
+written again.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _PLAIN: Mapping[str, type[Any]] = {
 
 
 class KnownObjects:
-    """The last version of each object in the events. Writer and reader keep equal ones."""
+    """The last version of each object in the events. The writer and the reader keep the same versions."""
 
     def __init__(self) -> None:
         """Start with no objects."""

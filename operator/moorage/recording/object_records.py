@@ -131,7 +131,7 @@ class ObjectReader:
 
 
 def as_plain(value: Any) -> Any:
-    """Return a value of a type that msgpack does not know as a value of one that it knows."""
+    """Convert a value of a type that msgpack does not know to a value of a type that msgpack knows."""
     if isinstance(value, MappingProxyType):
         return dict(value)
     raise TypeError(f"a recording cannot hold a {type(value).__name__}")

@@ -44,7 +44,7 @@ class ComparedPolicies(Struct, kw_only=True):
     verdicts: dict[str, int] = {}
     """The number of decisions by verdict."""
     differences: list[OtherDecision] = []
-    """For each pod with a difference, the first one. Equal scores, where chance decides, are not differences."""
+    """The first difference of each pod. If chance decides between nodes with equal scores, this is not a difference."""
     scheduler_names: dict[str, int] = {}
     """The number of recorded decisions by the schedulerName of the pod."""
 
@@ -102,7 +102,7 @@ def _decided(scheduler: Scheduler, profile: Profile, pod: Pod, now: float, node_
 
 
 def _run(scheduler: Scheduler, profile: Profile, pod: Pod, now: float) -> ScheduleResult | FitError | CycleError:
-    """Run the cycle with the numbers that the recorded attempt has, so that the same policy decides the same."""
+    """Run a cycle with the counters of the recorded attempt, so that an equal policy makes the same decision."""
     counters = scheduler.parts.counters
     cycle = CycleInput(
         profile=profile,

@@ -19,7 +19,7 @@ from moorage.model.selectors import LabelSelector
 from moorage.recording.recording_faults import UnusableRecording
 
 UNKNOWN_ADDRESS = "http://extender.invalid"
-"""Stands for the address of an extender. A replay calls no extenders."""
+"""Replaces the address of an extender, because a replay calls no extenders."""
 _SECRETS = {"url_prefix", "enable_https", "tls_config", "http_timeout"}
 
 

@@ -100,7 +100,7 @@ class RecordingWriter:
             self._begin(state, now)
         except OSError as error:
             self._fail(error)
-        except Exception as error:  # the border of the recording: a defect here must not stop scheduling
+        except Exception as error:  # a defect in the recording must not stop scheduling
             logger.exception("The recording begins again after a bug; please report it")
             self._fail(error)
 
@@ -114,7 +114,7 @@ class RecordingWriter:
             self._write(self._file, calls)
         except OSError as error:
             self._fail(error)
-        except Exception as error:  # the border of the recording: a defect here must not stop scheduling
+        except Exception as error:  # a defect in the recording must not stop scheduling
             logger.exception("The recording begins again after a bug; please report it")
             self._fail(error)
 
@@ -177,7 +177,7 @@ class RecordingWriter:
             logger.warning("%s has no end mark, because it cannot be written: %s", file.path, error.strerror)
 
     def _make_room(self, segments: list[Path]) -> None:
-        """Delete the oldest segments, so that all together keep the limit after one more segment."""
+        """Delete the oldest segments, so that one more segment does not exceed the limit."""
         sizes = {path: path.stat().st_size for path in segments}
         total = sum(sizes.values()) + max(self.limits.segment_bytes, 2 * self._state_bytes)
         for path in segments:

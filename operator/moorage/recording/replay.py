@@ -21,7 +21,8 @@ from moorage.recording.recording_reader import RecordedSegment
 from moorage.recording.segment_file import EmptySegment, SegmentHeader
 
 Show = Callable[[int, int], None]
-"""Receives the bytes of a segment that are read, and the number of its decisions, now and then."""
+"""Receives the number of bytes of a segment that are read, and the number of its decisions. Called from time to
+time."""
 CALLS_PER_STEP = 1000
 
 
@@ -143,7 +144,7 @@ def _decides(value: OutcomeValue | None) -> bool:
 
 
 class _ReplayedAnswers(Recorder):
-    """A recorder that answers `may_shadow` as the recorded one did."""
+    """A recorder that answers `may_shadow` as in the recording."""
 
     def __init__(self) -> None:
         self.answers: deque[bool] = deque()

@@ -52,7 +52,7 @@ class SegmentHeader(msgspec.Struct, frozen=True, kw_only=True):
     run: str
     """The id of the process that recorded."""
     segment: int
-    """The number of the segment in the run, from 0. A segment continues the one with the number before."""
+    """The number of the segment in the run, from 0. A segment continues the segment with the previous number."""
     seed: int
     time: float = 0.0
     """When the segment began, in seconds since the epoch."""
