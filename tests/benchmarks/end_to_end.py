@@ -1,8 +1,8 @@
 """Measures how many pods moorage, kube-scheduler and a bind loop bind in a second, on a real control plane.
 
-The pods exist before a scheduler starts, so that it finds a full queue. The rate is the number of pods by the time
-between the first and the last `Scheduled` event. So it excludes the start of the process, and needs no frequent
-polling. The CPU time is that of the scheduler's process in the same period.
+The pods exist before a scheduler starts, so that it finds a full queue. The rate is the number of pods divided by
+the time between the first and the last `Scheduled` event. So the rate excludes the start of the process, and needs no
+frequent polling. The CPU time is the time that the scheduler's process uses in the same period.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def test_every_rendered_object_is_valid(values: dict[str, Any]) -> None:
         kubernetes_validate.validate(object_, KUBERNETES_VERSION, strict=True)
 
 
-def test_helm_lint_finds_nothing() -> None:
+def test_helm_lint_finds_no_errors() -> None:
     assert helm.lint(str(CHART))["errors"] == []
 
 
@@ -74,7 +74,7 @@ def test_the_pod_meets_the_restricted_standard_and_uses_the_default_scheduler() 
     }
 
 
-def test_the_operators_role_has_no_wildcards_and_allows_deletion_of_pods_only() -> None:
+def test_the_operators_role_has_no_wildcards_and_allows_only_the_deletion_of_pods() -> None:
     rules = one("ClusterRole", render(), "moorage")["rules"]
     assert all("*" not in rule["verbs"] + rule["resources"] + rule["apiGroups"] for rule in rules)
     deletes = [rule["resources"] for rule in rules if "delete" in rule["verbs"]]
@@ -89,7 +89,7 @@ def test_the_metrics_reader_role_allows_only_reading_metrics() -> None:
     assert reader["rules"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
 
 
-def test_the_roles_of_moorage_why_reach_only_the_operator_and_its_lease() -> None:
+def test_the_roles_of_moorage_why_allow_access_only_to_the_operator_and_its_lease() -> None:
     objects = render()
     asker, lease = (one("Role", objects, f"moorage-{name}") for name in ("why", "why-lease"))
     assert asker["rules"] == [
@@ -111,7 +111,7 @@ def test_the_optional_metrics_service_selects_the_operators_pods() -> None:
     assert not [object_ for object_ in render() if object_["kind"] == "Service"]
 
 
-def test_the_role_view_includes_reading_policies_and_no_default_role_includes_writing_them() -> None:
+def test_the_role_view_may_read_policies_and_no_default_role_may_write_policies() -> None:
     viewer, editor = (one("ClusterRole", render(), f"moorage-policy-{role}") for role in ("viewer", "editor"))
     aggregated = {key for key in viewer["metadata"]["labels"] if "aggregate-to" in key}
     assert aggregated == {"rbac.authorization.k8s.io/aggregate-to-view"}

@@ -21,7 +21,7 @@ def test_five_hundred_pods_are_bound_once_despite_all_faults(tmp_path: Path) -> 
         world.case.cluster.apply(world.case.policy())
         inject_faults(world.api)
         world.burst(500, cpu="600m")
-        world.wait_until_all_bound(500, seconds=60)
+        world.wait_until_all_bound(500, seconds=90)
         pods = world.case.pods()
         assert all(pod["status"]["phase"] != "Failed" for pod in pods), "a node has more pods than fit"
         assert max(Counter(pod["spec"]["nodeName"] for pod in pods).values()) <= 26

@@ -1,4 +1,4 @@
-"""Scarcity prefers the node on which the pod takes the least from the pods that usually come."""
+"""Scarcity prefers the node on which the pod leaves the most resources usable for the usual pods."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def best(found: dict[str, int]) -> set[str]:
     return {name for name, score in found.items() if score == max(found.values())}
 
 
-def test_pod_goes_where_its_cpu_does_not_cut_off_gpus() -> None:
+def test_pod_gets_the_node_on_which_its_cpu_request_leaves_the_gpus_usable() -> None:
     # 7 of 8 GPUs stay usable on `wide`; on `narrow` the pod leaves too little cpu for a usual pod.
     cluster = cluster_with([gpu_node("narrow", cpu=8), gpu_node("wide", cpu=64)], asking(1, cpu=4))
     assert best(scores(scarcity(), asking(1, cpu=6), cluster)) == {"wide"}
 
 
-def test_pod_that_accepts_any_model_leaves_the_model_that_others_need() -> None:
+def test_pod_that_accepts_any_model_avoids_the_model_that_other_pods_need() -> None:
     nodes = [gpu_node("t4", gpus=1), gpu_node("v100", gpus=1, model="V100")]
     cluster = cluster_with(nodes, asking(1), asking(1, model="V100"))
     assert best(scores(scarcity(), asking(1), cluster)) == {"t4"}
@@ -77,7 +77,7 @@ def test_several_resources_are_weighed_by_the_largest_node() -> None:
     assert found == {"memory": 100, "cpu": 100}
 
 
-def test_a_resource_that_no_node_has_does_not_count() -> None:
+def test_a_resource_that_no_node_has_does_not_change_scores() -> None:
     cluster = cluster_with([gpu_node("a"), gpu_node("b", cpu=64)], asking(1, cpu=8))
     assert scores(scarcity(GPU, "amd.com/gpu"), asking(1), cluster) == scores(scarcity(), asking(1), cluster)
 
@@ -98,7 +98,7 @@ def sorted_by(raw: list[int], found: list[int]) -> list[int]:
 
 
 @given(st.lists(st.integers(0, FEW_NODES), max_size=5), st.integers(0, 3))
-def test_scores_that_are_kept_equal_scores_computed_anew(placed: list[int], gpus: int) -> None:
+def test_kept_scores_equal_newly_computed_scores(placed: list[int], gpus: int) -> None:
     nodes = [gpu_node(f"n{index:03}", gpus=index % 5, cpu=4 + index % 7) for index in range(FEW_NODES + 1)]
     usual = [asking(1, cpu=2), asking(2, cpu=4)]
     cluster = cluster_with(nodes, *usual)
@@ -128,7 +128,7 @@ def without_memo(cluster: Snapshot) -> Snapshot:
         ),
     ],
 )
-def test_resources_are_those_of_the_section_and_of_least_fragmentation(
+def test_the_plugin_gets_the_resources_of_the_section_and_of_least_fragmentation(
     spec: dict[str, object], resources: tuple[str, ...]
 ) -> None:
     section = Scarcity.section_of(parse_policy({"metadata": {"name": "p"}, "spec": spec}).spec)

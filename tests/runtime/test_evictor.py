@@ -23,7 +23,7 @@ def forbid_pod_a(sent: Sent) -> Any:
     return {}
 
 
-async def test_the_condition_is_set_before_the_deletion_and_the_uid_guards_both() -> None:
+async def test_the_condition_is_set_before_the_deletion_and_both_requests_have_the_uid() -> None:
     async with preempting() as at:
         at.submit(victims("low"))
         await at.wait()

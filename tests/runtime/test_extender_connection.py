@@ -60,7 +60,7 @@ async def test_answers_of_all_extenders_together_are_limited() -> None:
 
     assert refused.error
     assert f"the answers of all extenders together are longer than {MAX_ANSWERS_BYTES} bytes" in refused.error
-    assert health.error == ""  # other extenders used up the bytes
+    assert health.error == ""  # the answers of other extenders used all bytes
     assert answered.error is None
 
 

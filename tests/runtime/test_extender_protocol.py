@@ -35,7 +35,7 @@ def test_a_score_of_many_digits_is_shown_shortened() -> None:
         decode_host_priorities(b'[{"Host": "n1", "Score": %s}]' % (b"9" * 100_000), 1)
 
 
-def test_requests_have_go_s_keys() -> None:
+def test_requests_have_the_keys_that_go_writes() -> None:
     pod = whole_pod()
     names = json.loads(encode_args(pod, ASKED, names_only=True))
     nodes = json.loads(encode_args(pod, ASKED, names_only=False))
@@ -73,7 +73,7 @@ def test_names_are_preferred_to_nodes_if_the_extender_is_cache_capable() -> None
 
 
 @pytest.mark.parametrize("names_only", [True, False])
-def test_an_answer_without_both_lists_keeps_no_node(*, names_only: bool) -> None:
+def test_an_answer_with_neither_list_keeps_no_node(*, names_only: bool) -> None:
     assert filtered({}, names_only=names_only).kept == ()
     assert filtered({"Nodes": {"items": None}}, names_only=names_only).kept == ()
 

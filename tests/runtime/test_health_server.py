@@ -161,7 +161,7 @@ async def test_a_failing_endpoint_is_logged(caplog: pytest.LogCaptureFixture) ->
 
 @pytest.mark.parametrize("part", [b"", b"GET /livez HTTP/1.1\r\nHost: x"])
 async def test_a_connection_without_a_complete_request_is_closed(part: bytes) -> None:
-    async with serving(State(), ConnectionLimits(idle_seconds=0.1)) as url:
+    async with serving(State(), ConnectionLimits(idle_seconds=0.5)) as url:
         assert await exchange(url, part) == b""
 
 

@@ -220,7 +220,7 @@ async def test_changes_during_an_expired_resource_version_are_found_in_the_next_
 
 
 async def test_a_silent_watch_is_replaced() -> None:
-    async with Cluster() as cluster, watching_pods(cluster, inactivity_seconds=0.1) as watching:
+    async with Cluster() as cluster, watching_pods(cluster, inactivity_seconds=0.3) as watching:
         stall = cluster.server.faults.add(Stall(), verb="watch", path="/pods")
         await cluster.create(POD, pod_object("unseen"))
         await until(lambda: watching.ended_watches("failed"))

@@ -46,7 +46,7 @@ class Peer:
 
 @pytest.fixture(params=["pool", "session"])
 def transport(request: pytest.FixtureRequest) -> OpenTransport:
-    """Each kind of transport. Both must behave in the same way; requests through a proxy use the session."""
+    """Each kind of transport. Both must behave in the same way. Requests through a proxy use the session."""
     return open_transport if request.param == "pool" else over_session
 
 
@@ -106,7 +106,7 @@ class RotatingToken:
         self.renewed += 1
 
 
-async def test_requests_carry_a_token_the_user_agent_and_no_compression(transport: OpenTransport) -> None:
+async def test_requests_have_a_token_and_a_user_agent_and_accept_no_compression(transport: OpenTransport) -> None:
     async with serving(answering(ok), transport) as peer:
         assert await peer.client.get("/api/v1/pods/p") == b'{"ok": true}'
     headers = peer.requests[0].headers
@@ -244,7 +244,7 @@ async def test_a_silent_watch_ends_after_its_inactivity_limit(transport: OpenTra
         return response
 
     async with serving(stall, transport) as peer:
-        watch = peer.client.watch("/pods", {}, 0.05)
+        watch = peer.client.watch("/pods", {}, 0.5)
         assert await anext(watch) == [b"one"]
         with pytest.raises(ApiUnreachable, match="no answer in time"):
             await anext(watch)
@@ -259,7 +259,7 @@ async def test_a_watch_without_events_is_counted_as_answered(transport: OpenTran
 
     async with serving(stall, transport) as peer:
         with pytest.raises(ApiUnreachable, match="no answer in time"):
-            await anext(peer.client.watch("/pods", {}, 0.2))
+            await anext(peer.client.watch("/pods", {}, 0.5))
     assert peer.count("WATCH", "200") == 1
 
 

@@ -69,7 +69,7 @@ async def test_rejected_credentials_are_logged_once(log: pytest.LogCaptureFixtur
     assert "rejects the credentials (401)" in log.messages[0]
 
 
-async def test_transports_with_one_reachability_log_an_outage_once(log: pytest.LogCaptureFixture) -> None:
+async def test_transports_that_share_a_reachability_log_an_outage_once(log: pytest.LogCaptureFixture) -> None:
     reachability = Reachability(SERVER)
     for _ in range(4):
         await ask(ObservedTransport(Scripted(None), reachability, MissingRights()), 1)

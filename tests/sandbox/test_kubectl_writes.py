@@ -9,7 +9,7 @@ import pytest
 from sandbox.kubectl_client import POD, WIDGET, Kubectl
 
 
-async def test_apply_reports_created_unchanged_and_configured(kubectl: Kubectl) -> None:
+async def test_apply_prints_whether_it_created_or_changed_the_object(kubectl: Kubectl) -> None:
     assert await kubectl.apply(WIDGET % 1) == "widget.example.dev/w created\n"
     assert await kubectl.apply(WIDGET % 1) == "widget.example.dev/w unchanged\n"
     assert await kubectl.apply(WIDGET % 2) == "widget.example.dev/w configured\n"
