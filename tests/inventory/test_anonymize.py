@@ -10,14 +10,19 @@ import pytest
 
 from builders import Object, node_object, pod_object
 from inventory.clusters import web_cluster
+from moorage.api.policy_spec import SchedulingPolicySpec
 from moorage.framework.extension_points import Plugin
 from moorage.framework.registry import Registry
 from moorage.inventory import Inventory, anonymize
 from moorage.inventory.read_fields import STRUCTS
 from moorage.inventory.rename_fields import rename
-from moorage.inventory.rename_policy import _ARGUMENTS, WITHOUT_NAMES
+from moorage.inventory.rename_policy import _ARGUMENTS, _SPEC, SPEC_WITHOUT_NAMES, WITHOUT_NAMES
 
 WORD = "acme"
+
+
+def policy(name: str, spec: Object) -> Object:
+    return {"kind": "SchedulingPolicy", "metadata": {"name": name, "uid": f"{name}-uid"}, "spec": spec}
 
 
 def anonymized(*bodies: Object) -> list[Object]:
@@ -46,6 +51,25 @@ def test_each_plugin_with_arguments_has_a_rule() -> None:
     classes = Registry.discover().classes
     with_arguments = {name for name, each in classes.items() if set(each.model_fields) - set(Plugin.model_fields)}
     assert with_arguments - {*_ARGUMENTS, *WITHOUT_NAMES} == set()
+
+
+def test_each_field_of_a_policy_has_a_rule() -> None:
+    fields = {field.alias or name for name, field in SchedulingPolicySpec.model_fields.items()}
+    assert fields - {"pluginConfig"} == {*_SPEC, *SPEC_WITHOUT_NAMES}
+
+
+def test_a_policy_follows_the_new_names_of_other_policies_and_resources() -> None:
+    shop, canary, shadow = anonymized(
+        policy("shop", {}),
+        policy(
+            "shop-next", {"canary": {"of": "shop", "percent": 10}, "scarcity": {"resources": ["ours.example/fpga"]}}
+        ),
+        policy("shop-shadow", {"mode": "Shadow", "shadowOf": "shop"}),
+    )
+    token = shop["metadata"]["name"]
+    assert canary["spec"]["canary"] == {"of": token, "percent": 10}
+    assert shadow["spec"]["shadowOf"] == token
+    assert "ours" not in str(canary["spec"]["scarcity"])
 
 
 def test_names_keep_their_order() -> None:
@@ -206,21 +230,21 @@ def test_policy_is_renamed_like_the_objects() -> None:
             {"name": "TheirPlugin", "args": {"x": 1}},
         ],
     }
-    policy: Object = {"kind": "SchedulingPolicy", "metadata": {"name": f"{WORD}-batch", "uid": "u1"}, "spec": spec}
+    batch = policy(f"{WORD}-batch", spec)
     node = node_object(
         "n1", labels={"pool": WORD, "pool-kind": "cheap"}, zone="z-a", allocatable={f"{WORD}.com/gpu": "1"}
     )
     namespace: Object = {"kind": "Namespace", "metadata": {"name": WORD}}
     pod = pod_object("p", namespace=WORD, labels={f"{WORD}.com/want": "spot"}, spec={"schedulerName": f"{WORD}-batch"})
 
-    result = anonymize(Inventory.of([policy, node, namespace, pod]))
+    result = anonymize(Inventory.of([batch, node, namespace, pod]))
 
     assert result.notes == ("the arguments of the plugin TheirPlugin in the policy acme-batch are kept as they are",)
-    (policy,) = result.inventory.policies
+    (batch,) = result.inventory.policies
     (node,) = result.inventory.bodies("Node")
     (pod,) = result.inventory.bodies("Pod")
     (namespace,) = result.inventory.bodies("Namespace")
-    found = policy["spec"]
+    found = batch["spec"]
     labels, (gpu,) = node["metadata"]["labels"], [name for name in node["status"]["allocatable"] if "/" in name]
     ((key, value),) = found["filters"]["nodeSelector"]["matchLabels"].items()
     assert labels[key] == value
@@ -244,7 +268,7 @@ def test_policy_is_renamed_like_the_objects() -> None:
         "tlsConfig": {"insecure": True},
         "managedResources": [{"name": gpu}],
     }
-    assert pod["spec"]["schedulerName"] == policy["metadata"]["name"] == "policy-1"
+    assert pod["spec"]["schedulerName"] == batch["metadata"]["name"] == "policy-1"
 
 
 def test_no_name_that_a_user_chose_is_left() -> None:

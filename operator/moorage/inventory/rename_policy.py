@@ -21,6 +21,13 @@ WITHOUT_NAMES = frozenset(
     }
 )  # fmt: skip
 """Plugins whose arguments contain no names that must be replaced."""
+SPEC_WITHOUT_NAMES = frozenset(
+    {
+        "allowDefaultScheduler", "backoff", "instanceTypes", "mode", "paused", "percentageOfNodesToScore", "plugins",
+        "preemption", "preset", "weights", "zones",
+    }
+)  # fmt: skip
+"""Fields of the spec that contain no names that must be replaced."""
 
 
 def rename_policy(names: Names, policy: Json, note: Callable[[str], None]) -> Json:
@@ -104,6 +111,8 @@ _LIFECYCLE = _fields(podLabel=_pod_label, sources=_each(_source))
 _RESOURCES = _fields(resources=_each(Names.resource))
 _SPEC: Mapping[str, Section] = {
     "schedulerName": Names.scheduler,
+    "shadowOf": Names.scheduler,
+    "canary": _fields(of=Names.scheduler),
     "allowedNamespaces": _SELECTOR,
     "filters": _fields(nodeSelector=_SELECTOR),
     "resources": _fields(weights=_resource_keys),
