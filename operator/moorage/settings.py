@@ -55,6 +55,8 @@ class Settings:
     with `allowDefaultScheduler: true`."""
     reserved_scheduler_names: tuple[str, ...] = ()
     """Shell patterns. No policy may have a schedulerName that matches one of them."""
+    forbid_canaries: bool = False
+    """Whether policies with `spec.canary` are refused."""
     policy_extenders: tuple[str, ...] = ()
     """The hosts that extenders of policies may have (`moorage.runtime.extenders.allowed_hosts`). If it is empty,
     policies may have no extenders."""

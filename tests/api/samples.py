@@ -8,6 +8,7 @@ WHOLE: Spec = {
     "schedulerName": "gpu-training",
     "allowDefaultScheduler": False,
     "paused": False,
+    "canary": {"of": "batch", "percent": 10},
     "preset": "BinPack",
     "filters": {
         "nodeSelector": {
@@ -176,6 +177,12 @@ REFUSED: dict[str, tuple[str, Spec]] = {
     "no-gpu-resource": ("spec.gpu.resources", {"gpu": {"resources": []}}),
     "shadow-without-name": ("spec.shadowOf", {"mode": "Shadow"}),
     "shadow-name-without-mode": ("spec.shadowOf", {"shadowOf": "default-scheduler"}),
+    "shadow-as-canary": (
+        "spec.canary",
+        {"mode": "Shadow", "shadowOf": "default-scheduler", "canary": {"of": "batch", "percent": 10}},
+    ),
+    "canary-percent": ("spec.canary.percent", {"canary": {"of": "batch", "percent": 101}}),
+    "canary-without-policy": ("spec.canary.of", {"canary": {"percent": 10}}),
     "percentage": ("spec.percentageOfNodesToScore", {"percentageOfNodesToScore": 101}),
     "backoff-zero": ("spec.backoff.initialSeconds", {"backoff": {"initialSeconds": 0}}),
     "backoff-falls": ("spec.backoff.maxSeconds", {"backoff": {"initialSeconds": 5, "maxSeconds": 4}}),

@@ -46,6 +46,7 @@ def one(kind: str, objects: list[dict[str, Any]], name: str = "") -> dict[str, A
         {"leaderElection": {"enabled": False}, "replicaCount": 1, "global": {"anything": 1}},
         {
             "reservedSchedulerNames": ["volcano", "batch-*"],
+            "forbidCanaries": True,
             "policyExtenders": ["extender:8888", "*.example.com", "[fd00::7]:1"],
             "policyExtenderTlsSecrets": ["team-a", "team.b"],
             "admission": {"enabled": True},

@@ -11,7 +11,7 @@ from moorage.controller.policy_facts import FAILURES_IN_A_ROW, PolicyFacts
 from moorage.controller.policy_report import PolicyCounts
 from moorage.controller.policy_state import PolicyRefusal, PolicyState
 from moorage.engine.scheduler import Scheduler
-from moorage.framework.profile import Profile
+from moorage.framework.profile import CanaryShare, Profile
 from moorage.plugins.upstream.priority_sort import PrioritySort
 from moorage.runtime.degradation import Degradation
 from moorage.runtime.tally import Tally
@@ -111,3 +111,13 @@ def test_an_extender_that_may_work_again_is_reported_as_failing_only_while_pods_
     add_objects(scheduler, pod("new", spec={"schedulerName": "gold"}))
     (awaited,) = PolicyFacts(scheduler, Tally(), lambda _: [unknown]).degradations(LIVE)
     assert awaited.ready == "False"
+
+
+def test_a_canary_that_takes_no_pods_has_a_warning() -> None:
+    canary = kube_profile("next", canary=CanaryShare("gone", 10))
+    state = replace(LIVE, name="next", scheduler_name="next", profile=canary)
+    facts = PolicyFacts(Scheduler(1, [canary]), Tally(), lambda _: ())
+    (warning,) = facts.warnings(state)
+    assert warning.reason == "CanaryTakesNoPods"
+    assert warning.message == "spec.canary takes no pods: no live policy has the name gone"
+    assert facts.warnings(LIVE) == ()

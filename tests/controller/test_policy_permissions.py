@@ -35,6 +35,15 @@ def test_no_extender_is_allowed_without_the_flag() -> None:
     assert "--policy-extenders" in message
 
 
+def test_a_flag_forbids_canaries() -> None:
+    spec = {"canary": {"of": "batch", "percent": 10}}
+    policy = parse_policy({"metadata": {"name": "p", "uid": "u", "generation": 1}, "spec": spec})
+    assert list(permissions().faults_of(policy)) == []
+    (fault,) = permissions(forbid_canaries=True).faults_of(policy)
+    assert fault.path == "spec.canary"
+    assert "--forbid-canaries" in fault.message
+
+
 def test_each_extender_needs_an_allowed_host() -> None:
     allowed = permissions(policy_extenders=("extender.example.com",))
     assert faults(allowed, extender(), extender(f"{URL}:8443/api")) == {}

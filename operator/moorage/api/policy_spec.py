@@ -62,6 +62,16 @@ class BackoffSection(ApiModel):
     is 10 by default."""
 
 
+class CanarySection(ApiModel):
+    """The share of the pods of another policy."""
+
+    of: LabelValue
+    """The name of the other policy."""
+    percent: Annotated[int, Field(ge=0, le=100)]
+    """The share in percent, 0 to 100. The uid of a pod's owner, such as its ReplicaSet, decides whether the policy
+    takes the pod. So it takes all pods of an owner or none, and a larger share keeps the pods of a smaller one."""
+
+
 class SchedulingPolicySpec(ApiModel):
     """Scheduling of the pods of this policy.
 
@@ -75,6 +85,12 @@ class SchedulingPolicySpec(ApiModel):
             holds=lambda spec: (spec.mode == "Shadow") == (spec.shadow_of is not None),
             message="mode Shadow needs shadowOf, and only mode Shadow has it",
             field="shadowOf",
+        ),
+        Rule(
+            cel="!has(self.canary) || !has(self.mode) || self.mode != 'Shadow'",
+            holds=lambda spec: spec.canary is None or spec.mode != "Shadow",
+            message="a policy in mode Shadow binds no pods, so it cannot be a canary",
+            field="canary",
         ),
         Rule(
             cel="!has(self.extenders) || self.extenders.filter(e, has(e.bindVerb)).size() <= 1",
@@ -108,6 +124,9 @@ class SchedulingPolicySpec(ApiModel):
     shadow_of: LabelValue | None = None
     """The spec.schedulerName of the pods for which this policy decides in mode Shadow. default-scheduler stands for the
     pods of kube-scheduler."""
+    canary: CanarySection | None = None
+    """Takes a share of the pods of another policy, in addition to the pods with this policy's own schedulerName.
+    Absent: no share."""
     paused: bool = False
     """Whether scheduling is paused: the pods of this policy wait, and none is bound."""
     allowed_namespaces: NamespaceSelector | None = Field(

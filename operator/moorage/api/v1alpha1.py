@@ -59,6 +59,12 @@ class SchedulingPolicy(ApiModel):
             reason="FieldValueForbidden",
         ),
         Rule(
+            cel="!has(self.spec.canary) || self.spec.canary.of != self.metadata.name",
+            holds=lambda policy: policy.spec.canary is None or policy.spec.canary.of != policy.metadata.name,
+            message="a policy cannot be a canary of itself; name another policy",
+            field="spec.canary.of",
+        ),
+        Rule(
             cel=f"{_SCHEDULER_NAME.format('self')} == {_SCHEDULER_NAME.format('oldSelf')}",
             # Only the API server knows the previous object.
             holds=lambda _: True,

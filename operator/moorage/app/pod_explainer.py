@@ -43,7 +43,7 @@ class PodExplainer:
     def explain(self, namespace: str, name: str, node: str = "") -> Explanation | None:
         """Explain a pod, and why it is not on `node`. Return None if the pod is unknown and has no records."""
         key = f"{namespace}/{name}"
-        pod = self.pods.get(key)
+        pod = self._known(key)
         log = self.scheduler.decisions
         records = [self._with_time_of_day(record) for record in log.find(key)] if log else []
         if pod is not None:
@@ -67,7 +67,7 @@ class PodExplainer:
 
         The search works on a copy of the cluster. Call it in another thread, because it may take a second.
         """
-        pod = self.pods.get(f"{explanation.namespace}/{explanation.name}")
+        pod = self._known(f"{explanation.namespace}/{explanation.name}")
         now = explanation.now
         if pod is None or pod.node_name or now is None or now.outcome is not DecisionOutcome.UNSCHEDULABLE:
             return None
@@ -80,6 +80,11 @@ class PodExplainer:
             return tuple(find_changes(profile, pod, content.build(), others, lambda: self.clock.monotonic() < until))
 
         return search
+
+    def _known(self, key: str) -> Pod | None:
+        """Return a pod with the schedulerName of the policy that decides for it now."""
+        pod = self.pods.get(key)
+        return pod and self.scheduler.parts.handlers.route(pod)
 
     def _explain_pod(self, pod: Pod, records: Sequence[DecisionRecord], node: str) -> Explanation:
         standing, detail = self.scheduler.standings.of(pod, self.clock.monotonic())

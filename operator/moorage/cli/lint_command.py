@@ -12,6 +12,7 @@ import typer
 from moorage.cli.options import (
     AllowDefaultOption,
     ContextOption,
+    ForbidCanariesOption,
     KubeconfigOption,
     Output,
     PolicyExtendersOption,
@@ -44,6 +45,7 @@ def lint(  # noqa: PLR0913 - one parameter for each flag
     strict: Annotated[bool, typer.Option("--strict", help="Let warnings fail the check.")] = False,
     allow_default_scheduler: AllowDefaultOption = False,
     reserved_scheduler_names: ReservedNamesOption = None,
+    forbid_canaries: ForbidCanariesOption = False,
     policy_extenders: PolicyExtendersOption = None,
     policy_extender_tls_dir: PolicyExtenderTlsDirOption = None,
     kubeconfig: KubeconfigOption = None,
@@ -66,6 +68,7 @@ def lint(  # noqa: PLR0913 - one parameter for each flag
         context=context,
         allow_default_scheduler=allow_default_scheduler,
         reserved_scheduler_names=split_values(reserved_scheduler_names),
+        forbid_canaries=forbid_canaries,
         policy_extenders=extender_hosts(policy_extenders),
         policy_extender_tls_dir=policy_extender_tls_dir.absolute() if policy_extender_tls_dir else None,
     )

@@ -33,6 +33,10 @@ AllowDefaultOption = Annotated[
         help="Let a profile, or a policy with allowDefaultScheduler: true, take the name default-scheduler.",
     ),
 ]
+ForbidCanariesOption = Annotated[
+    bool,
+    typer.Option("--forbid-canaries", help="Refuse policies with spec.canary, which take pods of other policies."),
+]
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="Print a table, or JSON for programs.")]
 KubeconfigOption = Annotated[
     Path | None,

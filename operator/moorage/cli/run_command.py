@@ -11,6 +11,7 @@ from moorage.cli.options import (
     AllowDefaultOption,
     ConfigOption,
     ContextOption,
+    ForbidCanariesOption,
     KubeconfigOption,
     PolicyExtendersOption,
     PolicyExtenderTlsDirOption,
@@ -52,6 +53,7 @@ def run(  # noqa: PLR0913 - one parameter for each flag
     tls_private_key_file: Annotated[Path | None, typer.Option(help="Read the certificate's key from here.")] = None,
     allow_default_scheduler: AllowDefaultOption = False,
     reserved_scheduler_names: ReservedNamesOption = None,
+    forbid_canaries: ForbidCanariesOption = False,
     policy_extenders: PolicyExtendersOption = None,
     policy_extender_tls_dir: PolicyExtenderTlsDirOption = None,
     leader_elect: Annotated[
@@ -87,6 +89,7 @@ def run(  # noqa: PLR0913 - one parameter for each flag
         tls_private_key_file=tls_private_key_file,
         allow_default_scheduler=allow_default_scheduler,
         reserved_scheduler_names=split_values(reserved_scheduler_names),
+        forbid_canaries=forbid_canaries,
         policy_extenders=extender_hosts(policy_extenders),
         policy_extender_tls_dir=policy_extender_tls_dir.absolute() if policy_extender_tls_dir else None,
         record=record.absolute() if record else None,

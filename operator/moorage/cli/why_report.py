@@ -91,10 +91,11 @@ def _head(explanation: Explanation) -> Iterator[RenderableType]:
     standing = STANDINGS[explanation.standing]
     detail = f": {explanation.detail}" if explanation.detail and standing else explanation.detail
     yield clean(f"Pod {pod} {standing}{where}{detail}".rstrip() if standing else f"Pod {pod} {detail}".rstrip())
-    policy = next((record.policy for record in explanation.records if record.policy), None)
-    policy = policy or (explanation.now.policy if explanation.now else None)
-    if policy is not None:
-        yield clean(f"Policy {policy.name}, generation {policy.generation}")
+    decisions = [*explanation.records, *((explanation.now,) if explanation.now else ())]
+    decided = next((record for record in decisions if record.policy), None)
+    if decided is not None and decided.policy is not None:
+        canary = f", a canary for pods with schedulerName {decided.canary_of}" if decided.canary_of else ""
+        yield clean(f"Policy {decided.policy.name}, generation {decided.policy.generation}{canary}")
     elif explanation.standing is not Standing.OTHER_SCHEDULER:
         yield clean(f"schedulerName {explanation.scheduler_name}")
     if explanation.operator:

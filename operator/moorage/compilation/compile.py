@@ -22,7 +22,7 @@ from moorage.compilation.presets import expand_preset
 from moorage.compilation.scoring_strategy import packs, scoring_strategy
 from moorage.framework.plugin_sets import implements
 from moorage.framework.policy_plugin import PolicyPlugin
-from moorage.framework.profile import PolicyReference, ProfileSettings, ProfileSpec
+from moorage.framework.profile import CanaryShare, PolicyReference, ProfileSettings, ProfileSpec
 from moorage.framework.registry import Registry
 
 ALL_NODES = 100
@@ -63,6 +63,7 @@ class _Parts:
             max_backoff_seconds=(backoff and backoff.max_seconds) or defaults.max_backoff_seconds,
             paused=spec.paused,
             shadow_of=spec.shadow_of or "",
+            canary=CanaryShare(spec.canary.of, spec.canary.percent) if spec.canary else None,
             allowed_namespaces=compile_selector(spec.allowed_namespaces),
             strict_preemption=spec.preemption.pdb_policy == "Strict",
             extenders=(*defaults.extenders, *spec.extenders),

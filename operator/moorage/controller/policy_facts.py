@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from moorage.api.policy_status import REJECTION_LENGTH, ShadowCounts
+from moorage.compilation.policy_warning import PolicyWarning
 from moorage.controller.policy_report import PolicyCounts
 from moorage.controller.policy_state import PolicyState
 from moorage.engine.outcomes import ShadowVerdict
@@ -17,6 +18,7 @@ from moorage.runtime.degradation import Degradation
 from moorage.runtime.shadow_tally import ShadowTally, skew
 from moorage.runtime.tally import Tally
 
+CANARY_TAKES_NO_PODS = "CanaryTakesNoPods"
 FAILURES_IN_A_ROW = 3
 """After this number of consecutive failed binds or attempts, the policy is degraded. One failure can be a race."""
 
@@ -35,6 +37,7 @@ class PolicyFacts:
         self._skipped = scheduler.statistics.skipped_by_shadows()
         self._tally = tally
         self._degradations_of = degradations_of
+        self._canaries = scheduler.parts.handlers.canaries
 
     def counts(self, state: PolicyState) -> PolicyCounts:
         """Return the counts of the policy's pods. The counts are 0 if another policy owns the schedulerName."""
@@ -56,6 +59,11 @@ class PolicyFacts:
             rejections=tally.rejections,
             shadow=self._shadow_counts(state, tally.shadow) if state.shadow_of else None,
         )
+
+    def warnings(self, state: PolicyState) -> Sequence[PolicyWarning]:
+        """Return a warning if the policy is a canary, but takes no pods of the policy that it names."""
+        fault = self._canaries.fault_of(state.profile) if state.profile else ""
+        return (PolicyWarning(CANARY_TAKES_NO_PODS, f"spec.canary takes no pods: {fault}"),) if fault else ()
 
     def _shadow_counts(self, state: PolicyState, tally: ShadowTally) -> ShadowCounts:
         verdicts = tally.verdicts

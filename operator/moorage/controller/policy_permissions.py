@@ -1,7 +1,7 @@
-"""The rights that the operator's flags give policies: schedulerNames, hosts of extenders, and files for their TLS.
+"""The rights that the operator's flags give policies: schedulerNames, canaries, extenders, and files for their TLS.
 
-The author of a policy may be a tenant. So everything that affects more than the policy's own pods needs a flag. The
-message of a refusal names the flag. This module only compares the paths of files; the runtime reads the files.
+The author of a policy may be a tenant. So flags decide about everything that affects more than the policy's own pods.
+The message of a refusal names the flag. This module only compares the paths of files; the runtime reads the files.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ class PolicyPermissions:
     allow_default_scheduler: bool = False
     reserved_names: tuple[str, ...] = ()
     """Shell patterns. No policy may have a schedulerName that matches one of them."""
+    forbid_canaries: bool = False
     extender_hosts: AllowedHosts = field(default_factory=AllowedHosts)
     extender_tls_dir: Path | None = None
 
@@ -37,6 +38,7 @@ class PolicyPermissions:
         return cls(
             allow_default_scheduler=settings.allow_default_scheduler,
             reserved_names=settings.reserved_scheduler_names,
+            forbid_canaries=settings.forbid_canaries,
             extender_hosts=AllowedHosts.parse(settings.policy_extenders),
             extender_tls_dir=settings.policy_extender_tls_dir,
         )
@@ -59,6 +61,11 @@ class PolicyPermissions:
 
     def faults_of(self, policy: SchedulingPolicy) -> Iterator[Fault]:
         """Yield a fault for each field of a policy that the flags do not allow."""
+        if policy.spec.canary and self.forbid_canaries:
+            message = (
+                "the operator's administrator forbids canaries with --forbid-canaries (chart value forbidCanaries)"
+            )
+            yield Fault(("spec", "canary"), None, message)
         for index, extender in enumerate(policy.spec.extenders):
             for fault in self._extender_faults(extender):
                 yield fault.below("spec", "extenders", index)

@@ -99,6 +99,9 @@ def _programmed(state: PolicyState) -> Condition:
     if state.is_paused:
         message = "spec.paused is true: pods wait, and none is bound; set it to false to continue"
         return condition(PROGRAMMED, "False", "Paused", message, observed_generation=generation)
+    if state.canary is not None:
+        message = f"takes {state.canary.percent} % of the pods of the policy {state.canary.of}"
+        return condition(PROGRAMMED, "True", "Canary", message, observed_generation=generation)
     return condition(PROGRAMMED, "True", "Live", observed_generation=generation)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from moorage.api.policy_spec import SchedulingPolicySpec
-from moorage.framework.profile import Profile
+from moorage.framework.profile import CanaryShare, Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,11 @@ class PolicyState:
     def shadow_of(self) -> str:
         """The schedulerName that the live profile follows in mode Shadow; empty in mode Active."""
         return self.profile.settings.shadow_of if self.profile else ""
+
+    @property
+    def canary(self) -> CanaryShare | None:
+        """The share of another policy's pods that the live profile takes; None if it is no canary."""
+        return self.profile.settings.canary if self.profile else None
 
     @property
     def is_paused(self) -> bool:

@@ -118,7 +118,9 @@ class StatusReporter:
             self._forget_others({state.name for state in states})
 
     def _report(self, state: PolicyState, facts: PolicyFacts, now: datetime) -> None:
-        findings = PolicyFindings(facts.counts(state), facts.degradations(state), self._warnings.of(state))
+        findings = PolicyFindings(
+            facts.counts(state), facts.degradations(state), (*self._warnings.of(state), *facts.warnings(state))
+        )
         last = self._reported.get(state.name)
         if last and (last.state, last.findings) == (state, findings):
             return

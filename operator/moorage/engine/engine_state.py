@@ -91,6 +91,7 @@ def restore(parts: SchedulerParts, state: EngineState) -> None:
     """Give the parts of a new scheduler, without profiles and objects, the state of an earlier one."""
     handlers = parts.handlers
     handlers.profiles.update((profile.name, profile) for profile in state.profiles)
+    handlers.canaries.update()
     handlers.cache.restore(state.cache)
     restore_queue(handlers.queue.parts, state.queue)
     for queued in state.binding:

@@ -3,14 +3,15 @@
 Upstream: pkg/scheduler/eventhandlers.go.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from itertools import chain
 
 from msgspec.structs import replace
 
 from moorage.engine.binding_pods import BindingPods
 from moorage.engine.cache import NAMESPACE, Cache
+from moorage.engine.canaries import Canaries
 from moorage.engine.disallowed_pods import DisallowedPods
 from moorage.engine.held_pods import HeldPods, Hold
 from moorage.engine.messages import ProfileChanged, ProfileRefused, ProfileRemoved
@@ -18,7 +19,7 @@ from moorage.engine.outcomes import HoldReason
 from moorage.engine.queue.queued_pod_info import QueueType
 from moorage.engine.queue.scheduling_queue import SchedulingQueue
 from moorage.engine.request_learning import follow_profiles
-from moorage.engine.shadows import Shadows
+from moorage.engine.shadows import Shadows, became_unschedulable
 from moorage.framework.cluster_events import Action, ClusterEvent, added, deleted, updated
 from moorage.framework.profile import Profile
 from moorage.model.node import scheduling_properties_differ
@@ -29,7 +30,7 @@ NODE = "Node"
 POD = "Pod"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class EventHandlers:
     """Handlers of events and of changed profiles.
 
@@ -44,6 +45,11 @@ class EventHandlers:
     held: HeldPods
     disallowed: DisallowedPods
     shadows: Shadows
+    canaries: Canaries = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Start without canaries."""
+        self.canaries = Canaries(self.profiles)
 
     def handle(self, event: ClusterEvent, now: float) -> None:
         """Write an event's object to the cache or the queue, and requeue the pods that the event may help."""
@@ -63,9 +69,9 @@ class EventHandlers:
             case ProfileChanged(profile):
                 self.set_profile(profile, now)
             case ProfileRemoved(scheduler_name):
-                self.remove_profile(scheduler_name, Hold(HoldReason.NO_PROFILE))
+                self._remove_profile(scheduler_name, Hold(HoldReason.NO_PROFILE), now)
             case ProfileRefused(scheduler_name, reason):
-                self.remove_profile(scheduler_name, Hold(HoldReason.REFUSED, reason))
+                self._remove_profile(scheduler_name, Hold(HoldReason.REFUSED, reason), now)
 
     def set_profile(self, profile: Profile, now: float) -> None:
         """Add or replace a profile. Try its pods at once, or hold them if the profile is paused or a shadow."""
@@ -74,7 +80,7 @@ class EventHandlers:
         if profile.policy is not None:
             self.held.add_policy_name(name)
         self.shadows.set_profile(profile)
-        self._follow_profiles()
+        self._follow_profiles(now)
         if not self.is_live(name):
             self._hold_profile(name, Hold(HoldReason.SHADOW if profile.settings.shadow_of else HoldReason.PAUSED))
             return
@@ -84,18 +90,37 @@ class EventHandlers:
         for pod in (*self.held.release(name), *self.disallowed.of_profile(name)):
             self._admit(pod, now)
 
-    def remove_profile(self, scheduler_name: str, hold: Hold) -> None:
+    def route(self, pod: Pod) -> Pod:
+        """Return the pod with the schedulerName of the policy that decides for it: its own, or a canary's."""
+        return self.canaries.route(pod, self.is_allowed)
+
+    def _remove_profile(self, scheduler_name: str, hold: Hold, now: float) -> None:
         """Remove a profile if it is live, and hold the pods of its schedulerName."""
         self.profiles.pop(scheduler_name, None)
-        self._follow_profiles()
+        self._follow_profiles(now)
         self.shadows.remove_profile(scheduler_name)
         self.held.remove_policy_name(scheduler_name)
         self._hold_profile(scheduler_name, hold)
 
-    def _follow_profiles(self) -> None:
+    def _follow_profiles(self, now: float) -> None:
+        """Learn what pods request if a profile needs it, and move waiting pods to and from canaries."""
         mix = self.cache.snapshot.request_mix
         waiting = (queued.pod for queued in self.queue.parts.pods.values())
         follow_profiles(mix, self.profiles.values(), chain(self.cache.pods(), waiting))
+        self._route_again(self.canaries.update(), now)
+
+    def _route_again(self, names: Collection[str], now: float) -> None:
+        """Find the canary again for the waiting pods of these schedulerNames."""
+        waiting = [queued.pod for queued in self.queue.parts.pods.values() if queued.pod.scheduler_name in names]
+        for name in names:
+            waiting += [*self.held.of_profile(name), *self.disallowed.of_profile(name)]
+        for pod in waiting:
+            routed = self.route(pod)
+            if routed is not pod:
+                self._dequeue(pod)
+                self._admit(routed, now)
+        for queued in self.binding.all() if names else ():
+            self.binding.update(self.route(queued.pod))
 
     def is_live(self, scheduler_name: str) -> bool:
         """Return whether the pods of a schedulerName are scheduled: its profile is neither paused nor a shadow."""
@@ -169,6 +194,7 @@ class EventHandlers:
                 self._hold_disallowed(lambda pod: pod.namespace == name)
             for pod in self.disallowed.of_namespace(name):
                 self._admit(pod, now)
+            self._route_again(self.canaries.names, now)
         self.queue.move_on_event(event, now)
 
     def _handle_node(self, event: ClusterEvent, now: float) -> None:
@@ -181,7 +207,7 @@ class EventHandlers:
             self.queue.move_on_event(event, now)
 
     def _handle_pod(self, event: ClusterEvent, now: float) -> None:
-        pod: Pod = event.old if event.action is Action.DELETE else event.new
+        pod = self.route(event.old if event.action is Action.DELETE else event.new)
         if event.action is Action.DELETE or pod.is_terminal:
             self._remove_pod(pod, now)
             return
@@ -226,7 +252,7 @@ class EventHandlers:
         elif self.may_try(pod):
             self._enqueue(pod, now)
         else:
-            if self.held.has(pod) and _became_unschedulable(event.old, pod):
+            if self.held.has(pod) and became_unschedulable(event.old, pod):
                 self.shadows.compare(pod, "", self.is_allowed)
             self.hold(pod)
 
@@ -270,10 +296,3 @@ class EventHandlers:
 def _requests_or_shape_differ(old: Pod, new: Pod) -> bool:
     """Return whether the update of a placed pod may help other pods: its requests or its shape (labels) differ."""
     return old.shape is not new.shape or old.requests != new.requests
-
-
-def _became_unschedulable(old: Pod | None, new: Pod) -> bool:
-    """Return whether another scheduler has just reported that a pod fits on no node."""
-    condition = new.scheduled_condition
-    is_rejected = condition is not None and condition[:2] == ("False", "Unschedulable")
-    return is_rejected and (old is None or old.scheduled_condition != condition)

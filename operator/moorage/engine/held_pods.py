@@ -133,6 +133,10 @@ class HeldPods:
         """Return whether a pod is held."""
         return pod.uid in self._by_name.get(pod.scheduler_name, {})
 
+    def of_profile(self, scheduler_name: str) -> list[Pod]:
+        """Return the held pods of a schedulerName."""
+        return list(self._by_name.get(scheduler_name, {}).values())
+
     def release(self, scheduler_name: str) -> list[Pod]:
         """Remove and return the pods of a schedulerName, and forget its `Hold`."""
         self._holds.pop(scheduler_name, None)

@@ -97,7 +97,7 @@ class Shadows:
 
         Call this before the pod counts on the node. `may_use` returns whether a profile allows the pod's namespace.
         """
-        for shadow in islice(self._by_followed.get(pod.scheduler_name, {}).values(), MAX_SHADOWS):
+        for shadow in islice(self._by_followed.get(pod.canary_of or pod.scheduler_name, {}).values(), MAX_SHADOWS):
             if not may_use(shadow, pod):
                 continue
             if len(self._unreported) >= MAX_UNREPORTED or not self._recorder.may_shadow():
@@ -165,3 +165,10 @@ def _rejection(filtered: FilteredNodes, node_name: str) -> str:
                 status = status_at(rejected.plugin, rejected.reasons, position)
                 return f"{rejected.plugin} rejects {node_name}: {status.message}"
     return f"the search ended before it reached {node_name}"
+
+
+def became_unschedulable(old: Pod | None, new: Pod) -> bool:
+    """Return whether another scheduler has just reported that a pod fits on no node."""
+    condition = new.scheduled_condition
+    is_rejected = condition is not None and condition[:2] == ("False", "Unschedulable")
+    return is_rejected and (old is None or old.scheduled_condition != condition)

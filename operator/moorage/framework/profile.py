@@ -41,6 +41,15 @@ class PolicyReference:
     """For each requirement of the enforced node affinity, the field of `spec` from which it was compiled."""
 
 
+@dataclass(frozen=True, slots=True)
+class CanaryShare:
+    """The share of the pods of another policy that a canary takes."""
+
+    of: str
+    """The name of the other policy."""
+    percent: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileSettings:
     """A profile's settings other than its plugins."""
@@ -55,6 +64,8 @@ class ProfileSettings:
     """Whether the profile is loaded but schedules no pods."""
     shadow_of: str = ""
     """The schedulerName for whose pods the profile decides as a shadow, without binding them. Empty: no shadow."""
+    canary: CanaryShare | None = None
+    """The share of another policy's pods that the profile takes; None: no share."""
     strict_preemption: bool = False
     """Whether preemption evicts victims, so that the API server enforces budgets. kube-scheduler deletes victims
     instead."""

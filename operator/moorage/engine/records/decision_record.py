@@ -140,6 +140,8 @@ class DecisionRecord(Struct, frozen=True, kw_only=True, rename="camel", omit_def
     scheduler_name: str
     policy: PolicyVersion | None = None
     """None for a profile of the configuration file."""
+    canary_of: str = ""
+    """The schedulerName of the pod's spec if the policy has taken the pod as a canary; otherwise empty."""
     outcome: DecisionOutcome
     node: str = ""
     """The chosen node, or the node to which the pod was nominated."""

@@ -59,6 +59,7 @@ def record_of(pod: Pod, profile: Profile, moment: Moment, outcome: DecisionOutco
         uid=pod.uid,
         scheduler_name=pod.scheduler_name,
         policy=PolicyVersion(policy.name, policy.uid, policy.generation) if policy else None,
+        canary_of=pod.canary_of,
         outcome=outcome,
         at=moment.at,
         seed=moment.seed,

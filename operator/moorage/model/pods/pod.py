@@ -106,6 +106,9 @@ class Pod(Struct, frozen=True, eq=False, weakref=True, kw_only=True):
     """The node that the pod is bound to or assumed on; empty while the pod waits."""
     nominated_node_name: str = ""
     scheduler_name: str = "default-scheduler"
+    """`spec.schedulerName` or, in the engine, the schedulerName of the canary that takes the pod."""
+    canary_of: str = ""
+    """`spec.schedulerName` if a canary takes the pod; otherwise empty."""
     phase: str = ""
     priority: int = 0
     preemption_policy: str = "PreemptLowerPriority"

@@ -1,0 +1,82 @@
+"""Canaries: policies that take a share of the pods of another policy.
+
+The engine gives such a pod the schedulerName of the canary. So the queue, the counts and the metrics treat the pod as
+one of the canary. `Pod.canary_of` keeps the schedulerName of the pod's spec.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from zlib import crc32
+
+from msgspec.structs import replace
+
+from moorage.framework.profile import Profile
+from moorage.model.pods.pod import Pod
+
+HASHES = 1 << 32
+"""The number of values of the hash."""
+
+
+class Canaries:
+    """The live canaries by the schedulerName whose pods they share."""
+
+    def __init__(self, profiles: Mapping[str, Profile]) -> None:
+        """Read from `profiles`, a live mapping by schedulerName."""
+        self._profiles = profiles
+        self._by_base: dict[str, Profile] = {}
+
+    def update(self) -> set[str]:
+        """Read the profiles again. Return the schedulerNames whose pods may have moved to or from a canary."""
+        names = {profile.policy.name: name for name, profile in self._profiles.items() if profile.policy}
+        found: dict[str, Profile] = {}
+        for profile in sorted(self._profiles.values(), key=_policy_name):
+            base = names.get(profile.settings.canary.of) if profile.settings.canary else None
+            if base and not profile.settings.paused:
+                found.setdefault(base, profile)
+        before, self._by_base = self._by_base, found
+        changed = {base for base in before.keys() | found.keys() if before.get(base) is not found.get(base)}
+        canaries = (canaries[base].name for canaries in (before, found) for base in changed & canaries.keys())
+        return {*changed, *canaries}
+
+    @property
+    def names(self) -> Collection[str]:
+        """The schedulerNames whose pods canaries take, and the names of the canaries."""
+        return {*self._by_base, *(canary.name for canary in self._by_base.values())}
+
+    def route(self, pod: Pod, allows: Callable[[Profile, Pod], bool]) -> Pod:
+        """Return the pod with the schedulerName of the canary that takes it, or with its own schedulerName.
+
+        A canary takes no pods of namespaces that it does not allow: `allows` returns whether a profile allows the
+        namespace of a pod.
+        """
+        if not self._by_base and not pod.canary_of:
+            return pod
+        base = pod.canary_of or pod.scheduler_name
+        canary = self._by_base.get(base)
+        name = canary.name if canary and _is_in_share(pod, canary) and allows(canary, pod) else base
+        if name == pod.scheduler_name:
+            return pod
+        return replace(pod, scheduler_name=name, canary_of="" if name == base else base)
+
+    def fault_of(self, profile: Profile) -> str:
+        """Return why a profile takes no pods as a canary; empty if it takes some, or is no canary."""
+        canary = profile.settings.canary
+        if canary is None or profile.settings.paused or any(each is profile for each in self._by_base.values()):
+            return ""
+        base = next((each for each in self._profiles.values() if _policy_name(each) == canary.of), None)
+        if base is None:
+            return f"no live policy has the name {canary.of}"
+        return f"the policy {_policy_name(self._by_base[base.name])} is a canary of {canary.of} already"
+
+
+def _is_in_share(pod: Pod, canary: Profile) -> bool:
+    """Return whether a canary takes a pod. All pods of one owner are in the share, or none is.
+
+    A larger percentage keeps the pods of a smaller one.
+    """
+    owner = pod.shape.owner
+    position = crc32((owner.uid if owner else pod.uid).encode()) / HASHES
+    return canary.settings.canary is not None and position * 100 < canary.settings.canary.percent
+
+
+def _policy_name(profile: Profile) -> str:
+    return profile.policy.name if profile.policy else ""
