@@ -11,7 +11,7 @@ SAME = """\
 apiVersion: scheduling.moorage.dev/v1alpha1
 kind: SchedulingPolicy
 metadata: {name: same}
-spec: {schedulerName: default}
+spec: {schedulerName: default, percentageOfNodesToScore: 0, scarcity: {resources: [cpu]}}
 """
 ONE_ZONE = """\
 apiVersion: scheduling.moorage.dev/v1alpha1
