@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
+from e2e.audited import Audited
 from e2e.case import case_of
 from e2e.clusters import Cluster
+from e2e.faults import World
 from moorage.recording.segment_file import SegmentReader
 from processes import moorage
 
@@ -21,6 +23,16 @@ pytestmark = pytest.mark.slow
 
 PODS = 12
 SECRETS = ("secret-of-an-annotation", "secret-of-the-environment", "secret-of-the-command", "secret-of-an-argument")
+
+
+@pytest.fixture(params=["sandbox", pytest.param("kube-apiserver", marks=pytest.mark.controlplane)])
+def alone(request: pytest.FixtureRequest) -> Cluster:
+    """A cluster without another operator, because a standby decides nothing."""
+    if request.param == "sandbox":
+        world: World = request.getfixturevalue("world")
+        return world.api.cluster
+    audited: Audited = request.getfixturevalue("audited")
+    return audited.cluster
 
 
 def replay(directory: Path) -> Any:
@@ -40,11 +52,13 @@ def recorded_text(directory: Path) -> Iterator[str]:
             yield repr(list(reader.values()))
 
 
-def test_decisions_of_an_operator_are_replayed_and_hold_no_secrets(nodes_only: Cluster, tmp_path: Path) -> None:
+def test_a_replay_repeats_the_decisions_of_an_operator_and_a_recording_has_no_secrets(
+    alone: Cluster, tmp_path: Path
+) -> None:
     recording = tmp_path / "recording"
-    with case_of(nodes_only, "recorded") as case:
+    with case_of(alone, "recorded") as case:
         flags = (f"--record={recording}", "--seed=3")
-        with moorage(nodes_only.kubeconfig, tmp_path, nodes_only.ports, *flags, name="recording"):
+        with moorage(alone.kubeconfig, tmp_path, alone.ports, *flags, name="recording"):
             case.make_live()
             for number in range(PODS):
                 pod = case.pod(f"p{number}", requests={"cpu": "600m"}, metadata=None)
@@ -52,8 +66,8 @@ def test_decisions_of_an_operator_are_replayed_and_hold_no_secrets(nodes_only: C
                 container = pod["spec"]["containers"][0]
                 container["env"] = [{"name": "X", "value": SECRETS[1]}]
                 container["command"], container["args"] = [SECRETS[2]], [SECRETS[3]]
-                nodes_only.apply(pod)
-            nodes_only.apply(case.pod("large", requests={"cpu": "1000"}))
+                alone.apply(pod)
+            alone.apply(case.pod("large", requests={"cpu": "1000"}))
             for number in range(PODS):
                 case.wait_until_bound(f"p{number}")
             case.wait_for_event("large", "FailedScheduling")
