@@ -18,14 +18,18 @@ def test_decisions_are_counted_by_verdict_and_zone() -> None:
     tally.count(decision(ShadowVerdict.OTHER_NODE, actual_zone="b", zone="a", node_name="n2", message="n2 is better"))
     assert dict(tally.verdicts) == {ShadowVerdict.SAME: 1, ShadowVerdict.OTHER_NODE: 1}
     assert (skew(tally.zones, tally.actual_zones), skew(tally.actual_zones, tally.zones)) == (2, 0)
-    assert tally.last_difference == "a pod is on n1, here it would be on n2: n2 is better"
+    assert tally.last_difference == "a pod is on n1; this policy would place it on n2: n2 is better"
 
 
 @pytest.mark.parametrize(
     ("verdict", "fields", "text"),
     [
-        (ShadowVerdict.FITS_NOWHERE, {"message": "full"}, "default/p is on n1, but fits on no node here: full"),
-        (ShadowVerdict.FITS, {"node_name": "n2"}, "default/p fits on no node, but here it fits on n2"),
+        (
+            ShadowVerdict.FITS_NOWHERE,
+            {"message": "full"},
+            "default/p is on n1, but this policy finds no node for it: full",
+        ),
+        (ShadowVerdict.FITS, {"node_name": "n2"}, "default/p fits on no node, but this policy would place it on n2"),
         (ShadowVerdict.FAILED, {"message": "bug"}, "default/p cannot be compared: bug"),
     ],
 )

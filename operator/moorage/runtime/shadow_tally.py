@@ -35,13 +35,13 @@ def difference(decision: ShadowDecision, pod: str) -> str:
     """Return a sentence that describes how a shadow's decision differs from the real decision; `pod` names the pod."""
     match decision.verdict:
         case ShadowVerdict.FITS_NOWHERE:
-            return f"{pod} is on {decision.actual_node_name}, but fits on no node here: {decision.message}"
+            return f"{pod} is on {decision.actual_node_name}, but this policy finds no node for it: {decision.message}"
         case ShadowVerdict.FITS:
-            return f"{pod} fits on no node, but here it fits on {decision.node_name}"
+            return f"{pod} fits on no node, but this policy would place it on {decision.node_name}"
         case ShadowVerdict.FAILED:
             return f"{pod} cannot be compared: {decision.message}"
         case _:
-            where = f"{pod} is on {decision.actual_node_name}, here it would be on {decision.node_name}"
+            where = f"{pod} is on {decision.actual_node_name}; this policy would place it on {decision.node_name}"
             return f"{where}: {decision.message}"
 
 

@@ -1,4 +1,4 @@
-"""Wakes a task of the same event loop that waits for a signal or for a time on the injected clock."""
+"""Wakes a task that waits for a signal, or for a time on the injected clock."""
 
 from __future__ import annotations
 

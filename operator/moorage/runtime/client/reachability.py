@@ -59,7 +59,9 @@ class Reachability:
         """Count an answer, which may be a refusal."""
         self.answers += 1
         if status == HTTPStatus.UNAUTHORIZED:
-            self._record_failure("rejects the credentials (401); renew those of the kubeconfig or the service account")
+            self._record_failure(
+                "rejects the credentials (401); renew the credentials of the kubeconfig or the service account"
+            )
             return
         if self._failures >= FAILURES_IN_A_ROW:
             logger.info("The API server %s answers again", self._server)

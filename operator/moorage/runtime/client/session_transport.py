@@ -142,7 +142,7 @@ class SessionTransport:
 
 
 class AuthenticatedRequest(ClientRequest):
-    """A request whose TLS context can be set. aiohttp takes the context from the call, but kopf's calls pass none."""
+    """A request whose TLS context can be set. aiohttp takes the context from the caller, but kopf passes none."""
 
     may_write: Callable[[], bool] = staticmethod(always)
     """Whether a write may be sent. `Authentication` sets it."""

@@ -1,8 +1,9 @@
 """Calls the extenders of one profile, in upstream's order, with one time limit for all their calls.
 
 Extenders that are not ignorable are called first, then ignorable extenders. Each group is called in the configured
-order. Upstream: extendersBinding in pkg/scheduler/schedule_one.go, callExtenders in
-pkg/scheduler/framework/preemption/preemption.go. Upstream has no common time limit.
+order. Upstream has no time limit for all calls together.
+Upstream: extendersBinding in pkg/scheduler/schedule_one.go, callExtenders in
+pkg/scheduler/framework/preemption/preemption.go.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class BindingMetrics:
         )
         self._refusals = Counts(
             "moorage_kubelet_refusals",
-            "Bound pods that their kubelet refused for a lack of room, by the pod's reason.",
+            "Bound pods that their kubelet refused because the node was full, by the pod's reason.",
             ("reason",),
             registry,
         )

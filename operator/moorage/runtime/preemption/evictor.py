@@ -1,11 +1,11 @@
 """Evicts the victims of a pod that was nominated to a node: sets their DisruptionTarget condition and deletes them.
 
-The last victim is deleted after all others, so that its deletion event finds the node free. If a victim cannot be
-deleted, the last victim is not deleted either, and the preemptor is tried again.
+The last victim is deleted after all others, so that the node is free when its deletion event arrives. If a victim
+cannot be deleted, the last victim is not deleted either, and the preemptor is tried again.
 
 With `pdbPolicy: Strict` the victims are evicted one after the other through the eviction subresource, which keeps
-disruption budgets. If a victim cannot be evicted, the preemptor's nomination is cleared, so that it reserves no room.
-The pod status writer does all other writes to `status.nominatedNodeName`.
+disruption budgets. If a victim cannot be evicted, the preemptor's nomination is cleared, so that it reserves no
+resources. The pod status writer does all other writes to `status.nominatedNodeName`.
 Upstream: pkg/scheduler/framework/preemption/executor.go.
 """
 

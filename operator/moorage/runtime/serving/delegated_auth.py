@@ -1,9 +1,11 @@
 """Authentication and authorization of callers. The API server decides, as for kube-scheduler's endpoints.
 
 token --TokenReview--> user --SubjectAccessReview (nonResourceURL, get)--> served | 403
-For a path in `POD_PATHS`, the caller needs the right to get the pod in the query, not the right to get the path. no
-token, or a wrong one: 401. Decisions are kept for a few seconds, so that scrapes cost little. Anyone can send wrong
-tokens, so the number of reviews is limited. Callers that were accepted before do not wait for reviews of new callers.
+no token, or a wrong one: 401
+
+For a path in `POD_PATHS`, the caller needs the right to get the pod in the query, not the right to get the path.
+Decisions are kept for a few seconds, so that scrapes cost little. Anyone can send wrong tokens, so the number of
+reviews is limited. Callers that were accepted before do not wait for reviews of new callers.
 """
 
 from __future__ import annotations
@@ -136,7 +138,10 @@ class DelegatedAuth:
         metrics: ServingMetrics,
         limits: ReviewLimits = DEFAULT_LIMITS,
     ) -> None:
-        """Send reviews through `client`, which must be able to write on a standby replica: it has callers too."""
+        """Send reviews through `client`, which must be able to write on a standby replica.
+
+        A standby replica has callers too.
+        """
         self._client = client
         self._clock = clock
         self._open_paths = open_paths

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from moorage.engine.records.explanation import Explanation
 
 Explain = Callable[[str, str, str], "Explanation | None"]
-"""Explains the pod with a namespace and a name, and why it is not on a node; None for an unknown pod."""
+"""Takes a namespace, the name of a pod and the name of a node. Explains the pod, and why it is not on the node. Returns
+None for an unknown pod."""
 SearchChanges = Callable[["Explanation"], "Callable[[], tuple[Counterfactual, ...]] | None"]
 """Returns the search for changes after which the explained pod would fit; None if there is nothing to search for."""
 ReadableNamespaces = Callable[[str, "Iterable[str]"], "Awaitable[set[str]]"]

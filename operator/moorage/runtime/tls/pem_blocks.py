@@ -17,7 +17,7 @@ KEY_LABELS = {b"PRIVATE KEY", b"RSA PRIVATE KEY", b"EC PRIVATE KEY"}
 ENCRYPTED = b"ENCRYPTED"
 """A part of `BEGIN ENCRYPTED PRIVATE KEY` and of the header `Proc-Type: 4,ENCRYPTED`."""
 MAX_KEY_BYTES = 5120
-"""More bytes than an RSA key of 8,192 bits has. Go accepts no longer RSA keys. Signing with such a key takes 50 ms."""
+"""More bytes than an RSA key of 8,192 bits has. Go refuses longer RSA keys. Signing with such a key takes 50 ms."""
 
 _LENGTH = rb"(?:[\x00-\x7f]|\x81.|\x82..)"
 _SEQUENCE = rb"\x30" + _LENGTH
