@@ -17,7 +17,7 @@ from moorage.runtime.serving.health_server import EndpointSources
 from moorage.settings import Settings
 
 STUCK_SECONDS = 60.0
-"""The time without a turn after which the scheduling loop counts as stuck."""
+"""The scheduling loop counts as stuck if its last turn began this long ago."""
 
 
 def endpoint_sources(process: Process, settings: Settings, election: Election | None) -> EndpointSources:

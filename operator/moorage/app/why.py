@@ -99,7 +99,7 @@ def _checked(server: str) -> str:
     if parts.scheme not in {"http", "https"} or not is_loopback(parts.hostname or ""):
         raise QuestionRefused(
             f"--server {server}: write the URL of an operator on this machine, such as http://127.0.0.1:{SECURE_PORT}; "
-            "the command finds an operator in the cluster itself"
+            "without --server, the command finds the operator in the cluster"
         )
     return server.rstrip("/")
 

@@ -28,11 +28,11 @@ def replay(
 ) -> None:
     """Repeat every decision of a recording with the same engine, and compare.
 
-    The exit status is 1 if a decision differs from the recorded one. The first difference is printed. No cluster is
-    needed, and nothing is written.
+    The exit status is 1 if a decision differs from the recorded decision. The first difference is printed. No cluster
+    is needed, and nothing is written.
 
-    With --policy, the policies of a file decide for the same pods, each in the cluster as it was recorded. A policy
-    decides for the pods that have its schedulerName. docs/record-and-replay.md explains more.
+    With --policy, the policies of a file decide for the same pods, each in the recorded cluster. A policy decides for
+    the pods that have its schedulerName. docs/record-and-replay.md explains more.
     """
     from moorage.cli.replay_bar import ReplayBar
     from moorage.cli.replay_report import print_results, results_json

@@ -65,7 +65,7 @@ def simulate(  # noqa: PLR0913 - an argument for each flag
     \b
     nodes:    name,cpu_milli,memory_mib,gpu,model,pods,zone,instance_type,lifecycle
     arrivals: name,cpu_milli,memory_mib,gpu,gpu_models,priority,workload,asked_percent
-    trace:    the same with created_s, and deleted_s or duration_s
+    trace:    the columns of arrivals, created_s, and deleted_s or duration_s
 
     Only the first three columns of each table are required. docs/simulate.md explains the columns and the results.
     """  # noqa: D301 - the backspace tells click to keep the line breaks

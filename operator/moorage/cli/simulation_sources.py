@@ -38,8 +38,8 @@ AllPodsOption = Annotated[
     bool,
     typer.Option(
         "--all-pods",
-        help="With --dump or --cluster: also place the pods that run anew, except those of DaemonSets. Default: "
-        "place the pods that wait.",
+        help="With --dump or --cluster: place running pods again, except pods of DaemonSets, and waiting pods. "
+        "Default: place only waiting pods.",
     ),
 ]
 PricesOption = Annotated[

@@ -59,7 +59,7 @@ def print_explanation(explanation: Explanation) -> None:
 def _parts(explanation: Explanation) -> Iterator[RenderableType]:
     yield from _head(explanation)
     if explanation.earlier_uid:
-        yield clean("The attempts below are those of an earlier pod with this name, which was deleted.")
+        yield clean("The attempts below are of an earlier pod with this name. The earlier pod was deleted.")
     records = explanation.records
     for record in records[:1]:
         yield ""

@@ -116,8 +116,9 @@ class KubeletRefusals:
 
     def _report(self, bind: Bind, reason: str) -> None:
         logger.warning(
-            "The kubelet of node %s refused pod %s with %s, although the API server shows enough room on the node. "
-            "moorage prefers other nodes for a while. Look for pods that were deleted by force, or for another scheduler",
+            "The kubelet of node %s refused pod %s with %s, although the node has room by the API server's objects. "
+            "moorage prefers other nodes for a while. Look for pods that were deleted by force, and for other "
+            "schedulers",
             bind.node_name, bind.pod.key, reason,
         )  # fmt: skip
         self._metrics.observe_kubelet_refusal(reason if reason in REASONS else f"{OUT_OF}other")
