@@ -14,7 +14,7 @@ import pytest
 
 from loops import end_connections
 
-JOIN_SECONDS = 1.0
+JOIN_SECONDS = 10.0
 """Time that a thread may take to end after its test."""
 
 

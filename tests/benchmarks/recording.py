@@ -115,7 +115,7 @@ class Cluster:
 
 
 def measure(nodes: int) -> RecordingResult:
-    """Run two equal clusters in turns, of which one is recorded."""
+    """Run two equal clusters in turns. One of them is recorded."""
     chance = random.Random(1)
     with tempfile.TemporaryDirectory() as directory:
         clusters = {"recorded": Cluster(nodes), "without": Cluster(nodes)}
@@ -152,7 +152,7 @@ class _TimedWriter(RecordingWriter):
 
 
 def replay(nodes: int, seconds: int, jobs: int) -> ReplayResult:
-    """Record a time with PODS_A_SECOND, and replay it in `jobs` processes."""
+    """Record some time with PODS_A_SECOND, and replay the recording in `jobs` processes."""
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         _record(directory, nodes, seconds)

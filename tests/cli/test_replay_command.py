@@ -1,4 +1,4 @@
-"""`moorage replay`."""
+"""`moorage replay`: its output and its errors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_replay_in_another_process_with_other_hashes_is_equal(recording: Path) -
         assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_replay_of_a_recording_that_is_cut_short_says_so(moorage: Run, recording: Path) -> None:
+def test_replay_says_that_a_recording_is_cut_short(moorage: Run, recording: Path) -> None:
     (path,) = segments(recording)
     path.write_bytes(path.read_bytes()[:-20])
     ended = moorage("replay", recording)
@@ -51,7 +51,9 @@ def test_replay_of_a_recording_that_is_cut_short_says_so(moorage: Run, recording
 
 
 @pytest.mark.parametrize("size", [0, 5, 20, 300, 600])
-def test_replay_of_a_file_that_is_cut_off_anywhere_needs_no_traceback(moorage: Run, recording: Path, size: int) -> None:
+def test_replay_of_a_file_that_is_cut_off_anywhere_prints_no_traceback(
+    moorage: Run, recording: Path, size: int
+) -> None:
     (path,) = segments(recording)
     path.write_bytes(path.read_bytes()[:size])
     ended = moorage("replay", recording)
@@ -84,7 +86,7 @@ def test_replay_of_an_edited_file_fails(moorage: Run, recording: Path) -> None:
     assert f"error: {path} is damaged in block" in ended.err
 
 
-def test_replay_of_no_recording_names_the_next_step(moorage: Run, tmp_path: Path) -> None:
+def test_replay_of_a_directory_without_a_recording_names_the_next_step(moorage: Run, tmp_path: Path) -> None:
     assert "`moorage run --record" in moorage("replay", tmp_path).err
     assert "is not a directory" in moorage("replay", tmp_path / "missing").err
 
@@ -119,7 +121,7 @@ def test_replay_with_a_policy_lists_the_pods_that_it_places_otherwise(
     assert first["verdict"] in {"otherNode", "fitsNowhere", "fits"}
 
 
-def test_replay_with_a_policy_for_no_recorded_pod_names_the_recorded_names(
+def test_replay_with_a_policy_for_no_recorded_pod_lists_the_recorded_scheduler_names(
     moorage: Run, recording: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "policy.yaml"

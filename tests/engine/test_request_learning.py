@@ -1,4 +1,4 @@
-"""The engine counts what pods request, but only while a live profile reads it."""
+"""The engine counts what pods request, but only while a live profile reads the counts."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_placed_and_waiting_pods_are_counted_when_a_policy_begins_to_read_the_mi
     assert amounts(scheduler) == {1000: 0.5, 3000: 0.5}
 
 
-def test_the_mix_is_forgotten_when_no_policy_reads_it_any_more() -> None:
+def test_the_mix_is_forgotten_after_the_last_policy_that_reads_it_was_removed() -> None:
     scheduler = scheduler_with(READING)
     add_objects(scheduler, node(cpu="2"), pod("placed", cpu="1", node="n"))
     scheduler.apply(ProfileChanged(READING), 0.0)
@@ -86,7 +86,7 @@ def test_a_copy_of_the_cluster_has_the_same_shares() -> None:
 
 
 def test_the_mix_decides_where_a_pod_goes() -> None:
-    """A usual pod needs 2 cpus and 8Gi. So the pod goes where the cpu that it takes is of no use for usual pods."""
+    """A usual pod needs 2 cpus and 8Gi. So the pod gets the node whose free cpu no usual pod can use."""
     scheduler = scheduler_with(READING)
     usual = pod("usual", cpu="2", memory="8Gi", node="gone")
     add_objects(scheduler, node("rich", cpu="4", memory="16Gi"), node("poor", cpu="4", memory="4Gi"), usual)

@@ -93,7 +93,9 @@ def test_fragmentation_equals_its_definition(scene: tuple[Snapshot, Weighted]) -
 
 
 @given(scenes(), st.data())
-def test_fragmentation_of_a_view_is_that_of_its_nodes(scene: tuple[Snapshot, Weighted], data: st.DataObject) -> None:
+def test_fragmentation_of_a_view_equals_the_fragmentation_of_its_nodes(
+    scene: tuple[Snapshot, Weighted], data: st.DataObject
+) -> None:
     cluster, pods = scene
     measure = Fragmentation(GPU, shares_of(pods) if pods else (), cluster)
     positions = data.draw(st.lists(st.integers(0, cluster.size - 1), unique=True))
@@ -104,7 +106,7 @@ def test_fragmentation_of_a_view_is_that_of_its_nodes(scene: tuple[Snapshot, Wei
     assert measured(view, measure) == pytest.approx([whole[position] for position in positions])
 
 
-def test_requests_whose_selection_would_make_too_many_classes_count_as_not_fitting() -> None:
+def test_requests_fit_nowhere_if_their_node_selection_would_make_too_many_classes() -> None:
     cluster = snapshot_of([gpu_node(name, 4, 8, name) for name in ("a", "b", "c")])
     pods = [(asking(1, 1, "a", 1), 3.0), (asking(1, 1, "b", 2), 1.0)]
 
@@ -113,7 +115,7 @@ def test_requests_whose_selection_would_make_too_many_classes_count_as_not_fitti
     assert measured(cluster, measure) == pytest.approx([1.0, 4.0, 4.0])
 
 
-def test_a_table_that_would_be_too_large_counts_the_commoner_half_of_the_requests() -> None:
+def test_only_the_more_common_half_of_the_requests_counts_if_the_table_would_be_too_large() -> None:
     cluster = snapshot_of([gpu_node("n", 4, 8, "a")])
     pods = [(asking(1, 1), 3.0), (asking(2, 2), 1.0)]
 

@@ -1,4 +1,4 @@
-"""A scheduler that starts with the state of another one makes the same decisions."""
+"""A scheduler that starts with the state of another scheduler makes the same decisions."""
 
 from dataclasses import dataclass
 

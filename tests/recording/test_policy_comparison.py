@@ -35,7 +35,7 @@ def test_the_same_policy_decides_the_same_for_each_pod(tmp_path: Path) -> None:
     assert found.differences == []
 
 
-def test_another_policy_decides_otherwise(tmp_path: Path) -> None:
+def test_another_policy_makes_other_decisions(tmp_path: Path) -> None:
     found = compared(tmp_path, ONE_ZONE)
     assert found.verdicts["fitsNowhere"] + found.verdicts["otherNode"] > 5
     assert len({each.uid for each in found.differences}) == len(found.differences) > 0

@@ -18,7 +18,7 @@ SMALL = RecordingLimits(max_bytes=40_000, segment_bytes=5_000)
 
 
 class Volume:
-    """A volume on which `capacity` bytes fit; SegmentFiles on it fail with `number` when it is full."""
+    """A volume of `capacity` bytes. When it is full, writes to its segment files fail with the error `number`."""
 
     def __init__(self, directory: Path, capacity: int, number: int = errno.ENOSPC) -> None:
         self.directory, self.capacity, self.number = directory, capacity, number
@@ -54,7 +54,7 @@ def test_the_oldest_segments_are_deleted(tmp_path: Path) -> None:
     assert run.segments == len(found)
 
 
-def test_a_segment_ends_by_its_age(tmp_path: Path) -> None:
+def test_a_segment_ends_at_a_certain_age(tmp_path: Path) -> None:
     recorded = RecordedHistory(tmp_path, limits=RecordingLimits(segment_seconds=100))
     recorded.begin()
     recorded.history.start()

@@ -43,7 +43,7 @@ def test_a_replay_begins_at_any_segment(seed: int, tmp_path: Path) -> None:
         assert result.difference is None
 
 
-def test_a_segment_is_missing_in_the_middle_so_two_runs_are_replayed(tmp_path: Path) -> None:
+def test_two_runs_are_replayed_if_a_segment_in_the_middle_is_missing(tmp_path: Path) -> None:
     RecordedHistory(tmp_path, limits=SMALL).record(1500)
     segments(tmp_path)[2].unlink()
     first, second = replayed(tmp_path)

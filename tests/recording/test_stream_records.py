@@ -25,7 +25,7 @@ PARTS = {
 
 
 def packed(values: Iterator[Any]) -> list[Any]:
-    """Return values as they are after a file."""
+    """Write values to a file, and return the values that are read."""
     encoder = msgspec.msgpack.Encoder(enc_hook=as_plain)
     return [msgspec.msgpack.decode(encoder.encode(value)) for value in values]
 
