@@ -95,7 +95,7 @@ class SandboxServer:
 
     @property
     def url(self) -> str:
-        """The server's URL. With `port` 0, it is valid only after the start."""
+        """The server's URL. With `port` 0, the URL is valid only after the start."""
         return f"http://{self._host}:{self._port}"
 
     async def start(self) -> None:

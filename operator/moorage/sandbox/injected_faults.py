@@ -88,7 +88,9 @@ class InjectedFaults:
         self._changed = asyncio.Event()
 
     def add(self, action: FaultAction, *, verb: str = "", path: str = "", times: int | None = 1) -> InjectedFault:
-        """Activate a fault for the next `times` matching requests. With None, it stays active until it is removed.
+        """Activate a fault for the next `times` matching requests.
+
+        If `times` is None, the fault stays active until it is removed.
 
         `verb` is a Kubernetes verb (get, list, watch, create, update, patch, delete). An empty verb matches all verbs.
         `path` is a regular expression that is searched in the path and query. A Stall ignores `times`.

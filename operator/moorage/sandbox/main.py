@@ -99,7 +99,7 @@ def _create(path: Path, text: str) -> None:
 
 
 def _check_may_overwrite(path: Path) -> None:
-    """Return if the file is empty, or is the kubeconfig of a sandbox that has ended. Otherwise, raise SandboxError."""
+    """Raise SandboxError, except if the file is empty or is the kubeconfig of a sandbox that has ended."""
     try:
         config = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError):
@@ -121,14 +121,14 @@ def _check_may_overwrite(path: Path) -> None:
 
 
 def _answers(url: str, token: str) -> bool:
-    """Return whether the sandbox with this token runs. If another sandbox has the port, it refuses the token."""
+    """Return whether the sandbox with this token runs. Another sandbox that has the same port refuses the token."""
     request = urllib.request.Request(f"{url}/api", headers={"Authorization": f"Bearer {token}"})  # noqa: S310
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(request, timeout=PROBE_SECONDS):
             return True
     except TimeoutError:
-        return True  # it listens but does not answer, for example because a debugger has stopped it
+        return True  # the sandbox listens but does not answer, for example because a debugger has stopped it
     except (OSError, ValueError, http.client.HTTPException):
         return False
 

@@ -96,7 +96,11 @@ class ResourceHandlers:
 
 
 def _in_namespace(target: Target, body: Object) -> Target:
-    """Return the target. If its path has no namespace, use the body's. Only events may be created with such a path."""
+    """Return the target.
+
+    If the path has no namespace, use the namespace of the body. Only events may be created without a namespace in the
+    path.
+    """
     if target.namespace or not target.resource.namespaced:
         return target
     return Target(target.resource, metadata(body).get("namespace") or "default")

@@ -16,7 +16,10 @@ from moorage.sandbox.storage.store import Record, Store
 
 @dataclass(frozen=True, slots=True)
 class EstablishingController:
-    """The controller that serves custom kinds. Unlike upstream's, it acts during the write of a definition."""
+    """The controller that serves custom kinds.
+
+    It acts during the write of a definition; upstream's controller acts later.
+    """
 
     store: Store
     resources: ServedResources
