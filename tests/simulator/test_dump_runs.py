@@ -81,7 +81,7 @@ def test_placements_obey_the_hard_rules_of_the_pods(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pods", [[], [pod_object("r", node="n-a", phase="Running")]])
 def test_a_dump_without_waiting_pods_is_refused_with_the_next_step(tmp_path: Path, pods: list[dict[str, Any]]) -> None:
-    with pytest.raises(InvalidInput, match="no pod waits for a node; --all-pods places all pods anew"):
+    with pytest.raises(InvalidInput, match="no pod waits for a node; --all-pods also places running pods"):
         simulated(dump(tmp_path, *pods))
 
 

@@ -87,7 +87,7 @@ def read_scene(file: Path, placed: PlacedPods) -> DumpScene:
     if not any(node.cpu_milli for node in nodes):
         raise InvalidInput([Fault((), None, f"{file}: the dump has no node with cpu")])
     if not arriving and placed is not PlacedPods.NONE:
-        raise InvalidInput([Fault((), None, f"{file}: no pod waits for a node; --all-pods places all pods anew")])
+        raise InvalidInput([Fault((), None, f"{file}: no pod waits for a node; --all-pods also places running pods")])
     return DumpScene(
         events=others,
         nodes=nodes,
