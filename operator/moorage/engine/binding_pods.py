@@ -1,8 +1,10 @@
 """Pods that are being bound: they are assumed on a node, and their binding has not finished.
 
-kube-scheduler calls `SchedulingQueue.Done` before PreBind (pkg/scheduler/schedule_one.go, bindingCycle), so that the
-queue keeps no events for a pod while its volumes are bound, which may take ten minutes. A failed binding does not
-make a pod unschedulable; it returns the pod to the queue. Therefore the pod's `QueuedPodInfo` is kept here.
+The binding of a pod's volumes may take ten minutes. The queue keeps no events for the pod during this time, because a
+failed binding does not make a pod unschedulable. When a binding fails, the pod returns to the queue with its old
+`QueuedPodInfo`, which is kept here.
+
+Upstream: pkg/scheduler/schedule_one.go (bindingCycle calls `SchedulingQueue.Done` before PreBind).
 """
 
 from moorage.engine.queue.queued_pod_info import QueuedPodInfo
@@ -33,7 +35,7 @@ class BindingPods:
     def remove(self, uid: str) -> QueuedPodInfo | None:
         """Remove and return a pod; return None if it is not here.
 
-        A pod is not here if it has been deleted or the watch has confirmed its binding.
+        None means that the pod was deleted, or that the watch confirmed its binding.
         """
         return self._pods.pop(uid, None)
 

@@ -10,9 +10,9 @@ The states of a pod:
         |                     watch: pod has a node              |
         +--------------------------------------------------------+
 
-An assumed pod uses resources of its node at once. It stays assumed until the watch confirms it (on this or another
-node) or until `forget`. There is no timeout. A pod on a node that the cache does not have uses no resources until the
-node is added.
+A pod is assumed when the scheduler has chosen its node. An assumed pod uses resources of the node at once. The pod
+stays assumed until the watch delivers the pod with a node, the same or another, or until `forget` is called. There is
+no timeout. If the cache does not have a pod's node, the pod uses no resources until the node is added.
 
 Upstream: pkg/scheduler/backend/cache/interface.go.
 """
@@ -37,7 +37,7 @@ NAMESPACE = "Namespace"
 
 
 class CacheState(Struct, frozen=True, kw_only=True):
-    """The fields of `Cache`, without columns that follow from them."""
+    """The content of a `Cache`. The columns are left out, because they are computed from the objects."""
 
     nodes: Sequence[Node]
     """The nodes in the order of their slots."""
@@ -48,7 +48,7 @@ class CacheState(Struct, frozen=True, kw_only=True):
     """All pods with a node, and whether each is assumed."""
     pods_on_missing_nodes: Sequence[tuple[str, Pod]]
     objects: Sequence[tuple[str, Sequence[tuple[str, object]]]]
-    """By kind, the keys and the objects."""
+    """For each kind, the pairs of a key and an object."""
     namespaces: Sequence[tuple[str, Mapping[str, str]]]
     assumed_volumes: Sequence[tuple[str, str, str, PersistentVolume | PersistentVolumeClaim]]
     nominated: Sequence[tuple[Pod, str]]
@@ -121,7 +121,7 @@ class Cache:
             self._pods_on_missing_nodes[name] = {pod.uid: pod for pod in pods}
 
     def set_pod(self, pod: Pod) -> None:
-        """Add a pod that the watch delivers with a node, replace it by its new version, or confirm an assumed pod."""
+        """Add or replace a pod that the watch delivers with a node. If the pod was assumed, this confirms it."""
         state = self._pod_states.get(pod.uid)
         if state is None:
             self._add_to_node(pod)
@@ -154,9 +154,9 @@ class Cache:
         return assumed
 
     def forget(self, uid: str) -> bool:
-        """Remove an assumed pod; return False if the pod is not assumed.
+        """Remove an assumed pod. Return False if the pod is not assumed.
 
-        A pod is not assumed any more if the watch has confirmed or removed it.
+        A pod is no longer assumed when the watch has confirmed or removed it.
         """
         if not self.is_assumed(uid):
             return False
@@ -197,7 +197,7 @@ class Cache:
         )
 
     def restore(self, state: CacheState) -> None:
-        """Take over the fields of an earlier cache; this cache must be empty."""
+        """Add the content of an earlier cache to this cache, which must be empty."""
         columns = self._columns
         for node in state.nodes:
             columns.set_node(node)
@@ -232,7 +232,7 @@ class Cache:
 
 
 def _is_same_to_plugins(old: Pod, new: Pod) -> bool:
-    """Return whether all plugins read equal values in both versions. Most confirmed pods equal the assumed pod."""
+    """Return whether all plugins read equal values in both versions of a pod."""
     return (
         old.shape is new.shape
         and old.node_name == new.node_name

@@ -1,4 +1,4 @@
-"""A candidate for preemption: a value that the search for victims, extenders and outcomes share.
+"""A candidate for preemption. The search for victims, the extenders and the outcomes use it.
 
 Upstream: pkg/scheduler/framework/preemption/preemption.go (Candidate).
 """

@@ -1,7 +1,8 @@
 """Pods that are held because their policy does not allow their namespace (`spec.allowedNamespaces`).
 
-They are checked again when the labels of the namespace or the policy change. A pod whose namespace is not known yet is
-held here too, because the watch of pods may be ahead of the watch of namespaces. Such a pod is not reported.
+The event handlers check these pods again when the labels of the namespace or the policy change. A pod whose namespace
+is not known yet is held here too, because the watch of pods may be ahead of the watch of namespaces. Such a pod is not
+reported.
 """
 
 from collections import Counter
@@ -28,7 +29,7 @@ class DisallowedPods:
         """Start empty."""
         self._by_namespace: dict[str, dict[str, Pod]] = {}
         self._messages: dict[str, str] = {}
-        """By uid of the pod, the message to report; empty for a pod whose namespace is not known."""
+        """The message about each pod, by uid; empty for a pod whose namespace is not known."""
         self._unreported: dict[str, Pod] = {}
 
     @property
@@ -37,7 +38,7 @@ class DisallowedPods:
         return bool(self._unreported)
 
     def next_report(self) -> Held | None:
-        """Return the outcome for one pod, or None; each pod is reported once for each message."""
+        """Return the outcome for one pod, or None. Each pod is reported once for each message."""
         if not self._unreported:
             return None
         pod = self._unreported.pop(next(iter(self._unreported)))
@@ -66,7 +67,7 @@ class DisallowedPods:
             self._by_namespace.pop(pod.namespace, None)
 
     def message_of(self, uid: str) -> str | None:
-        """Return the message about a pod, which is empty while its namespace is not known; None for other pods."""
+        """Return the message about a pod; empty while the pod's namespace is not known. Return None for other pods."""
         return self._messages.get(uid)
 
     def of_namespace(self, namespace: str) -> list[Pod]:
@@ -87,7 +88,7 @@ class DisallowedPods:
         )
 
     def restore(self, state: DisallowedState) -> None:
-        """Take over the fields of an earlier object."""
+        """Set all fields to the state of an earlier object."""
         for pod in state.pods:
             self._by_namespace.setdefault(pod.namespace, {})[pod.uid] = pod
         self._messages = dict(state.messages)

@@ -1,7 +1,7 @@
 """The state of an engine: a copy from which another engine continues with the same decisions.
 
-A recording begins with such a state. The copy shares pods, nodes and profiles with the engine, because these never
-change. Columns, counts and memos are not copied: they follow from the objects.
+A recording begins with such a state. The copy shares pods, nodes and profiles with the engine, because these objects
+never change. Columns, counts and memos are not copied, because the new engine computes them from the objects.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class CycleCounters:
     start: int = 0
     """The position at which the next attempt begins its search for nodes."""
     next_leftover_flush: float = 0.0
-    """When to look next for pods that are unschedulable for too long, in seconds."""
+    """The time of the next check for pods that are unschedulable for too long, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def capture(parts: SchedulerParts) -> EngineState:
 
 
 def restore(parts: SchedulerParts, state: EngineState) -> None:
-    """Give the parts of a new scheduler, without profiles and objects, the state of an earlier one."""
+    """Restore the state of an earlier scheduler in a new one, which must have no profiles and objects yet."""
     handlers = parts.handlers
     handlers.profiles.update((profile.name, profile) for profile in state.profiles)
     handlers.canaries.update()
@@ -106,7 +106,7 @@ def restore(parts: SchedulerParts, state: EngineState) -> None:
 
 
 class _Copies:
-    """The copies of the queue's records. Several parts refer to one record; their copies refer to one copy."""
+    """The copies of the queue's records. If several parts share a record, their copies share one copy of it."""
 
     def __init__(self) -> None:
         self._copies: dict[int, QueuedPodInfo] = {}

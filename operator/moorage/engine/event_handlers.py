@@ -34,7 +34,7 @@ POD = "Pod"
 class EventHandlers:
     """Handlers of events and of changed profiles.
 
-    They compare a pod with its version in the cache or the queue; the old version in the event may be even older.
+    They compare a pod with its version in the cache or the queue, because the old version in the event may be older.
     """
 
     profiles: dict[str, Profile]
@@ -158,7 +158,7 @@ class EventHandlers:
             self.hold(pod)
 
     def _hold_disallowed(self, concerns: Callable[[Pod], bool]) -> None:
-        """Hold the queued pods that a change concerns and whose namespace is not allowed any more."""
+        """Hold the queued pods that `concerns` selects and whose namespace is no longer allowed."""
         for pod in self.queue.remove_pods(lambda pod: concerns(pod) and not self.allows_namespace(pod)):
             self.hold(pod)
 
@@ -257,7 +257,7 @@ class EventHandlers:
             self.hold(pod)
 
     def _update_assumed_pod(self, pod: Pod, now: float) -> None:
-        """Keep the new version for the queue, if the binding fails; free the room of a pod that is being deleted."""
+        """Keep the new version for the queue, in case the binding fails. Forget a pod that is being deleted."""
         self.binding.update(pod)
         if pod.terminating and self.cache.forget(pod.uid):
             self.binding.remove(pod.uid)
@@ -284,9 +284,9 @@ class EventHandlers:
         self.disallowed.discard(pod)
 
     def _with_nomination(self, event: ClusterEvent, pod: Pod) -> Pod:
-        """Return the new version; add the nominator's nomination if neither version has one.
+        """Return the event's new version of a pod, with the nominator's nomination if neither version has a nomination.
 
-        In that case the API server has not stored the nomination yet (upstream: UpdateNominatedPod in nominator.go).
+        The API server has then not stored the nomination yet (upstream: UpdateNominatedPod in nominator.go).
         """
         old = event.old.nominated_node_name if event.old else ""
         kept = "" if pod.nominated_node_name or old else self.cache.nominator.node_of(pod.uid)
@@ -294,5 +294,5 @@ class EventHandlers:
 
 
 def _requests_or_shape_differ(old: Pod, new: Pod) -> bool:
-    """Return whether the update of a placed pod may help other pods: its requests or its shape (labels) differ."""
+    """Return whether an update of a placed pod may help other pods: the requests or the shape (labels) differ."""
     return old.shape is not new.shape or old.requests != new.requests

@@ -38,7 +38,7 @@ class FailureHandler:
         unchanged = queued.message == message
         queued.message = message
         if self.handlers.may_try(queued.pod):
-            # Without nodes, no plugin rejects the pod. Count all Filter plugins, so that the first node requeues it.
+            # Without nodes, no plugin rejects the pod. Register all Filter plugins, so that the first node requeues it.
             plugins = diagnosis.unschedulable_plugins or frozenset(plugin.name for plugin in profile.filter)
             self.queue.reject(queued, plugins | post.unschedulable_plugins, diagnosis.pending_plugins, now)
         else:
@@ -88,7 +88,7 @@ class FailureHandler:
         queued = self.queue.find(uid)
         if queued is not None and void_nomination:
             self.nominations.clear(queued, void_nomination)
-            # Do this even if an update of the pod has already cleared the nomination: the update requeues no other pod.
+            # The nomination no longer blocks other pods. An update of the pod that cleared it has not requeued them.
             self.queue.move_on_event(deleted(POD, queued.pod), now)
         self.queue.retry(uid, now)
 

@@ -39,9 +39,9 @@ class HeldState(Struct, frozen=True, kw_only=True):
 class HeldPods:
     """Held pods by schedulerName, and the pods that have not been reported.
 
-    The pods of a schedulerName that no policy has ever claimed have no `Hold`, because most likely another scheduler
-    places them. They are reported only if the name is one edit away from that of a live policy. Pods with scheduling
-    gates are not reported: they wait for their gates, and their condition says so.
+    If no policy has ever had a schedulerName, its pods have no `Hold`, because most likely another scheduler places
+    them. Such pods are reported only if their schedulerName differs by one edit from that of a live policy. Pods with
+    scheduling gates are not reported, because their condition already says that they wait for their gates.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class HeldPods:
                 self._unreported[uid] = pod
 
     def next_report(self) -> Held | Misnamed | None:
-        """Return the outcome for one held pod, or None; each pod is reported once for each `Hold`."""
+        """Return the outcome for one held pod, or None. Each pod is reported once for each `Hold`."""
         while self._unreported:
             pod = self._unreported.pop(next(iter(self._unreported)))
             if hold := self._holds.get(pod.scheduler_name):
@@ -164,7 +164,7 @@ class HeldPods:
         )
 
     def restore(self, state: HeldState, policy_names: Iterable[str]) -> None:
-        """Take over the fields of an earlier object, and the schedulerNames of the live policies."""
+        """Set all fields to the state of an earlier object, and to the schedulerNames of the live policies."""
         for pod in state.pods:
             self._by_name.setdefault(pod.scheduler_name, {})[pod.uid] = pod
         self._holds = dict(state.holds)
@@ -175,9 +175,9 @@ class HeldPods:
             self._policy_names.add(name)
 
     def _report(self, pod: Pod) -> None:
-        """Report a pod at once if it has a `Hold`.
+        """Report a pod at once if its schedulerName has a `Hold`.
 
-        If the pod has none and seems misnamed, report it after MISNAMED_SECONDS, unless it has been reported.
+        Report a pod without a `Hold` that seems misnamed once, after MISNAMED_SECONDS.
         """
         if pod.scheduling_gates:
             return
@@ -190,7 +190,7 @@ class HeldPods:
     def _similar_name(self, pod: Pod) -> str:
         """Return the schedulerName of a live policy that the pod may mean; empty if there is none.
 
-        kube-scheduler's name never counts as misspelled. Otherwise a policy with a similar name would cause events on
+        Never treat kube-scheduler's name as misspelled. Otherwise a policy with a similar name would cause events on
         all pods of kube-scheduler.
         """
         name = pod.scheduler_name

@@ -92,7 +92,7 @@ class LeadershipStarted(Struct, frozen=True):
 
 
 class NodeRefused(Struct, frozen=True):
-    """The kubelet of a node refused a pod that was bound to the node, because it lacks resources (OutOfcpu, ...)."""
+    """The kubelet of a node refused a pod that was bound to the node, because the node lacks room (OutOfcpu, ...)."""
 
     pod: Pod
     node_name: str
@@ -110,7 +110,7 @@ class KindUnreadable(Struct, frozen=True):
 
 
 class KindReadable(Struct, frozen=True):
-    """The objects of a kind are known again, or the API server does not serve the kind."""
+    """The objects of a kind can be read again, or the API server does not serve the kind."""
 
     kind: str
 
@@ -129,4 +129,4 @@ Message = (
     | KindUnreadable
     | KindReadable
 )
-"""Everything that `Scheduler.apply` takes."""
+"""All messages that `Scheduler.apply` accepts."""

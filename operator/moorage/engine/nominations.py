@@ -1,4 +1,4 @@
-"""Changes of nominations: the record of a pod in the queue and the nominator change together."""
+"""Changes of nominations. Each change updates both the pod's record in the queue and the nominator."""
 
 from msgspec.structs import replace
 

@@ -16,7 +16,7 @@ from moorage.model.pods.pod import Pod
 
 
 class Bind(Struct, frozen=True, kw_only=True):
-    """The pod is assumed on a node: bind it, then post `BindingFinished` with the same pod, also after a failure."""
+    """The pod is assumed on a node: bind the pod, then post `BindingFinished` with it, even if the binding fails."""
 
     pod: Pod
     """The assumed pod: its `node_name` is the chosen node."""
@@ -29,7 +29,7 @@ class Bind(Struct, frozen=True, kw_only=True):
     first_attempt_at: float
     """When the pod first became active, in seconds of the clock given to `schedule_one`."""
     was_flushed: bool = False
-    """Whether the queue tried the pod because it was unschedulable for too long, and not because of an event."""
+    """Whether the queue requeued the pod because it was unschedulable for too long, and not because of an event."""
 
 
 class Unschedulable(Struct, frozen=True, kw_only=True):
@@ -84,11 +84,11 @@ class HoldReason(Enum):
     The pod's condition and event have the value as reason.
     """
 
-    NO_PROFILE = "SchedulingPolicyNotFound"  # the policy with its schedulerName is gone
-    REFUSED = "SchedulingPolicyRefused"  # its policy is invalid, and no valid version of it was ever live
-    PAUSED = "SchedulingPolicyPaused"  # the policy with its schedulerName is paused
-    SHADOW = "SchedulingPolicyIsShadow"  # the policy with its schedulerName is in mode Shadow, and binds no pods
-    NAMESPACE = "NamespaceNotAllowed"  # its policy does not allow the namespace of the pod
+    NO_PROFILE = "SchedulingPolicyNotFound"  # the policy with the pod's schedulerName is gone
+    REFUSED = "SchedulingPolicyRefused"  # the pod's policy is invalid, and no valid version was ever live
+    PAUSED = "SchedulingPolicyPaused"  # the policy with the pod's schedulerName is paused
+    SHADOW = "SchedulingPolicyIsShadow"  # the policy with the pod's schedulerName is in mode Shadow, and binds no pods
+    NAMESPACE = "NamespaceNotAllowed"  # the pod's policy does not allow the pod's namespace
 
 
 class Held(Struct, frozen=True, kw_only=True):
@@ -105,7 +105,7 @@ class Misnamed(Struct, frozen=True, kw_only=True):
 
     pod: Pod
     similar_name: str
-    """The schedulerName of the live policy. It differs from the pod's by one edit."""
+    """The schedulerName of the live policy, which differs by one edit from the pod's schedulerName."""
 
 
 class Skipped(Struct, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from moorage.framework.profile import Profile
 from moorage.model.pods.pod import Pod
 
 MAX_ASKED = 2000
-"""Number of attempts of a profile that may wait for answers. Each holds 40 kB of node names with 5,000 nodes."""
+"""The attempts of a profile that may wait for answers. In a cluster of 5,000 nodes, each holds 40 kB of names."""
 TOO_MANY_ASKED = f"{MAX_ASKED} pods already wait for the answers of the profile's extenders; the pod is tried again"
 
 
@@ -54,7 +54,7 @@ class PendingExtenders:
         return bool(self._answered)
 
     def has_room(self, profile: Profile) -> bool:
-        """Return whether one more attempt of a profile may wait; thousands of pods may wait for a slow extender."""
+        """Return whether one more attempt of a profile may wait for an answer."""
         return self._count_by_profile[profile.name] < MAX_ASKED
 
     def is_asked(self, uid: str) -> bool:
@@ -96,7 +96,7 @@ class PendingExtenders:
         return list(self._asked.values()), list(self._answered)
 
     def restore(self, asked: Iterable[Attempt], answered: Iterable[Attempt]) -> None:
-        """Take over the attempts that `state` has returned."""
+        """Add the attempts that `state` has returned."""
         for attempt in asked:
             self.ask(attempt)
         self._answered = deque(answered)

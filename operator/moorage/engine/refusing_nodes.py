@@ -14,10 +14,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 FIRST_REST_SECONDS = 5.0
-"""Longer than the watch takes to deliver a pod that another scheduler bound."""
+"""The length of the first rest. The watch delivers a pod that another scheduler bound in less time."""
 LONGEST_REST_SECONDS = 60.0
-"""The rest doubles with each refusal up to this limit. Also the time after a rest in which a further refusal doubles
-the rest. After that time, the next rest is FIRST_REST_SECONDS again."""
+"""The longest rest. Each further refusal doubles the rest up to this limit. If a node refuses no pod for this time
+after a rest, its next rest is FIRST_REST_SECONDS again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class RefusingNodes:
         self._rests: dict[str, _Rest] = {}
 
     def add(self, node_name: str, now: float) -> None:
-        """Let a node rest. The rest is longer if the node refused another pod a short time ago."""
+        """Let a node rest. If the node has rested a short time ago, the new rest is longer."""
         last = self._rests.get(node_name)
         seconds = min(2 * last.seconds, LONGEST_REST_SECONDS) if last else FIRST_REST_SECONDS
         self._rests[node_name] = _Rest(now + seconds, seconds)
@@ -46,7 +46,7 @@ class RefusingNodes:
         return [(name, rest.until, rest.seconds) for name, rest in self._rests.items()]
 
     def restore(self, state: Iterable[tuple[str, float, float]]) -> None:
-        """Take over the values that `state` has returned."""
+        """Set the rests to the values that `state` has returned."""
         self._rests = {name: _Rest(until, seconds) for name, until, seconds in state}
 
     def names(self, now: float) -> frozenset[str]:

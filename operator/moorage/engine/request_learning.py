@@ -8,7 +8,7 @@ from moorage.model.pods.pod import Pod
 
 
 def follow_profiles(mix: RequestMix, profiles: Iterable[Profile], pods: Iterable[Pod]) -> None:
-    """Start to count if a profile reads the mix, first the pods that exist already; stop if no profile reads it."""
+    """Let `mix` count the requests of pods while a profile reads it. The count begins with the existing `pods`."""
     is_needed = any(entry.plugin.reads_request_mix for profile in profiles for entry in profile.score)
     if is_needed and not mix.is_learning:
         mix.start(pod.shape for pod in pods)

@@ -64,9 +64,9 @@ def _node_without(pod: Pod, snapshot: Snapshot, position: int) -> NodeWhatIf:
 
 
 def _is_suspect(assumed: Pod, snapshot: Snapshot, position: int) -> bool:
-    """Return whether the plugins must check the node.
+    """Return whether the pod may not fit on the node any more, so that the plugins must check the node.
 
-    The pod almost always fits, and the plugins cost more than the binding.
+    This quick test comes first, because running the plugins takes longer than the binding.
     """
     if assumed.shape.host_ports or snapshot.pod_count[position] > snapshot.allowed_pods[position]:
         return True

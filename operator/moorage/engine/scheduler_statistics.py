@@ -27,7 +27,7 @@ class SchedulerStatistics:
         return {**self.queue.counts(), "binding": sum(self.binding.counts().values())}
 
     def pending_pods_by_profile(self) -> Mapping[str, Mapping[str, int]]:
-        """Return the same numbers by schedulerName, and the numbers of held pods. A number that is 0 may be absent.
+        """Return the numbers of `pending_pods` and of held pods by schedulerName. A number that is 0 may be absent.
 
         `notAllowed` counts the pods in namespaces that their policy does not allow, `held` all other held pods.
         """
@@ -56,7 +56,7 @@ class SchedulerStatistics:
         return self.shadows.skipped
 
     def stuck_pods(self, now: float, seconds: float) -> Mapping[str, float]:
-        """Return, by namespace/name, for how many seconds each pod has been active, if for more than `seconds`."""
+        """Return how long each pod has been active, by namespace/name, for pods that are active for over `seconds`."""
         stuck = self.queue.active_since_before(now - seconds)
         return {queued.pod.key: now - queued.ready_at for queued in stuck}
 

@@ -1,8 +1,8 @@
 """Shadows: policies that decide for the pods of another schedulerName without binding them.
 
 When another profile or another scheduler places a pod, each shadow of the pod's schedulerName decides for the same pod
-and the same cluster, right before the pod counts on its node. So a shadow's earlier decisions change nothing, and its
-pods are where they really run. A shadow evicts no pods and calls no extenders.
+and the same cluster, right before the pod uses resources of its node. All other pods count on the nodes where they
+really run, not on the nodes that the shadow chose. A shadow evicts no pods and calls no extenders.
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ from moorage.model.pods.pod import Pod
 
 ZONE = "topology.kubernetes.io/zone"
 MAX_SHADOWS = 20
-"""The number of shadows of one schedulerName that decide. Further ones would slow down the scheduling loop."""
+"""The number of shadows of one schedulerName that decide. Further shadows would slow down the scheduling loop."""
 MAX_UNREPORTED = 1000
 """The number of decisions that may wait to be reported; further comparisons are skipped."""
 
@@ -86,16 +86,17 @@ class Shadows:
         )
 
     def restore(self, state: ShadowState) -> None:
-        """Take over the fields of an earlier object."""
+        """Set all fields to the state of an earlier object."""
         for shadow in state.shadows:
             self.set_profile(shadow)
         self._unreported, self._skipped = list(state.unreported), Counter(state.skipped)
         self._cycle = state.cycle
 
     def compare(self, pod: Pod, node_name: str, may_use: Callable[[Profile, Pod], bool]) -> None:
-        """Let each shadow decide for a pod that gets the node `node_name`; empty if the pod fits on no node.
+        """Let each shadow decide for a pod. `node_name` is the pod's real node; empty if the pod fits on no node.
 
-        Call this before the pod counts on the node. `may_use` returns whether a profile allows the pod's namespace.
+        Call this before the pod uses resources of the node. `may_use` returns whether a profile allows the pod's
+        namespace.
         """
         for shadow in islice(self._by_followed.get(pod.canary_of or pod.scheduler_name, {}).values(), MAX_SHADOWS):
             if not may_use(shadow, pod):

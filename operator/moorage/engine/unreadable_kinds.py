@@ -1,8 +1,9 @@
 """The kinds that moorage cannot read now, and the pods that need them.
 
-While the API server refuses to list a storage kind, a pod with claims is not tried; "not found" would be wrong.
-While it refuses to list DeviceClasses, a pod is not tried if it requests an extended resource that no node has. A
-DeviceClass may provide the resource, so "Insufficient" would be wrong.
+While the API server refuses to list a storage kind, a pod with claims is not tried. Otherwise its message would wrongly
+say that a claim or a class is not found.
+While the API server refuses to list DeviceClasses, a pod is not tried if it requests an extended resource that no node
+has. A DeviceClass may provide the resource, so the message "Insufficient" might be wrong.
 Preemption waits while disruption budgets cannot be read, because a new budget may protect a victim.
 """
 
@@ -40,7 +41,7 @@ class UnreadableKinds:
         self._refused: dict[str, str] = {}
         self._without_budgets = ""
         self._waiting: dict[str, None] = {}
-        """A dict, because it keeps the order, in which the pods return to the queue."""
+        """The uids of the waiting pods, in the order in which they return to the queue."""
 
     def update(self, message: KindUnreadable | KindReadable) -> Iterable[str]:
         """Record whether a kind can be read. Return the uids of the pods whose preemption waited for the budgets."""
@@ -75,7 +76,7 @@ class UnreadableKinds:
         return UnreadableState(dict(self._refused), self._without_budgets, list(self._waiting))
 
     def restore(self, state: UnreadableState) -> None:
-        """Take over the fields of an earlier object."""
+        """Set all fields to the state of an earlier object."""
         self._refused, self._without_budgets = dict(state.refused), state.without_budgets
         self._waiting = dict.fromkeys(state.waiting)
 

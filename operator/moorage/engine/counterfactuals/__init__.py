@@ -1,4 +1,5 @@
 """Counterfactuals: the smallest single changes after which a waiting pod would fit on a node.
 
-Each change is verified by running PreFilter and Filter with the change made. `find_changes` is the way in.
+The search tries each change on a copy of the pod or of the cluster, and runs PreFilter and Filter there. Callers use
+`find_changes`.
 """

@@ -1,4 +1,4 @@
-"""Amounts of resources as people write them."""
+"""Amounts of resources as Kubernetes quantities."""
 
 from moorage.model.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 

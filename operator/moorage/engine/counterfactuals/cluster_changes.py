@@ -1,6 +1,6 @@
 """Changes of the cluster: a label on a node, the eviction of a pod, and one more node of an existing group.
 
-These functions change the cache that they are given and undo the change, so the cache must be a private copy.
+These functions make each change in the given cache and undo it again. So the cache must be a private copy.
 """
 
 import dataclasses
@@ -29,17 +29,17 @@ HOSTNAME = "kubernetes.io/hostname"
 TRANSIENT_TAINTS = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
 """Prefixes of the taints that a new node of the same group would not have."""
 MACHINE_DOMAINS = ("kubernetes.io/", "k8s.io/")
-"""Parts of the keys of labels that describe the machine, such as its instance type or zone."""
+"""If the key of a label contains one of these texts, the label describes the machine, such as its zone."""
 MAX_LABELED_NODES = 3
-"""The number of nodes on which a missing label is tried."""
+"""The number of nodes to try for each missing label."""
 MAX_GROUPS = 100
-"""The number of groups of which one more node is tried. Each try computes the filters of all nodes again."""
+"""The number of groups to try. Each try adds one more node of a group and filters all nodes again."""
 MAX_EVICTIONS = 2000
 """The number of evictions to try, over all nodes."""
 
 
 def node_labels(profile: Profile, pod: Pod, cache: Cache) -> Iterator[Counterfactual]:
-    """Add one label of the pod's nodeSelector to one node. Labels that describe the machine cannot be added."""
+    """Yield changes that add one label of the pod's nodeSelector to a node, except labels that describe the machine."""
     for key, value in sorted((pod.shape.node_selector or {}).items()):
         if any(domain in key for domain in MACHINE_DOMAINS):
             continue
@@ -52,7 +52,7 @@ def node_labels(profile: Profile, pod: Pod, cache: Cache) -> Iterator[Counterfac
 
 
 def _fits_labeled(profile: Profile, pod: Pod, cache: Cache, label: tuple[str, str, str]) -> bool:
-    """Return whether the pod fits on a node after the node gets a label; `label` is node name, key and value."""
+    """Return whether the pod fits on a node that gets a label; `label` is the node's name, the key and the value."""
     name, key, value = label
     node = _node(cache.snapshot, name)
     cache.set_node(dataclasses.replace(node, labels={**node.labels, key: value}))
@@ -62,7 +62,7 @@ def _fits_labeled(profile: Profile, pod: Pod, cache: Cache, label: tuple[str, st
 
 
 def victims(profile: Profile, pod: Pod, snapshot: Snapshot) -> Iterator[Counterfactual]:
-    """Evict one pod of lower priority; yield, for each node, the least important pod whose eviction is enough."""
+    """Yield the eviction of one pod for each node: the least important pod whose eviction makes `pod` fit."""
     pre_filtered = run_pre_filter(profile, pod, snapshot)
     if not pre_filtered.status.is_success:
         return
@@ -85,7 +85,7 @@ def victims(profile: Profile, pod: Pod, snapshot: Snapshot) -> Iterator[Counterf
 
 
 def new_nodes(profile: Profile, pod: Pod, cache: Cache) -> Iterator[Counterfactual]:
-    """Add one node of each instance type and zone that the cluster has."""
+    """Yield changes that add one node of an instance type and zone that the cluster already has."""
     for (instance_type, zone), template in sorted(_groups(cache.snapshot).items())[:MAX_GROUPS]:
         position = cache.snapshot.position(template.name)
         assert position is not None, "a template is a node of the cluster"
@@ -107,7 +107,7 @@ def new_nodes(profile: Profile, pod: Pod, cache: Cache) -> Iterator[Counterfactu
 
 
 def _groups(snapshot: Snapshot) -> dict[tuple[str, str], Node]:
-    """Return a node for each instance type and zone: the first by name, cordoned nodes last."""
+    """Return one node for each instance type and zone: the first by name, and a cordoned node only if all are."""
     nodes = [snapshot.node(position) for position in range(snapshot.size)]
     groups: dict[tuple[str, str], Node] = {}
     for node in sorted(nodes, key=lambda node: (node.unschedulable, node.name)):

@@ -19,9 +19,9 @@ class ClusterContent(Struct, frozen=True):
     """The objects of a cluster at one moment. All of them are immutable, so another thread may read them."""
 
     nodes: tuple[Node, ...]
-    """In the order of their slots."""
+    """The nodes in the order of their slots."""
     pods: tuple[Pod, ...]
-    """Pods with a node, assumed ones too."""
+    """Pods with a node, including assumed pods."""
     nominated: tuple[tuple[Pod, str], ...]
     """Nominated pods and their nodes."""
     objects: Mapping[str, tuple[Any, ...]]
@@ -45,7 +45,7 @@ class ClusterContent(Struct, frozen=True):
 
 
 def content_of(snapshot: Snapshot, without: str = "") -> ClusterContent:
-    """Return the objects of a snapshot, without the pod with the uid `without`.
+    """Return the objects of a snapshot, except the pod whose uid is `without`.
 
     This takes a few milliseconds in a large cluster, so it may run between two cycles. `build` takes much longer.
     """

@@ -14,13 +14,13 @@ from moorage.model.pods.pod import Pod
 from moorage.outside_text import one_line
 
 TEXT_CHARACTERS = 300
-"""The limit for a text. A selector of a pod may have thousands of characters."""
+"""The longest text of a change. A selector of a pod may have thousands of characters."""
 SHOWN_NODES = 3
 """The number of node names that a change lists."""
 
 
 class ChangeKind(Enum):
-    """The kinds of changes. Of two equally good changes, the one whose kind comes first here ranks higher."""
+    """The kinds of changes. Among equally good changes, a kind that is listed earlier ranks higher."""
 
     REQUEST = "request"
     TOLERATION = "toleration"
@@ -40,7 +40,7 @@ class Counterfactual(Struct, frozen=True, kw_only=True, rename="camel", omit_def
     text: str
     """The change for people, such as `600m less cpu`."""
     size: float = 0.0
-    """How large the change is, compared only with changes of the same kind; smaller is better."""
+    """The size of the change. A smaller change is better; sizes of different kinds are not compared."""
     node_names: Sequence[str]
     """Some of the nodes on which the pod then fits, sorted."""
     node_count: int
@@ -50,7 +50,7 @@ class Counterfactual(Struct, frozen=True, kw_only=True, rename="camel", omit_def
 
 
 def fitting_nodes(profile: Profile, pod: Pod, snapshot: Snapshot) -> list[str]:
-    """Return the names of the nodes that pass PreFilter and Filter, sorted; none if a plugin fails."""
+    """Return the sorted names of the nodes that pass PreFilter and Filter. If a plugin fails, return no names."""
     pre_filtered = run_pre_filter(profile, pod, snapshot)
     if not pre_filtered.status.is_success:
         return []

@@ -25,7 +25,7 @@ def find_changes(
 
     `cache` must be a private copy, because some changes are tried on it. `others` are the other live profiles.
     The result is empty if the pod fits already. The best change of each kind comes before the second best of any kind.
-    When `goes_on` returns False, the search ends with what it has found so far.
+    When `goes_on` returns False, the search ends, and the result has the changes that were found so far.
     """
     if fitting_nodes(profile, pod, cache.snapshot):
         return []
@@ -62,7 +62,7 @@ def all_changes(
 
 
 def _other_policies(pod: Pod, cache: Cache, others: Iterable[Profile]) -> Iterator[Counterfactual]:
-    """Use another live profile."""
+    """Yield the other live profiles with which the pod fits."""
     for other in others:
         names = fitting_nodes(other, pod, cache.snapshot)
         if names:

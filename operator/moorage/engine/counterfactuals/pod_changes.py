@@ -29,9 +29,9 @@ Fits = Callable[[Pod], list[str]]
 def pod_changes(
     profile: Profile, pod: Pod, snapshot: Snapshot, goes_on: Callable[[], bool]
 ) -> Iterator[Counterfactual]:
-    """Yield each smallest single change of the pod that lets it fit on a node.
+    """Yield single changes of the pod that let it fit on a node, each as small as possible.
 
-    When `goes_on` returns False, nothing more is tried, and a change may not be the smallest one.
+    When `goes_on` returns False, the search tries nothing more, so a change may be larger than necessary.
     """
     tries = 0
 
@@ -103,7 +103,7 @@ def without_selector_label(pod: Pod, key: str) -> Pod:
 
 
 def _without_one_requirement(selector: NodeSelector) -> Iterator[tuple[str, NodeSelector | None]]:
-    """Yield each requirement as text, and the selector without it; None if the selector then matches every node."""
+    """Yield each requirement as text, and the selector without it; None if the removal empties a term."""
     for index, term in enumerate(selector.terms):
         for requirement in (*term.expressions, *term.fields):
             left = NodeSelectorTerm(
@@ -116,7 +116,7 @@ def _without_one_requirement(selector: NodeSelector) -> Iterator[tuple[str, Node
 
 
 def _weaker_spread(pod: Pod, snapshot: Snapshot, fits: Fits) -> Iterator[Counterfactual]:
-    """Raise one maxSkew by as little as possible; if no maxSkew helps, do not require the constraint."""
+    """Raise one maxSkew as little as possible; if no maxSkew helps, make the constraint ScheduleAnyway."""
     highest = int(snapshot.pod_count.sum()) + 1 if snapshot.size else 0
     for index, constraint in enumerate(pod.shape.spread_constraints):
         if constraint.when_unsatisfiable != DO_NOT_SCHEDULE:
@@ -154,7 +154,7 @@ def _fewer_affinity_terms(pod: Pod, fits: Fits) -> Iterator[Counterfactual]:
 
 
 def _without_one(terms: tuple[AffinityTerm, ...]) -> Iterator[tuple[AffinityTerm, tuple[AffinityTerm, ...]]]:
-    """Yield each term, and all others."""
+    """Yield each term together with all other terms."""
     for index, term in enumerate(terms):
         yield term, terms[:index] + terms[index + 1 :]
 
@@ -162,7 +162,7 @@ def _without_one(terms: tuple[AffinityTerm, ...]) -> Iterator[tuple[AffinityTerm
 def _first_that_fits(values: Iterable[int], trial: Callable[[int], Pod], fits: Fits) -> tuple[int, list[str]] | None:
     """Return the first value for which the pod fits, and its nodes; None if it fits for no value.
 
-    The values must be ordered so that a pod that fits for one of them also fits for all later ones.
+    The order of the values matters: a pod that fits for one value must also fit for all later values.
     """
     options = values if isinstance(values, range) else list(values)
     if not options:

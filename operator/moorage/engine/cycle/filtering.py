@@ -23,12 +23,12 @@ from moorage.model.pods.pod import Pod
 
 
 class PluginRejections(Struct, frozen=True):
-    """The nodes that one plugin is the first to reject."""
+    """The nodes that one plugin rejects and no earlier plugin rejects."""
 
     plugin: str
     nodes: BoolArray
     reasons: Sequence[Rejection]
-    """All reasons of the plugin, also those for nodes that an earlier plugin rejects."""
+    """All rejections by the plugin, including rejections of nodes that an earlier plugin rejects."""
 
 
 class FilteredNodes(Struct):
@@ -40,7 +40,7 @@ class FilteredNodes(Struct):
     """The plugins in their order."""
     results: Mapping[FilterPlugin[Any], FilterResult]
     with_nominated: Mapping[int, Status] = field(default_factory=dict)
-    """By position: the statuses of the nodes that fail because of their nominated pods."""
+    """The statuses of the nodes that are rejected because of their nominated pods, by position."""
 
     def rejections(self) -> list[PluginRejections]:
         """Return the rejected nodes by plugin, except the nodes of `with_nominated`."""
@@ -52,7 +52,7 @@ class FilteredNodes(Struct):
     def first_rejections(self) -> Iterator[tuple[FilterPlugin[Any], BoolArray]]:
         """Yield the plugins that reject nodes, each with the nodes that no earlier plugin rejects.
 
-        The nodes of `with_nominated` do not count. Unlike `rejections`, this computes no reasons.
+        The nodes of `with_nominated` are left out. Unlike `rejections`, this method computes no reasons.
         """
         left = np.ones(self.feasible.size, np.bool_)
         left[list(self.with_nominated)] = False
@@ -64,7 +64,7 @@ class FilteredNodes(Struct):
                 left &= result.passed
 
     def fault(self) -> str:
-        """Return the first error of a Filter plugin on any node; empty for none."""
+        """Return the message of the first error of a Filter plugin; empty if no plugin failed."""
         for rejected in self.rejections():
             for rejection in rejected.reasons:
                 if rejection.code is Code.ERROR and (rejection.nodes & rejected.nodes).any():
@@ -110,8 +110,8 @@ def fits(pre_filtered: PreFiltered, states: States, node: NodeWhatIf) -> bool:
 def status_at(plugin: str, reasons: Sequence[Rejection], position: int) -> Status:
     """Merge the rejections of one node into a status with all reasons.
 
-    If a rejection has the code UNSCHEDULABLE_AND_UNRESOLVABLE, the status has this code. If `plugin` is not empty, an
-    error becomes upstream's message with that name.
+    If a rejection has the code UNSCHEDULABLE_AND_UNRESOLVABLE, the status has this code. If a plugin failed and
+    `plugin` is its name, the reasons are upstream's error messages, which name the plugin.
     """
     of_node = [rejection for rejection in reasons if rejection.nodes[position]]
     codes = {rejection.code for rejection in of_node}
@@ -141,7 +141,7 @@ def remove_pod(pre_filtered: PreFiltered, states: States, other: Pod, node: Node
 
 
 def _filter_once(pre_filtered: PreFiltered, states: States, node: NodeWhatIf) -> Status:
-    """Return the first rejection of one node, or success; does not look at nominated pods."""
+    """Return the first rejection of one node, or success. Nominated pods do not count."""
     for plugin in _plugins_to_run(pre_filtered, node):
         result = _run_one(plugin, pre_filtered, states, node)
         if not result.passed[0]:
@@ -150,7 +150,7 @@ def _filter_once(pre_filtered: PreFiltered, states: States, node: NodeWhatIf) ->
 
 
 def _plugins_to_run(pre_filtered: PreFiltered, node: NodeWhatIf) -> Sequence[FilterPlugin[Any]]:
-    """Return the plugins without a static result if the node passes all static results, otherwise all plugins."""
+    """Return all plugins. If the node passes all plugins with a static filter, return only the others."""
     feasible = _static_results_of(pre_filtered, node.cluster).feasible
     if feasible is not None and not node.gather(feasible)[0]:
         return pre_filtered.filters
@@ -162,7 +162,7 @@ def _fault_message(plugin: str, reason: str) -> str:
 
 
 def _run_one(plugin: FilterPlugin[Any], pre_filtered: PreFiltered, states: States, nodes: Snapshot) -> FilterResult:
-    """Run a plugin. It fails on all nodes if it needs a PreFilter that the profile has disabled."""
+    """Run a plugin. If the plugin needs a PreFilter that the profile disables, reject all nodes with an error."""
     if plugin not in pre_filtered.plan.unprepared:
         recorder = pre_filtered.recorder
         if not recorder.samples_plugins:
@@ -213,7 +213,10 @@ def _run_static(pre_filtered: PreFiltered, nodes: Snapshot) -> _StaticResults:
 
 
 def _run_with_nominated(pre_filtered: PreFiltered, states: States, node: NodeWhatIf) -> Status | None:
-    """Return the status of a node with the pods nominated to it; None if no nominated pod counts."""
+    """Return the status of a node with the pods that are nominated to it.
+
+    Only nominated pods of the same or a higher priority count. Return None if there are none.
+    """
     pod = pre_filtered.pod
     nominated = node.nominated(node.names[0])
     counted = [other for other in nominated if other.priority >= pod.priority and other.uid != pod.uid]
@@ -226,7 +229,7 @@ def _run_with_nominated(pre_filtered: PreFiltered, states: States, node: NodeWha
 
 
 def _copy(node: NodeWhatIf) -> NodeWhatIf:
-    """Return a what-if node with the same pods, so that the caller need not undo its changes."""
+    """Return a copy of a what-if node. Changes of the copy do not change the original."""
     position = node.cluster.position(node.names[0])
     assert position is not None, "a what-if node is a node of the cluster"
     copy = NodeWhatIf(node.cluster, position)

@@ -32,11 +32,11 @@ class FitError:
     extenders: Mapping[str, Status] = field(default_factory=dict)
     """The rejections of extenders by node name, for nodes that passed all Filter plugins."""
     searches: dict[Hashable, Any] = field(default_factory=dict)
-    """The results of preemption that found no room, for the next pod with the same failure."""
+    """Results of searches for victims that made no room. The next pod with the same failure reuses them."""
 
     @cached_property
     def rejections(self) -> list[tuple[FilteredNodes, list[PluginRejections]]]:
-        """The results of Filter, each with its rejections. The first read needs the cluster of the cycle."""
+        """The results of Filter with their rejections. The first read must precede the next change of the cluster."""
         results = (filtered for filtered in (self.filtered, self.nominated) if filtered is not None)
         return [(filtered, filtered.rejections()) for filtered in results]
 

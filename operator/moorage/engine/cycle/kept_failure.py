@@ -1,7 +1,7 @@
-"""The last failure of a shape, which equal pods share until the cluster changes.
+"""The last failure of a pod of one shape, which equal pods share until the cluster changes.
 
-When an event requeues hundreds of pods of one template, the first ones take the room, and all others fail for the same
-reasons. Only the first of them runs the plugins.
+An event may requeue hundreds of pods of one template. The first pods take the room, and all others fail for the same
+reasons. Only the first pod that fails runs the plugins.
 """
 
 from msgspec import Struct
@@ -22,7 +22,10 @@ class KeptFailure(Struct, eq=False):
     _state: State = (0, 0, 0, 0, 0)
 
     def of(self, pod: Pod, cluster: Snapshot) -> FitError | None:
-        """Return the failure if it is that of the pod too: the cluster and all fields that plugins read are equal."""
+        """Return the kept failure if this pod would fail in the same way, otherwise None.
+
+        The pod fails in the same way if neither the cluster nor a field that plugins read differs.
+        """
         failure = self._failure
         if failure is None or self._state != _state_of(cluster):
             return None
@@ -37,9 +40,10 @@ class KeptFailure(Struct, eq=False):
 
 
 def kept_failure(profile: Profile, pod: Pod, cluster: Snapshot) -> KeptFailure | None:
-    """Return the last failure of equal pods; None if pods of the shape may have different results.
+    """Return where the last failure of equal pods is kept. Return None if such pods may have different results.
 
-    A pod with volumes may use claims that are named after it. A pod that is nominated to a node may preempt only there.
+    Pods with volumes may use claims that are named after the pod. A pod that is nominated to a node may preempt only
+    on this node.
     """
     shape = pod.shape
     if shape.volumes or shape.resource_claims or pod.nominated_node_name or pod.required_node_name:

@@ -20,7 +20,7 @@ from moorage.model.pods.pod import Pod
 
 
 class ViewScores(Struct, frozen=True, eq=False):
-    """The scores of the nodes of a view. The arrays must not be written."""
+    """The scores of the nodes of a view. Callers must not write to the arrays."""
 
     part: KeptPart
     """The scores by plugin."""

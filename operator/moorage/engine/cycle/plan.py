@@ -1,7 +1,7 @@
 """The plugins of a profile that run for pods of one shape, selected once for each shape.
 
-Most plugins return Skip for most pods. Asking all of them again for every pod of a template would take longer than the
-rest of the pod's cycle.
+Most plugins return Skip for most pods. Without a plan, the calls of these plugins would take longer than the rest of
+a pod's cycle.
 """
 
 from collections.abc import Iterable
@@ -34,10 +34,10 @@ class Plan(Struct, frozen=True, eq=False):
     """The error of the first Score plugin that needs its PreScore or PreFilter, which the profile has disabled. Empty
     if there is no such plugin."""
     shorter: dict[tuple[Plugin, ...], "Plan"] = field(default_factory=dict)
-    """The results of `without`, by its argument."""
+    """The earlier results of `without`, by its argument."""
 
     def without(self, skipped: Iterable[Plugin]) -> "Plan":
-        """Return the plan without the plugins that returned Skip, always the same object for the same plugins."""
+        """Return the plan without the plugins that returned Skip. Equal arguments give the same object."""
         key = tuple(skipped)
         if not key:
             return self
@@ -87,6 +87,6 @@ def _make(profile: Profile, shape: PodShape) -> Plan:
 
 
 def _is_prepared(plugin: ScorePlugin[Any], profile: Profile) -> bool:
-    """Return whether the profile enables the plugin's PreScore or, if it has none, its PreFilter."""
+    """Return whether the profile enables the plugin's PreScore, or its PreFilter if the plugin has no PreScore."""
     has_pre_score = type(plugin).pre_score is not ScorePlugin.pre_score
     return plugin in (profile.pre_score if has_pre_score else profile.pre_filter)

@@ -1,4 +1,4 @@
-"""PreFilter: each plugin reads the pod and the whole cluster once; it may reject the pod or restrict the nodes.
+"""PreFilter: each plugin reads the pod and the whole cluster once. A plugin may reject the pod or restrict its nodes.
 
 Upstream: pkg/scheduler/framework/runtime/framework.go (RunPreFilterPlugins).
 """
@@ -32,7 +32,7 @@ class PreFiltered(Struct):
     """Success, or the rejection or error that ends the cycle."""
     states: States = field(default_factory=dict)
     extensions: tuple[PreFilterPlugin[Any], ...] = ()
-    """The plugins with a state. Each updates its state when preemption adds a pod to a node or removes one."""
+    """The plugins with a state. Each updates its state when preemption adds or removes a pod on a node."""
     filters: tuple[FilterPlugin[Any], ...] = ()
     """The Filter plugins to run: those whose PreFilter did not return Skip."""
     node_names: frozenset[str] | None = None
@@ -89,7 +89,7 @@ def run_pre_filter(profile: Profile, pod: Pod, snapshot: Snapshot, recorder: Rec
             break
     left = plan.without(skipped)
     result.filters = left.filter
-    result.extensions = left.pre_filter[: len(result.states)]  # fewer, if a plugin ended PreFilter
+    result.extensions = left.pre_filter[: len(result.states)]  # only plugins that ran: a rejection may end PreFilter
     return result
 
 
@@ -98,7 +98,7 @@ def _plugins_after(plugin: PreFilterPlugin[Any], profile: Profile) -> tuple[PreF
 
 
 def _narrow(result: PreFiltered, plugin: str, names: frozenset[str]) -> bool:
-    """Restrict the nodes to these names too; reject the pod and return False if no node is left."""
+    """Restrict the allowed nodes further, to `names`. If no node is left, reject the pod and return False."""
     result.node_names = names if result.node_names is None else result.node_names & names
     result.narrowed_by = tuple(sorted({*result.narrowed_by, plugin}))
     if result.node_names:

@@ -1,4 +1,4 @@
-"""Reserve: the plugins decide what PreBind writes before the pod is bound.
+"""Reserve: the plugins return the writes (intents) that PreBind makes before the pod is bound.
 
 Upstream: pkg/scheduler/framework/runtime/framework.go (RunReservePluginsReserve).
 """

@@ -13,7 +13,7 @@ MIN_FEASIBLE_NODES = 100
 MIN_PERCENTAGE = 5
 BASE_PERCENTAGE = 50
 NODES_PER_PERCENT = 125
-"""Without a percentage in the profile, the percentage is BASE_PERCENTAGE minus 1 for each of this many nodes."""
+"""If the profile has no percentage, it is BASE_PERCENTAGE, less 1 for every NODES_PER_PERCENT nodes."""
 ALL = 100
 
 

@@ -1,6 +1,6 @@
 """One scheduling cycle: from a pod and a snapshot to a node, or to a FitError.
 
-The cycle is a pure function: it changes nothing, and keeps only results that equal inputs would have too.
+The cycle is a pure function: it changes neither the pod nor the cluster. It caches results only for equal inputs.
 
 Upstream: pkg/scheduler/schedule_one.go (schedulePod).
 """
@@ -99,7 +99,7 @@ def run_cycle(cycle: CycleInput) -> CycleResult:
 
 
 def _observed(cycle: CycleInput, failure: FitError) -> FitError:
-    """Return a failure that no plugin has computed for this pod; record the extension points that it stands for."""
+    """Record the extension points of a failure that was kept from an equal pod, and return the failure."""
     started = cycle.recorder.now()
     code = failure.pre_filtered.status.code
     started = cycle.recorder.observe_point(PRE_FILTER, code, cycle.profile.name, started)
@@ -163,7 +163,7 @@ def _filter(cycle: CycleInput, pre_filtered: PreFiltered, nodes: Snapshot) -> Fi
 
 
 def _sample(cycle: CycleInput, filtered: FilteredNodes) -> Sample:
-    """Return the first nodes that fit. Return only one if no plugin and no extender scores nodes."""
+    """Return the first nodes that fit; only one node if no plugin and no extender scores nodes."""
     nodes = filtered.nodes
     if cycle.profile.score or cycle.asks_extenders:
         wanted = nodes_to_find(nodes.size, cycle.profile.settings.percentage_of_nodes_to_score)
@@ -214,7 +214,7 @@ def _score(cycle: CycleInput, nodes: Snapshot, positions: IntArray) -> tuple[Sco
 
 
 def _extender_statuses(answer: ExtendersAnswered, filtered: FilteredNodes) -> dict[str, Status]:
-    """Return the statuses that the extenders give to the feasible nodes, of which they keep none."""
+    """Return the statuses of the feasible nodes after the extenders have rejected all of them."""
     names = (filtered.nodes.names[position] for position in np.flatnonzero(filtered.feasible).tolist())
     statuses: dict[str, Status] = {}
     for name in names:

@@ -26,13 +26,13 @@ class PluginScores(Struct, frozen=True, gc=False):
 
 
 class KeptPart(Struct, frozen=True, eq=False, gc=False):
-    """Scores that were kept from earlier cycles (`moorage.engine.cycle.kept_scores`). Nobody writes to the arrays."""
+    """Scores that were kept from earlier cycles (`moorage.engine.cycle.kept_scores`). The arrays are read-only."""
 
     entries: Sequence[WeightedScore]
     raws: Sequence[IntArray]
     """The scores of each entry; raw and normalized scores are equal."""
     by_slot: bool
-    """Whether the arrays have an entry for each node of the cluster; otherwise for each node of the view."""
+    """True if the arrays have an entry for each node of the cluster, False if only for the nodes of the view."""
 
     def scores(self, nodes: Snapshot) -> Sequence[PluginScores]:
         """Return the scores of a view."""

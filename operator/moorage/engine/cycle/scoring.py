@@ -116,7 +116,8 @@ def _static_scores(
 ) -> Mapping[ScorePlugin[Any], PluginScores | IntArray]:
     """Return the raw scores of the plugins with `has_static_score`, for all nodes of the cluster.
 
-    If all raw scores of a plugin are equal, so are its normalized scores, on every view. Both are then plain numbers.
+    If all raw scores of a plugin are equal, its normalized scores are equal too, on every view. Both are then stored as
+    plain numbers.
     """
 
     def compute() -> dict[ScorePlugin[Any], PluginScores | IntArray]:
@@ -132,7 +133,7 @@ def _static_scores(
 
 
 def _level(entry: WeightedScore, pod: Pod, cluster: Snapshot, raw: IntArray) -> PluginScores:
-    """Return the scores of a plugin whose raw scores are all equal, as plain numbers; normalize on one node only."""
+    """Return plain numbers as the scores of a plugin whose raw scores are all equal; normalize on one node only."""
     one = NodesView(cluster, np.zeros(1, np.int64))
     score = _normalized(entry, None, pod, one, raw[:1])
     return PluginScores(entry.plugin.name, entry.weight, int(raw[0]), int(np.max(score.normalized)))

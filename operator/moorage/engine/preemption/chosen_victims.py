@@ -1,8 +1,7 @@
 """Checks the victims that an extender chooses: each must be a pod that the engine itself could have chosen.
 
-An extender is outside the cluster's control, so its answer only narrows what preemption may do. kube-scheduler accepts
-pods of any priority as victims, and the extender's NumPDBViolations. Here the victims are checked against the cluster,
-and the violations are counted again.
+An extender may be outside the cluster's control. kube-scheduler accepts victims of any priority from it, and its
+NumPDBViolations. moorage checks the victims against the cluster, and counts the violations again.
 
 Upstream: pkg/scheduler/extender.go (convertToVictims), which these checks replace.
 """
@@ -20,11 +19,11 @@ from moorage.model.pods.pod import Pod
 
 
 def candidate_of(preemptor: Pod, node_name: str, uids: Iterable[str], snapshot: Snapshot) -> Candidate:
-    """Return the candidate with these victims, the most important first; each uid counts once.
+    """Return the candidate with these victims, the most important first. Ignore repeated uids.
 
-    Raises ValueError if the preemptor never preempts, or for a victim that is not on the node or whose priority is not
-    lower than the preemptor's. The error message has uids but no names of victims, because another tenant may
-    read it in the preemptor's events.
+    Raise ValueError if the preemptor must not preempt, or if a victim is not on the node, or if a victim's priority is
+    not lower than the preemptor's. The error message has uids but no names of victims, because another tenant may read
+    the message in the preemptor's events.
     """
     if preemptor.preemption_policy == "Never":
         raise ValueError(f"names victims for pod {preemptor.key}, which is {NEVER.rstrip('.')}")

@@ -18,7 +18,7 @@ def budgets_of(snapshot: Snapshot) -> tuple[PodDisruptionBudget, ...]:
 
 
 def split_by_budgets(pods: Sequence[Pod], budgets: Sequence[PodDisruptionBudget]) -> tuple[list[Pod], list[Pod]]:
-    """Split pods into those whose eviction violates a budget, if all are evicted in this order, and the others."""
+    """Return the pods whose eviction violates a budget, and the other pods. All are evicted in the given order."""
     left = [budget.disruptions_allowed for budget in budgets]
     violating: list[Pod] = []
     others: list[Pod] = []
@@ -47,7 +47,7 @@ def covered_first(pods: Sequence[Pod], budgets: Collection[PodDisruptionBudget])
 
 
 def _covers(budget: PodDisruptionBudget, pod: Pod) -> bool:
-    """Return whether the pod's eviction counts against the budget; an approved eviction does not count again."""
+    """Return whether the pod's eviction would reduce the budget. Evictions in `disrupted_pods` have already done so."""
     selector = budget.selector
     if not pod.labels or budget.namespace != pod.namespace or selector is None or selector.is_empty:
         return False

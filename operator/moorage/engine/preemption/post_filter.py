@@ -147,7 +147,7 @@ def _search(plugin: PreemptionPlugin, fit_error: FitError, chance: int, *, stric
 def choose_candidate(
     candidates: Sequence[Candidate], fit_error: FitError, chance: int, *, strict: bool = False
 ) -> PostFilterResult:
-    """Select one of the candidates that extenders keep, but none that `check_candidate` rejects."""
+    """Select one of the candidates that the extenders keep and that `check_candidate` accepts."""
     snapshot, potential = fit_error.snapshot, fit_error.potential_nodes()
     reason = _ineligibility(fit_error, potential)
     if reason:

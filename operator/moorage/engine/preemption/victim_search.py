@@ -28,7 +28,7 @@ from moorage.model.workloads.workload_objects import PodDisruptionBudget
 NO_VICTIMS = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 WOULD_VIOLATE = "Preemption would violate a PodDisruptionBudget"
-"""Not an upstream reason: only a strict profile rejects such nodes."""
+"""Upstream has no such reason, because only moorage's strict profiles reject these nodes."""
 NEVER = "not eligible due to preemptionPolicy=Never."
 TERMINATING = "not eligible due to a terminating pod on the nominated node."
 PREEMPTED = "PreemptionByScheduler"
@@ -43,9 +43,9 @@ class DryRun:
     statuses: dict[str, Status] = field(default_factory=dict)
     """The statuses of the tried nodes that are not candidates, by node name."""
     without_victims: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
-    """The positions of the nodes without pods of lower priority. They have no victims, so they are not tried.
+    """The positions of the nodes without pods of lower priority. The search does not try these nodes.
 
-    There may be many, so they get no Status each.
+    There may be many of them, so none gets a Status.
     """
 
     def reasons(self, total_nodes: int) -> dict[str, int]:
@@ -81,7 +81,7 @@ class Search:
 def ineligibility(pod: Pod, snapshot: Snapshot, *, is_nominated_node_hopeless: bool) -> str:
     """Return why the pod may not preempt others; empty if it may (PodEligibleToPreemptOthers).
 
-    `is_nominated_node_hopeless` tells whether preemption cannot help on the pod's nominated node.
+    `is_nominated_node_hopeless` means that preemption cannot help on the pod's nominated node.
     """
     if pod.preemption_policy == "Never":
         return NEVER

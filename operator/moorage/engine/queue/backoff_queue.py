@@ -14,7 +14,7 @@ from moorage.framework.profile import Profile, ProfileSettings
 DEFAULT_SETTINGS = ProfileSettings()
 """The settings for pods whose profile has just been removed."""
 MAX_DOUBLINGS = 62
-"""The largest exponent. It keeps the backoff a finite number, which is still longer than every maximum."""
+"""The largest exponent of 2. The backoff then stays finite, and longer than any maximum that a profile may set."""
 
 
 class BackoffQueue:
@@ -63,7 +63,7 @@ class BackoffQueue:
         return None
 
     def next_expiry(self) -> float | None:
-        """Return the time from which `pop_expired` returns the next pod, in seconds; None for an empty queue."""
+        """Return the earliest time at which `pop_expired` returns a pod, in seconds; None for an empty queue."""
         ends = [first[0][0] + 1 for heap in (self._rejected, self._errors) if (first := heap.peek()) is not None]
         return min(ends, default=None)
 

@@ -41,11 +41,11 @@ class InFlight:
         return tuple(islice(self._events, self._starts[uid] - self._dropped, None))
 
     def state(self) -> tuple[list[tuple[str, int]], list[ClusterEvent]]:
-        """Return the uids with the number of older events that each does not need, and the events."""
+        """Return the uids, each with the number of events from before its attempt, and the events."""
         return [(uid, start - self._dropped) for uid, start in self._starts.items()], list(self._events)
 
     def restore(self, starts: Iterable[tuple[str, int]], events: Iterable[ClusterEvent]) -> None:
-        """Take over the values that `state` has returned."""
+        """Set the fields to the values that `state` has returned."""
         self._starts = dict(starts)
         self._events = deque(events)
 

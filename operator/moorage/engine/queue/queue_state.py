@@ -36,12 +36,12 @@ class QueueState(Struct, frozen=True, kw_only=True):
     unschedulable: Sequence[QueuedPodInfo]
     """The unschedulable and the gated pods, group by group."""
     in_flight: Sequence[tuple[str, int]]
-    """The uids, and for each the number of `events` from before its attempt."""
+    """The uids, each with the number of `events` from before its attempt."""
     events: Sequence[ClusterEvent]
 
 
 def queue_state(parts: QueueParts) -> QueueState:
-    """Return the pods of all queues in their order. The records in it are not copied."""
+    """Return the pods of all queues in their order. The records are shared, not copied."""
     rejected, errors = parts.backoff.entries()
     starts, events = parts.in_flight.state()
     return QueueState(
@@ -56,7 +56,7 @@ def queue_state(parts: QueueParts) -> QueueState:
 
 
 def restore_queue(parts: QueueParts, state: QueueState) -> None:
-    """Give the parts of an empty queue the state of an earlier one."""
+    """Restore the state of an earlier queue in an empty one."""
     parts.pods.update((queued.pod.uid, queued) for queued in state.pods)
     for key, queued in state.active:
         parts.active.push(queued, key)

@@ -15,7 +15,7 @@ from moorage.framework.profile import Profile
 
 
 class QueueingStrategy(IntEnum):
-    """The next step for an unschedulable pod after an event; of several steps, the largest value applies."""
+    """The next step for an unschedulable pod after an event. If plugins differ, the largest value applies."""
 
     SKIP = 0
     AFTER_BACKOFF = 1

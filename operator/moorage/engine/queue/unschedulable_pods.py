@@ -13,7 +13,7 @@ from moorage.engine.queue.queueing_hints import QueueingStrategy
 from moorage.framework.cluster_events import ClusterEvent
 
 SHAPE_KINDS = frozenset({"Node", "Pod"})
-"""The kinds whose hints are the same for all pods of a shape. Updates of the waiting pods are not meant here;
+"""The kinds whose hints are the same for all pods of a shape. Updates of a waiting pod itself do not come here, because
 `SchedulingQueue.update` handles them."""
 
 StrategyFor = Callable[[QueuedPodInfo, ClusterEvent], QueueingStrategy]

@@ -62,7 +62,7 @@ class AttemptRecorder:
     def record_rejection(
         self, attempt: Attempt, fit_error: FitError, post: PostFilterResult, outcome: Unschedulable, now: float
     ) -> None:
-        """Record that the pod fits on no node, before the cluster changes."""
+        """Record that the pod fits on no node. Call this before the cluster changes."""
         if self._log is None:
             return
         is_shared = fit_error is self._last_failure

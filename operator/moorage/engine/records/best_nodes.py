@@ -7,7 +7,10 @@ from moorage.engine.records.decision_record import MAX_NODES
 
 
 def best_nodes(total: IntArray, chosen: int) -> IntArray:
-    """Return at most MAX_NODES positions: the chosen one, then the highest totals, among equal ones the first."""
+    """Return at most MAX_NODES positions: first the chosen node, then the nodes with the highest totals.
+
+    Among nodes with equal totals, the lowest positions come first.
+    """
     found = np.arange(total.size)
     if total.size > MAX_NODES:
         count = total.size - MAX_NODES

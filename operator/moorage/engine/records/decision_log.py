@@ -20,7 +20,8 @@ MAX_ATTEMPTS = 3
 MAX_BYTES = 48 << 20
 MAX_NEW = 1000
 MAX_NEW_NODES = 500_000
-"""The number of new decisions that may wait, and of the nodes that they compared: up to about 16 MB of arrays."""
+"""The number of nodes that the new decisions may have compared before they are summarized. They hold up to about 16 MB
+of arrays."""
 
 
 class LogLimits(Struct, frozen=True, kw_only=True):
@@ -44,9 +45,9 @@ class DecisionLog:
         self._new: list[LogEntry] = []
         self._new_nodes = 0
         self._attempts: OrderedDict[str, tuple[StoredRecord, ...]] = OrderedDict()
-        """The attempts by uid of the pod, the oldest first; the pod that was tried last is the last."""
+        """The attempts of each pod, the oldest first, by uid. The pods are in the order of their last attempts."""
         self._uids: dict[str, str] = {}
-        """By `namespace/name`, the uid of the pod that was tried last."""
+        """The uid of the pod that was tried last under each `namespace/name`."""
         self._size_bytes = 0
 
     def __len__(self) -> int:

@@ -78,7 +78,7 @@ class Scores(Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
     ties: int
     """The number of nodes with the highest total; the seed decides between them."""
     skipped: tuple[str, ...] = ()
-    """The Score plugins that had nothing to say about the pod (PreScore returned Skip)."""
+    """The Score plugins whose PreScore returned Skip for the pod."""
 
 
 class PodName(Struct, frozen=True, rename="camel", gc=False):
@@ -99,7 +99,7 @@ class ConsideredNode(Struct, frozen=True, rename="camel", omit_defaults=True, gc
     violations: int
     """The number of victims whose PodDisruptionBudget does not allow the eviction."""
     pods: tuple[PodName, ...] = ()
-    """The victims that the reader may know; all of them in the engine."""
+    """The victims whose names the reader may see. Inside the engine, these are all victims."""
     hidden_pods: int = 0
     """The number of victims in namespaces that the reader may not read."""
 
@@ -114,13 +114,13 @@ class Preemption(Struct, frozen=True, rename="camel", omit_defaults=True, gc=Fal
     candidates: int = 0
     """The number of nodes on which evictions would help, among the nodes that were tried."""
     considered: tuple[ConsideredNode, ...] = ()
-    """At most MAX_NODES of these nodes, the best first."""
+    """At most MAX_NODES of the nodes that `candidates` counts, the best first."""
     rejected: tuple[NodeCount, ...] = ()
     """The nodes on which evictions do not help."""
     displaced: tuple[PodName, ...] = ()
-    """The pods that lost their nomination to the node."""
+    """Pods of lower priority whose nomination to `node` was cleared."""
     hidden_displaced: int = 0
-    """The number of such pods in namespaces that the reader may not read."""
+    """The number of displaced pods in namespaces that the reader may not read."""
 
 
 class PointDuration(Struct, frozen=True, rename="camel", gc=False):
@@ -148,7 +148,7 @@ class DecisionRecord(Struct, frozen=True, kw_only=True, rename="camel", omit_def
     message: str = ""
     """kube-scheduler's message about a pod without a node, or the reason of an error or a hold."""
     attempt: int = 0
-    """The number of the attempt, from 1. 0 for a decision that was only computed for a reader."""
+    """The number of the attempt, starting at 1; 0 if the decision was only computed for a reader."""
     at: float = 0.0
     """When the attempt ended, in seconds of the clock given to `schedule_one`."""
     seed: int = 0

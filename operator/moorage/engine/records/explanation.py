@@ -1,4 +1,4 @@
-"""The explanation of a pod: where it stands, the records of its attempts, and what would be decided now."""
+"""The explanation of a pod: its place in the scheduler, its past attempts, and the decision on the present cluster."""
 
 from enum import Enum
 
@@ -12,7 +12,7 @@ class Standing(Enum):
     """The place of a pod in the scheduler; the values are shown to users."""
 
     UNKNOWN = "Unknown"
-    """The reader does not follow the scheduler's queue."""
+    """The scheduler's queue cannot be read, or does not have the pod yet."""
     OTHER_SCHEDULER = "OtherScheduler"
     BOUND = "Bound"
     BINDING = "Binding"
@@ -61,11 +61,11 @@ class Explanation(Struct, frozen=True, kw_only=True, rename="camel", omit_defaul
     at: float = 0.0
     """The time of the explanation, in seconds since the epoch. `at` of the records has the same unit."""
     operator: str = ""
-    """The operator that was asked; empty if the command decided anew, without an operator."""
+    """The operator that answered; empty if the command computed the decision without an operator."""
     records: tuple[DecisionRecord, ...] = ()
     """The last attempts, the latest first."""
     earlier_uid: str = ""
-    """The uid of the pod of `records`, if that pod was deleted and this one was made anew under its name."""
+    """The uid of an earlier pod with the same name, if `records` are about that pod."""
     now: DecisionRecord | None = None
     """The decision that the present cluster would lead to; None if no profile has the schedulerName."""
     verdict: NodeVerdict | None = None

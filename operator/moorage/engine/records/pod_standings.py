@@ -1,4 +1,4 @@
-"""Where a pod stands in the scheduler, in words for users."""
+"""The place of a pod in the scheduler, described for users."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ HOLDS = {
 
 @dataclass(frozen=True, slots=True)
 class PodStandings:
-    """The parts of the scheduler that know where a pod stands. This class never writes to them."""
+    """The parts of the scheduler that hold pods. This class only reads them."""
 
     profiles: Mapping[str, Profile]
     cache: Cache
@@ -44,7 +44,7 @@ class PodStandings:
     extenders: PendingExtenders
 
     def of(self, pod: Pod, now: float) -> tuple[Standing, str]:
-        """Return where a pod stands, and a sentence with the reason; the sentence may be empty."""
+        """Return the place of a pod, and a sentence with the reason; the sentence may be empty."""
         if self.cache.is_assumed(pod.uid) or pod.uid in self.binding:
             return Standing.BINDING, ""
         if pod.node_name:

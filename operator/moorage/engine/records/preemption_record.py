@@ -18,7 +18,7 @@ from moorage.engine.records.rejected_nodes import status_counts
 from moorage.model.pods.pod import Pod
 
 MAX_PODS = 10
-"""The number of victims whose names a record has, for each node."""
+"""The number of victims that a record names for each node."""
 RULES = (
     "it violates the fewest PodDisruptionBudgets",
     "its most important victim has the lowest priority",
@@ -82,6 +82,6 @@ def _rejected(search: DryRun, names: Sequence[str]) -> tuple[NodeCount, ...]:
         examples = tuple(names[position] for position in without[:MAX_EXAMPLES])
         counts.append(NodeCount("", NO_VICTIMS, len(without), examples))
     hopeless = 0 if search.candidates else search.reasons(len(names)).get(NOT_HELPFUL, 0)
-    if hopeless:  # if there are candidates, other nodes may also not have been tried
+    if hopeless:  # not if there are candidates: the search may then have left out nodes
         counts.append(NodeCount("", NOT_HELPFUL, hopeless))
     return tuple(counts)

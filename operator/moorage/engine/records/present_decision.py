@@ -1,4 +1,4 @@
-"""What would be decided now: a cycle for a pod on the present cluster, which changes nothing."""
+"""The decision about a pod on the present cluster. Computing the decision changes nothing."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -32,7 +32,8 @@ from moorage.model.pods.pod import Pod
 class PresentDecision:
     """The decision about a pod on the present cluster, over all nodes and without extenders.
 
-    A pod that is placed already counts as not placed. The snapshot must not change while this object is used.
+    If the pod already has a node, it is first removed from this view of the cluster. The snapshot must not change while
+    this object is used.
     """
 
     def __init__(self, profile: Profile, pod: Pod, snapshot: Snapshot, moment: Moment) -> None:

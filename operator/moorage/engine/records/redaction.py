@@ -17,7 +17,7 @@ def namespaces_in(explanation: Explanation) -> set[str]:
 
 
 def redact(explanation: Explanation, readable: Collection[str]) -> Explanation:
-    """Count the pods that are not in `readable` namespaces instead of naming them."""
+    """Replace the names of pods outside the `readable` namespaces by the number of these pods."""
     now = explanation.now
     return replace(
         explanation,

@@ -1,4 +1,4 @@
-"""The nodes that plugins reject, counted by plugin and reason, with some names."""
+"""The numbers of nodes that plugins reject, by plugin and reason, with the names of some of the nodes."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -11,9 +11,10 @@ from moorage.framework.status import Status
 
 
 def counts_by_reason(fit_error: FitError, names: Sequence[str]) -> Iterator[NodeCount]:
-    """Yield the numbers of nodes by plugin and reason; `names` are the names by slot at the time of the failure.
+    """Yield the number of rejected nodes for each plugin and reason.
 
-    `FitError.rejections` must have been read before the cluster changed.
+    `names` are the names of all nodes by slot when the attempt failed. The caller must have read `FitError.rejections`
+    before the cluster changed.
     """
     pre_filtered, total_nodes = fit_error.pre_filtered, len(names)
     if fit_error.filtered is None:
@@ -36,7 +37,10 @@ def counts_by_reason(fit_error: FitError, names: Sequence[str]) -> Iterator[Node
 def counts_with_nominated(
     statuses: Mapping[int, Status], names: Sequence[str], slots: IntArray | None
 ) -> Iterator[NodeCount]:
-    """Yield the numbers of nodes that fail because of their nominated pods; the keys of `statuses` are positions."""
+    """Yield the numbers of nodes that are rejected because of their nominated pods.
+
+    `statuses` are the statuses of these nodes by position. `names` and `slots` are explained at `count_nodes`.
+    """
     return _counts_by_status(
         (names[position if slots is None else int(slots[position])], status) for position, status in statuses.items()
     )
@@ -51,7 +55,7 @@ def counts_left_out(pre_filtered: PreFiltered, nodes: int) -> Iterator[NodeCount
 
 
 def status_counts(statuses: Iterable[tuple[str, Status]]) -> tuple[NodeCount, ...]:
-    """Return the numbers of nodes by plugin and reason, the most frequent first."""
+    """Return the number of nodes for each plugin and reason, the largest number first."""
     return tuple(sorted(_counts_by_status(statuses), key=lambda count: -count.nodes))
 
 
@@ -71,7 +75,11 @@ def _named(status: Status, plugin: str) -> Status:
 def count_nodes(
     plugin: str, reason: str, rejected: BoolArray, names: Sequence[str], slots: IntArray | None
 ) -> NodeCount:
-    """Count rejected nodes; `slots` are the slots of the nodes, None for all nodes. `names` has all names by slot."""
+    """Return the number of nodes that `rejected` marks, with the names of some of them.
+
+    `rejected` has one entry for each node of a view. `slots` are the slots of the view's nodes; None if the view is the
+    whole cluster. `names` are the names of all nodes of the cluster by slot.
+    """
     (found,) = rejected.nonzero()
     first = found[:MAX_EXAMPLES] if slots is None else slots[found[:MAX_EXAMPLES]]
     return NodeCount(plugin, reason, len(found), tuple([names[slot] for slot in first.tolist()]))

@@ -62,7 +62,7 @@ class ScoreRows(Struct, frozen=True, eq=False, gc=False):
 
 
 class CapturedScores(Struct, frozen=True, eq=False, gc=False):
-    """References to the scores of a cycle, without its view of the nodes, which is larger."""
+    """The scores of a cycle, without the cycle's view of the nodes, which takes more memory."""
 
     total: IntArray
     kept: KeptPart | None

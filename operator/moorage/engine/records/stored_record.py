@@ -1,4 +1,4 @@
-"""A record in the form in which the log keeps it, which is smaller than its values."""
+"""A record of a decision in the compact form that the log keeps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Durations = tuple[tuple[str, float], ...]
 
 
 class StoredRecord(Struct, frozen=True, eq=False, gc=False):
-    """A record, with its scores and durations apart."""
+    """A record, and separately its scores and durations in a compact form."""
 
     record: DecisionRecord
     """The record without scores and durations."""
