@@ -2,13 +2,14 @@
 
 import subprocess
 
-WAIT_AND_KILL = 'read -r _; kill -KILL "$1"'
+WAIT_AND_KILL = 'read -r _; kill -s KILL -- "$1"'
 
 
 class Guard:
     """A shell that reads a pipe from this process, and kills a program as soon as the pipe is closed.
 
-    The kernel closes the pipe at the end of this process, even after SIGKILL.
+    The kernel closes the pipe at the end of this process, even after SIGKILL. A negative `pid` means all processes of a
+    process group, as in kill(1).
     """
 
     def __init__(self, pid: int) -> None:

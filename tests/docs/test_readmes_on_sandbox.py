@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from controlplane.guard import Guard
 from docs.shell_blocks import ROOT, blocks, scripts
 from e2e.clusters import eventually
 
@@ -28,6 +29,7 @@ NOT_RUN = {"make demo", "make image"}
 RUN = "moorage run"
 RUN_ON_A_FREE_PORT = "moorage run --port=0"
 """The tests replace RUN by this command, because several test runs may share a machine."""
+STOP_SECONDS = 60.0
 STRICT = "set -euo pipefail\n"
 EXAMPLES = ("01-spot-first", "02-zone-spread", "03-gpu-pool", "04-bin-packing", "05-low-latency", "06-instance-types",
             "09-preemption")  # fmt: skip
@@ -78,6 +80,7 @@ class Folder:
                 stderr=output,
                 start_new_session=True,
             )
+        guard = Guard(-process.pid)
         text = ""
 
         def printed() -> bool:
@@ -91,7 +94,8 @@ class Folder:
             yield
         finally:
             os.killpg(process.pid, signal.SIGTERM)
-            process.wait(20)
+            process.wait(STOP_SECONDS)
+            guard.end()
 
 
 def terminal(number: int) -> str:
