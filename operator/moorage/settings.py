@@ -64,6 +64,8 @@ class Settings:
     """The directory of the files that extenders of policies may name. None means that they may name no files."""
     record: Path | None = None
     """The directory to which the engine's inputs and decisions are recorded. None means that nothing is recorded."""
+    record_on_request: bool = False
+    """Whether nothing is recorded before a request to /debug/recording."""
     record_bytes: int = 1 << 30
     """The maximum size of all recorded files together."""
     leader_election: LeaderElectionSettings = field(default_factory=LeaderElectionSettings)

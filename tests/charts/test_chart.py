@@ -51,6 +51,8 @@ def one(kind: str, objects: list[dict[str, Any]], name: str = "") -> dict[str, A
             "policyExtenderTlsSecrets": ["team-a", "team.b"],
             "admission": {"enabled": True},
         },
+        {"recording": {"enabled": True}},
+        {"recording": {"enabled": True, "onRequest": True, "size": "500Mi", "existingClaim": "records"}},
         {"metrics": {"service": {"enabled": True, "annotations": {"a": "b"}}}, "fullnameOverride": "m" * 63},
     ],
 )
@@ -152,6 +154,28 @@ def test_the_values_for_policies_become_flags_and_mounts() -> None:
     assert volume["secret"]["secretName"] == "team-a"
 
 
+def test_a_recording_goes_to_a_volume_that_the_operator_can_write() -> None:
+    for claim in ("", "records"):
+        pod = one("Deployment", render({"recording": {"enabled": True, "existingClaim": claim}}))["spec"]["template"][
+            "spec"
+        ]
+        (container,) = pod["containers"]
+        assert {"--record=/var/lib/moorage/recording", "--record-size=1Gi"} <= set(container["args"])
+        (mount,) = [each for each in container["volumeMounts"] if each["name"] == "recording"]
+        assert mount["mountPath"] == "/var/lib/moorage/recording"
+        assert "readOnly" not in mount
+        assert mount.get("subPathExpr", "") == ("$(POD_NAME)" if claim else "")
+        (volume,) = [each for each in pod["volumes"] if each["name"] == "recording"]
+        assert volume.get("persistentVolumeClaim", {}).get("claimName", "") == claim
+        assert pod["securityContext"].get("fsGroup") == (65532 if claim else None)
+
+
+def test_nothing_is_recorded_by_default() -> None:
+    text = json.dumps(render())
+    assert "recording" not in text
+    assert "--record" not in text
+
+
 @pytest.mark.parametrize(
     ("values", "lease"),
     [
@@ -194,6 +218,7 @@ def test_strict_certificate_verification_is_optional() -> None:
         ({"podLabels": {"a": 1}}, "/podLabels/a"),
         ({"policyExtenders": ["http://x"]}, "/policyExtenders/0"),
         ({"policyExtenders": ["*"]}, "/policyExtenders/0"),
+        ({"recording": {"size": "many"}}, "/recording/size"),
         ({"policyExtenderTlsSecrets": ["../x"]}, "/policyExtenderTlsSecrets/0"),
     ],
 )

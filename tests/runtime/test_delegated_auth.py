@@ -71,7 +71,7 @@ def metrics() -> ProcessMetrics:
     return ProcessMetrics("api")
 
 
-Get = Callable[[str, str | None], Any]
+Get = Callable[..., Any]
 
 
 @pytest.fixture
@@ -85,9 +85,10 @@ async def get(reviews: Reviews, clock: FakeClock, metrics: ProcessMetrics, tmp_p
     trust = ssl.create_default_context(cafile=str(pem))
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=trust)) as session:
 
-        async def ask(path: str, token: str | None) -> tuple[int, str]:
+        async def ask(path: str, token: str | None, method: str = "GET") -> tuple[int, str]:
             headers = {"Authorization": f"Bearer {token}"} if token else {}
-            async with session.get(f"https://127.0.0.1:{port}{path}", headers=headers) as response:
+            url = f"https://127.0.0.1:{port}{path}"
+            async with session.request(method, url, headers=headers) as response:
                 return response.status, await response.text()
 
         yield ask
@@ -109,6 +110,12 @@ async def test_an_authorized_caller_is_served_and_a_403_names_the_missing_permis
     status, text = await get("/debug/cache", "good")
     assert status == 403
     assert text == 'Forbidden: user "prometheus" cannot get path "/debug/cache"\n'
+
+
+async def test_a_request_that_changes_something_needs_another_permission_than_get(get: Get) -> None:
+    status, text = await get("/metrics", "good", "POST")
+    assert status == 403
+    assert text == 'Forbidden: user "prometheus" cannot post path "/metrics"\n'
 
 
 async def test_a_decision_is_kept_for_ten_seconds(get: Get, reviews: Reviews, clock: FakeClock) -> None:

@@ -132,6 +132,8 @@ def test_the_loop_sleeps_until_the_scheduler_has_work(wakeup: float | None, paus
 async def test_a_bug_loses_only_one_message_and_does_not_stop_the_loop(caplog: pytest.LogCaptureFixture) -> None:
     bench = Bench()
     bench.scheduler.fault = KeyError("oops")
+    reported: list[Exception] = []
+    bench.loop.report_fault = reported.append
     bad, good = event("bad"), event("good")
     bench.inbox.post(bad, good)
     with caplog.at_level(logging.ERROR):
@@ -140,6 +142,7 @@ async def test_a_bug_loses_only_one_message_and_does_not_stop_the_loop(caplog: p
     assert bench.scheduler.applied == [good]
     assert sample(bench.metrics, "moorage_loop_faults_total") == 1
     assert "continues after a bug" in caplog.text
+    assert [str(fault) for fault in reported] == ["'oops'"]
 
 
 async def test_the_liveness_probe_reads_when_the_last_turn_of_the_loop_began() -> None:

@@ -14,6 +14,7 @@ from moorage.engine.scheduler import Scheduler
 from moorage.model.pods.pod import Pod
 from moorage.runtime.informers.informer import Informer
 from moorage.runtime.serving.health_server import EndpointSources
+from moorage.runtime.serving.recording_endpoint import RecordingSwitch
 from moorage.settings import Settings
 
 STUCK_SECONDS = 60.0
@@ -49,6 +50,9 @@ def endpoint_sources(process: Process, settings: Settings, election: Election | 
         debug_cache=lambda: _describe_cache(process),
         explain=explainer.explain,
         search_changes=explainer.change_search,
+        recording=RecordingSwitch(
+            describe=process.recordings.describe, start=process.recordings.start, stop=process.recordings.stop
+        ),
     )
 
 

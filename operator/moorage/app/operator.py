@@ -22,6 +22,7 @@ from uuid import uuid4
 
 from moorage import __version__
 from moorage.app.connections import Connections, find_credentials, serving_tls
+from moorage.app.crash_reporting import reporting_crashes
 from moorage.app.election import Election
 from moorage.app.endpoint_sources import endpoint_sources
 from moorage.app.environment import Environment
@@ -104,7 +105,7 @@ class Operator:
         process = build_process(self._configuration, environment)
         await self._serve(process, election, connections)
         review = RightsReview(connections.rights, await connections.open_unfenced_client(), self._clock)
-        async with asyncio.TaskGroup() as tasks:
+        async with reporting_crashes(process.recordings), asyncio.TaskGroup() as tasks:
             reviewing = tasks.create_task(review.run(), name="rights-review")
             await self._run_process(process, election, connections.kopf_session(), tasks)
             reviewing.cancel()
@@ -168,7 +169,7 @@ class Operator:
         finally:
             for task in (scheduling, *background, *lease):
                 task.cancel()
-            await asyncio.to_thread(process.recordings.stop)
+            await process.recordings.stop()
             await asyncio.to_thread(watch.stop)  # this is slow, but the lease is already released
 
 

@@ -95,6 +95,8 @@ def build_process(configuration: ProcessConfiguration, environment: Environment)
     )
     loop = SchedulingLoop(engine.scheduler, engine.inbox, router, environment.clock, environment.metrics.scheduling)
     recordings = Recordings(engine.scheduler, settings, environment.clock)
+    recordings.register(environment.metrics)
+    loop.report_fault = recordings.report
     facts = partial(
         PolicyFacts,
         engine.scheduler,

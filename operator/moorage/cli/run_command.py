@@ -67,6 +67,10 @@ def run(  # noqa: PLR0913 - one parameter for each flag
             help="Record the inputs and the decisions of the engine to files in this directory, for `moorage replay`.",
         ),
     ] = None,
+    record_on_request: Annotated[
+        bool,
+        typer.Option("--record-on-request", help="Record only between POST and DELETE requests to /debug/recording."),
+    ] = False,
     record_size: Annotated[
         str, typer.Option(metavar="SIZE", help="Keep at most this much; delete the oldest recorded files.")
     ] = "1Gi",
@@ -93,6 +97,7 @@ def run(  # noqa: PLR0913 - one parameter for each flag
         policy_extenders=extender_hosts(policy_extenders),
         policy_extender_tls_dir=policy_extender_tls_dir.absolute() if policy_extender_tls_dir else None,
         record=record.absolute() if record else None,
+        record_on_request=record_on_request,
         record_bytes=record_bytes(record_size),
         seed=seed,
         leader_election=LeaderElectionSettings(enabled=leader_elect),

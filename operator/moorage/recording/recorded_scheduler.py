@@ -59,10 +59,15 @@ class RecordedScheduler(Scheduler):
 
     def record(self, receiver: CallReceiver | None) -> None:
         """Hand over the recorded calls, and send later calls to another receiver; None ends the recording."""
-        if self._receiver is not None:
-            self._deliver()
+        self.deliver()
         self._receiver = receiver
         self._recorder.shadow_answers = None if receiver is None else []
+
+    def deliver(self) -> None:
+        """Hand over the recorded calls, if there is a receiver."""
+        if self._receiver is not None:
+            calls, self._calls = self._calls, []
+            self._receiver.receive(calls)
 
     def apply(self, message: Message, now: float) -> None:
         """Apply a message, and record the call."""
@@ -84,10 +89,10 @@ class RecordedScheduler(Scheduler):
             return
         self._add(Tick(now))
         if receiver.needs_state:
-            self._deliver()
+            self.deliver()
             receiver.begin(capture(self.parts), now)
         elif now >= self._deliver_at or len(self._calls) >= BATCH_CALLS:
-            self._deliver()
+            self.deliver()
             self._deliver_at = now + BATCH_SECONDS
 
     def schedule_one(self, now: float) -> Outcome | None:
@@ -103,8 +108,3 @@ class RecordedScheduler(Scheduler):
             self._calls.append(ShadowAnswers(tuple(answers)))
             answers.clear()
         self._calls.append(call)
-
-    def _deliver(self) -> None:
-        assert self._receiver is not None
-        calls, self._calls = self._calls, []
-        self._receiver.receive(calls)

@@ -54,6 +54,10 @@ class RecordingThread:
         self._received += len(calls)
         self._work.put(lambda: self._write(calls))
 
+    def report(self, text: str) -> None:
+        """Write a crash report with the last minutes."""
+        self._work.put(lambda: self._writer.report(text))
+
     def _run(self) -> None:
         while (work := self._work.get()) is not None:
             work()

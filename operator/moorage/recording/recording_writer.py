@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from moorage.engine.engine_state import EngineState
 from moorage.recording.calls import Call
+from moorage.recording.crash_reports import reports_in, size_of, write_report
 from moorage.recording.directory_lock import DirectoryInUse, DirectoryLock
 from moorage.recording.segment_file import SegmentFile, SegmentHeader, chunks, segment_path, segments_in
 from moorage.recording.stream_records import StreamWriter
@@ -124,6 +125,20 @@ class RecordingWriter:
         self._has_gap = self.wants_state = True
         self._end_segment(complete=True)
 
+    def report(self, text: str) -> None:
+        """Write a crash report with the last minutes."""
+        try:
+            report = write_report(self.directory, segments_in(self.directory), text, self.time())
+        except OSError as error:
+            logger.error("No crash report is written: %s", _describe(self.directory, error))  # noqa: TRY400 - no bug
+            return
+        if report is not None:
+            logger.error(
+                "The crash report %s has the last minutes of the recording; `moorage replay %s` repeats them",
+                report,
+                report,
+            )
+
     def close(self) -> None:
         """End the segment, and let other processes use the directory."""
         self._end_segment(complete=True)
@@ -179,7 +194,11 @@ class RecordingWriter:
     def _make_room(self, segments: list[Path]) -> None:
         """Delete the oldest segments, so that one more segment does not exceed the limit."""
         sizes = {path: path.stat().st_size for path in segments}
-        total = sum(sizes.values()) + max(self.limits.segment_bytes, 2 * self._state_bytes)
+        total = (
+            sum(sizes.values())
+            + size_of(reports_in(self.directory))
+            + max(self.limits.segment_bytes, 2 * self._state_bytes)
+        )
         for path in segments:
             if total <= self.limits.max_bytes:
                 return

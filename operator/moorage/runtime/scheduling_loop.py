@@ -12,6 +12,8 @@ import logging
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from moorage.engine.messages import Message
     from moorage.engine.scheduler import Scheduler
     from moorage.runtime.clock import Clock
@@ -50,15 +52,19 @@ class SchedulingLoop:
         self.last_turn = clock.monotonic()
         """Start of the last turn, on the monotonic clock; the liveness probe reads it."""
 
+        self.report_fault: Callable[[Exception], None] = _ignore
+        """Receives each exception that the loop has survived."""
+
     async def run(self) -> None:
         """Schedule until cancelled."""
         while True:
             self.last_turn = self._clock.monotonic()
             try:
                 is_busy = self._turn()
-            except Exception:  # one bad object must not stop all scheduling
+            except Exception as fault:  # one bad object must not stop all scheduling
                 logger.exception("The scheduling loop continues after a bug; please report it")
                 self._metrics.observe_fault()
+                self.report_fault(fault)
                 is_busy = False
             if is_busy or self._summarize_decisions():
                 await asyncio.sleep(0)
@@ -112,3 +118,8 @@ class SchedulingLoop:
         if wakeup is None or not self._router.is_ready:
             return IDLE_SECONDS
         return min(max(wakeup - now, 0.0), IDLE_SECONDS)
+
+
+def _ignore(fault: Exception) -> None:
+    """Do nothing: the loop has logged the fault."""
+    del fault

@@ -1,6 +1,6 @@
 """Authentication and authorization of callers. The API server decides, as for kube-scheduler's endpoints.
 
-token --TokenReview--> user --SubjectAccessReview (nonResourceURL, get)--> served | 403
+token --TokenReview--> user --SubjectAccessReview (nonResourceURL, method)--> served | 403
 no token, or a wrong one: 401
 
 For a path in `POD_PATHS`, the caller needs the right to get the pod in the query, not the right to get the path.
@@ -64,9 +64,11 @@ DEFAULT_LIMITS = ReviewLimits()
 
 @dataclass(frozen=True, slots=True)
 class AccessQuestion:
-    """The right that a caller needs: to get a path of the process or, if there is a namespace, to get pods."""
+    """The right that a caller needs: to use a path of the process or, if there is a namespace, to get pods."""
 
     path: str = ""
+    verb: str = "get"
+    """The method of the request to the path, in lower case."""
     namespace: str = ""
     pod: str = ""
     """The name of the pod; empty for all pods of the namespace."""
@@ -75,14 +77,14 @@ class AccessQuestion:
     def attributes(self) -> dict[str, Any]:
         """The part of a SubjectAccessReview's spec that names the right."""
         if not self.namespace:
-            return {"nonResourceAttributes": {"path": self.path, "verb": "get"}}
+            return {"nonResourceAttributes": {"path": self.path, "verb": self.verb}}
         attributes = {"verb": "get", "resource": "pods", "namespace": self.namespace, "name": self.pod}
         return {"resourceAttributes": attributes}
 
     def __str__(self) -> str:
         """Return the right in words."""
         if not self.namespace:
-            return f'get path "{self.path}"'
+            return f'{self.verb} path "{self.path}"'
         return f'get pod "{self.namespace}/{self.pod}"' if self.pod else f'get pods in namespace "{self.namespace}"'
 
 
@@ -264,4 +266,5 @@ def _question_of(request: web.Request) -> AccessQuestion:
     namespace, pod = request.query.get("namespace", ""), request.query.get("pod", "")
     if request.path in POD_PATHS and namespace and pod:
         return AccessQuestion(namespace=namespace, pod=pod)
-    return AccessQuestion(request.path)
+    verb = "get" if request.method == "HEAD" else request.method.lower()
+    return AccessQuestion(request.path, verb)

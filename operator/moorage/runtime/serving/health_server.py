@@ -20,6 +20,8 @@ from moorage.runtime.metrics.pod_resources import render_pod_resources
 from moorage.runtime.metrics.process_metrics import CONTENT_TYPE
 from moorage.runtime.serving.connection_acceptor import ConnectionAcceptor, ConnectionLimits, listening_sockets
 from moorage.runtime.serving.explanation_turns import ExplanationTurns
+from moorage.runtime.serving.recording_endpoint import PATH as RECORDING_PATH
+from moorage.runtime.serving.recording_endpoint import RecordingEndpoint, RecordingSwitch
 from moorage.runtime.serving.statusz import Statusz
 from moorage.runtime.serving.why_endpoint import Explain, ReadableNamespaces, SearchChanges, WhyEndpoint
 
@@ -69,6 +71,8 @@ class EndpointSources:
     debug_cache: Callable[[], Any]
     explain: Explain = _explain_nothing
     """The explanations of `/why`."""
+    recording: RecordingSwitch | None = None
+    """Starts and stops recordings."""
     search_changes: SearchChanges = _search_nothing
     """The searches for changes in the explanations of `/why`."""
 
@@ -153,6 +157,11 @@ class HealthServer:
         turns = ExplanationTurns(self._endpoints.clock)
         why = WhyEndpoint(self._endpoints.explain, self._endpoints.search_changes, readable, turns)
         application.router.add_get("/why", why.answer)
+        if self._endpoints.recording is not None:
+            recording = RecordingEndpoint(self._endpoints.recording)
+            application.router.add_get(RECORDING_PATH, recording.show)
+            application.router.add_post(RECORDING_PATH, recording.start)
+            application.router.add_delete(RECORDING_PATH, recording.stop)
         paths = sorted(resource.canonical for resource in application.router.resources())
         statusz = Statusz(self._endpoints.clock, self._endpoints.started_at, paths)
         application.router.add_get("/statusz", statusz.answer)
