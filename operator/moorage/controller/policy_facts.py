@@ -83,8 +83,8 @@ class PolicyFacts:
     def degradations(self, state: PolicyState) -> Sequence[Degradation]:
         """Return the failures that affect the live profile: missing rights and extenders, then attempts and binds.
 
-        If an attempt or a bind fails because of a missing right or an extender, it is left out, because that failure is
-        already in the list.
+        Attempts and binds that fail because of a missing right or an extender are left out, because the missing right
+        or the extender is already in the list.
         """
         profile = state.profile
         if profile is None:

@@ -1,7 +1,8 @@
 """Stranded amounts: free amounts of nodes that cannot be used, because another resource of the node is exhausted.
 
-For one task, a node's free amount of a resource is stranded if it is enough for the task, but the node lacks another
-resource that the task requests. The stranded amount is the mean over all tasks of the file that request the resource.
+A node's free amount of a resource is stranded for a task if two conditions hold: the free amount is enough for the
+task, but the node lacks another resource that the task requests. The stranded amount is the mean over all tasks of the
+file that request the resource.
 """
 
 from __future__ import annotations
