@@ -24,7 +24,7 @@ from moorage.outside_text import one_line
 @pytest.mark.parametrize(
     "text", ["", "0/3 nodes are available: 3 Insufficient cpu.", "größer, 大, 🙂", 'it\'s "quoted"']
 )
-def test_printable_text_stays_as_it_is(text: str) -> None:
+def test_printable_text_is_not_changed(text: str) -> None:
     assert one_line(text) is text
 
 

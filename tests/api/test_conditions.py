@@ -29,7 +29,7 @@ def test_a_new_condition_gets_the_current_time_in_whole_seconds() -> None:
     assert dated.last_transition_time == NOW.replace(microsecond=0)
 
 
-def test_the_transition_time_stays_if_only_reason_message_and_generation_change() -> None:
+def test_the_transition_time_is_kept_if_only_reason_message_and_generation_change() -> None:
     before = merge((), [condition(READY, "False", "InvalidSpec", "a", observed_generation=1)], NOW)
     (after,) = merge(before, [condition(READY, "False", "NameConflict", "b", observed_generation=2)], LATER)
     assert after.last_transition_time == NOW.replace(microsecond=0)

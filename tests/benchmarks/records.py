@@ -36,7 +36,7 @@ class RecordsResult:
     without: float
     recorded: float
     summary: float
-    """The time to summarize a decision, which an idle loop does later."""
+    """The time to summarize a decision. An idle loop does this later."""
 
     @property
     def percent(self) -> float:

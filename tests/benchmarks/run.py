@@ -104,7 +104,7 @@ def _end_to_end(kinds: Sequence[str], sizes: Iterable[int], pods: int) -> Iterat
 
 
 def _print_end_to_end(groups: Iterable[Sequence[end_to_end.EndToEndResult]]) -> None:
-    """Print the rates, and their ratios to kube-scheduler's, which are comparable between runs."""
+    """Print the rates, and their ratios to kube-scheduler's rates. Ratios of different runs are comparable."""
     table = Table("pods", "nodes", "scheduler", "pods/s", "ratio", "CPU ms/pod", "peak MB", title="Whole path")
     for results in groups:
         peer = next(result for result in results if result.scheduler == end_to_end.THEIRS)

@@ -16,7 +16,7 @@ WORKLOADS = 20
 
 
 def node(index: int) -> Manifest:
-    """Return one of many equal nodes, which take the zones in turn."""
+    """Return one of many equal nodes. The nodes are in each zone in turn."""
     name = f"node-{index:05d}"
     resources = {"cpu": "32", "memory": "128Gi", "ephemeral-storage": "200Gi", "pods": "110"}
     return {

@@ -33,7 +33,7 @@ def moorage(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 
 @pytest.fixture
 def server() -> Iterator[SandboxServer]:
-    """A sandbox with some objects, which runs in another thread."""
+    """A sandbox that runs in another thread and has some objects."""
     server = SandboxServer(crds=[crd()])
     create_dumped_objects(server.registry, Inventory.of(web_cluster()))
     with loop_in_thread("sandbox") as loop:

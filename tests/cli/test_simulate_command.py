@@ -138,9 +138,7 @@ def test_the_page_about_simulations_shows_the_real_output() -> None:
     assert shown.splitlines() == lines[: len(shown.splitlines())]
 
 
-def test_the_waiting_pods_of_a_live_cluster_and_of_its_dump_are_placed_alike(
-    moorage: Run, kubeconfig: Path, tmp_path: Path
-) -> None:
+def test_a_live_cluster_and_its_dump_give_the_same_placements(moorage: Run, kubeconfig: Path, tmp_path: Path) -> None:
     file = tmp_path / "cluster.gz"
     assert moorage("dump", "-o", file, "--kubeconfig", kubeconfig).status == 0
     of_dump = moorage("simulate", "--dump", file, "--all-pods", "-o", "json")

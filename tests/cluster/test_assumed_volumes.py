@@ -64,7 +64,7 @@ def test_revert_restores_only_the_objects_that_the_pod_assumed() -> None:
     assert (storage.volume, storage.claim) == (VOLUME, CLAIM)
 
 
-def test_assumed_version_stays_if_the_watch_sends_the_version_before_it() -> None:
+def test_assumed_version_is_kept_if_the_watch_sends_the_previous_version() -> None:
     storage = Storage()
     storage.assumed.assume("p", [SELECT])
 
@@ -73,7 +73,7 @@ def test_assumed_version_stays_if_the_watch_sends_the_version_before_it() -> Non
     assert storage.claim.selected_node == "a"
 
 
-def test_newer_version_replaces_the_assumed_version_and_stays_after_a_revert() -> None:
+def test_newer_version_replaces_the_assumed_version_and_is_kept_after_a_revert() -> None:
     storage, newer = Storage(), replace(CLAIM, resource_version="2")
     storage.assumed.assume("p", [SELECT])
 

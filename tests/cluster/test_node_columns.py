@@ -46,7 +46,7 @@ def conflicting(port: HostPort) -> Callable[[Pod], int]:
 
 
 class ColumnsMachine(RuleBasedStateMachine):
-    """Random changes of the columns and of a plain model of the cluster, which must agree."""
+    """Random changes of the columns and of a plain model of the cluster. Both must agree."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -286,7 +286,7 @@ def test_the_engine_gets_no_message_about_a_name_that_no_policy_may_have() -> No
     assert store.remove(manifest("a")).removed == ()
 
 
-def test_a_version_that_the_flags_do_not_allow_is_refused_and_the_last_good_version_stays() -> None:
+def test_a_version_that_the_flags_do_not_allow_is_refused_and_the_last_good_version_stays_live() -> None:
     def build_or_refuse(policy: SchedulingPolicy) -> Profile:
         if policy.spec.extenders:
             raise PolicyNotAllowed([Fault(("spec", "extenders", 0, "urlPrefix"), None, "needs a flag")])

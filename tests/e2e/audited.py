@@ -78,7 +78,7 @@ class Audited:
         return sorted(about, key=lambda one: one.seconds)
 
     def bindings(self, prefix: str, user: str = "") -> list[Write]:
-        """Return successful bindings of pods whose names begin with `prefix`; with `user`, only those by this user."""
+        """Return successful bindings of pods with this name prefix. With `user`, return only bindings by this user."""
         return [one for one in self.writes("pods/binding", prefix) if user in {one.user, ""}]
 
     def _read_new_entries(self) -> None:

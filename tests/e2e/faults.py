@@ -77,7 +77,7 @@ class World:
         assert self.bound_count() == count
 
     def lease_holder(self) -> str:
-        """Return the identity of the replica that holds the lease; empty if none holds it."""
+        """Return the identity of the replica that holds the lease, or an empty string."""
         return str(self.case.reader.read(LEASE)["spec"].get("holderIdentity") or "")
 
 

@@ -53,7 +53,7 @@ class Guarded:
     kubeconfig: Path
 
     def grant(self, *, without: tuple[str, ...] = (), without_verb: str = "") -> None:
-        """Grant all rules except those for the resources `without`. With `without_verb`, omit only this verb."""
+        """Grant all rules except the rules for the resources `without`. With `without_verb`, omit only this verb."""
         everything = [*chart_rules(), *LEASES]
         rules = [
             rule

@@ -98,13 +98,13 @@ def test_all_pods_of_an_owner_go_to_the_same_policy() -> None:
 
 
 @pytest.mark.parametrize("uid", ["a", "b", "c", "d"])
-def test_pod_without_an_owner_is_shared_by_its_own_uid(uid: str) -> None:
+def test_the_uid_decides_whether_the_canary_gets_a_pod_without_an_owner(uid: str) -> None:
     scheduler = scheduler_with(profile(BASE), canary(50))
     add_objects(scheduler, node(), pod(uid, spec={"schedulerName": BASE}))
     assert binding_policies(scheduler) == {uid: CANARY if in_share(f"default/{uid}", 50) else BASE}
 
 
-def test_pods_with_the_schedulername_of_the_canary_stay_its_pods() -> None:
+def test_a_canary_always_gets_the_pods_that_have_its_scheduler_name() -> None:
     scheduler = scheduler_with(profile(BASE), canary(0))
     add_objects(scheduler, node(), pod("own", spec={"schedulerName": CANARY}))
     assert binding_policies(scheduler) == {"own": CANARY}

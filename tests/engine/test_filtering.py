@@ -63,7 +63,7 @@ def test_pod_does_not_compete_with_its_own_nomination() -> None:
 
 
 def test_node_is_rejected_if_the_pod_fits_only_with_the_nominated_pods() -> None:
-    """The affinity of the pod needs the nominated pod, which may never run on the node."""
+    """The affinity of the pod needs the nominated pod. The nominated pod may never run on the node."""
     database = pod("db", labels={"app": "db"}, priority=9)
     assert fitting(pod("p", affinity=TOGETHER), snapshot_with_nominated((database, "n1"))) == set()
 

@@ -48,7 +48,7 @@ def test_pod_is_bound_to_its_nominated_node_although_another_node_scores_higher(
     assert bind.node_name == "mine"
 
 
-def test_nomination_stays_if_an_update_of_the_pod_does_not_show_it_yet() -> None:
+def test_nomination_is_kept_if_an_update_of_the_pod_does_not_show_it_yet() -> None:
     scheduler = scheduler_of(
         node("n1", cpu="2"), pod("low", cpu="2", node="n1", priority=1), pod("high", cpu="1", priority=9)
     )

@@ -112,7 +112,7 @@ def test_pod_preempts_although_another_pod_on_its_nominated_node_terminates() ->
     assert victim_names(post) == ["low"]
 
 
-def test_pod_protected_by_a_budget_stays_if_evicting_another_pod_is_enough() -> None:
+def test_pod_protected_by_a_budget_is_not_evicted_if_evicting_another_pod_is_enough() -> None:
     running = [
         pod("guarded", cpu="1", node="n1", labels={"app": "a"}, status=started(9)),
         pod("free", cpu="1", node="n1", priority=3, status=started(1)),
@@ -157,7 +157,7 @@ def test_preemption_tries_all_nodes_after_an_unschedulable_prefilter() -> None:
     assert (post.nominated_node_name, victim_names(post)) == ("n2", ["low"])
 
 
-def test_preemption_fails_as_upstream_if_the_pod_fits_without_victims() -> None:
+def test_preemption_fails_like_upstream_if_the_pod_fits_without_victims() -> None:
     by = profile(pre_filter=(Narrower(answer=unschedulable("in use")),), post_filter=(DefaultPreemption(),))
     post = preempt(pod("p", priority=9), [node("n1")], [pod("low", node="n1")], by=by)
     assert (post.code, post.message) == (Code.ERROR, 'preemption: expected at least one victim pod on node "n1"')
@@ -186,7 +186,7 @@ def test_post_filter_message_joins_the_messages_of_all_plugins() -> None:
     assert post.message.startswith("nothing to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not")
 
 
-def test_post_filter_whose_prefilter_did_not_run_fails_as_upstream() -> None:
+def test_post_filter_fails_like_upstream_if_its_prefilter_did_not_run() -> None:
     deallocator = Deallocator()
     by = profile(
         pre_filter=(Narrower(answer=unresolvable("no claim")), deallocator),
@@ -221,8 +221,8 @@ def test_strict_profile_nominates_a_node_where_no_budget_is_violated() -> None:
     assert post.unschedulable_plugins == frozenset()
 
 
-def test_pod_that_stays_uses_no_disruption_of_a_budget_in_a_strict_profile() -> None:
-    """The more important pod stays, so the budget's only disruption is still allowed for the other pod."""
+def test_pod_that_is_not_evicted_uses_no_disruption_of_a_budget_in_a_strict_profile() -> None:
+    """The more important pod is not evicted, so the budget's only disruption is still allowed for the other pod."""
     running = [covered("small", priority=2), covered("large", cpu="2", priority=1)]
     post = preempt(pod("p", cpu="2", priority=9), [node("n1", cpu="3")], running, [budget(1)], strict_profile())
     assert victim_names(post) == ["large"]

@@ -51,6 +51,6 @@ def test_victim_of_a_change_is_named_only_to_readers_of_its_namespace() -> None:
     assert not hidden.victim_namespace
 
 
-def test_explanation_without_other_pods_stays_the_same() -> None:
+def test_explanation_without_other_pods_is_not_changed() -> None:
     plain = replace(explanation(), records=(), now=None)
     assert redact(plain, set()) == plain

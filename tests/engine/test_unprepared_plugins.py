@@ -1,4 +1,4 @@
-"""Profiles that disable PreFilter or PreScore of a plugin whose Filter or Score needs the result."""
+"""Profiles that disable PreFilter or PreScore, although Filter or Score of the same plugin needs the result."""
 
 import pytest
 

@@ -79,7 +79,7 @@ async def test_budget_allows_as_many_disruptions_as_in_the_dump() -> None:
     assert budget["status"]["disruptionsAllowed"] == 1
 
 
-async def test_running_pod_stays_although_its_requests_exceed_the_node() -> None:
+async def test_running_pod_is_kept_although_its_requests_exceed_the_node() -> None:
     bodies = web_cluster()
     for body in bodies:
         if body["kind"] == "Pod" and body["metadata"]["name"].startswith("web"):

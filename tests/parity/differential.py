@@ -1,4 +1,4 @@
-"""Compares moorage's decisions about generated cases with those of the oracle, which runs kube-scheduler's code.
+"""Compares moorage's decisions about generated cases with the oracle's. The oracle runs kube-scheduler's code.
 
     PYTHONPATH=tests python tests/parity/differential.py --seed 7 --count 1000
 

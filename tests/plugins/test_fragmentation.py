@@ -1,4 +1,4 @@
-"""The fragmentation of nodes equals that of a slow oracle, which compares each node with each request."""
+"""The fragmentation of nodes equals the result of a slow oracle. The oracle compares each node with each request."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class DirectReceiver:
 
 @dataclass
 class RecordedHistory:
-    """A scheduler with a random history, which is recorded to a directory."""
+    """A scheduler with a random history. The history is recorded to a directory."""
 
     directory: Path
     seed: int = SEED

@@ -214,7 +214,7 @@ needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="open
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A self-signed authority for localhost without key identifiers, like those of some clouds."""
+    """A self-signed authority for localhost without key identifiers, like the authorities of some clouds."""
     folder = tmp_path_factory.mktemp("certificates")
     subprocess.run(
         [

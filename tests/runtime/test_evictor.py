@@ -90,7 +90,7 @@ async def test_a_terminating_victim_is_skipped_and_a_victim_gets_its_condition_o
 
 @pytest.mark.parametrize("refusal", [GONE, OTHER_UID, UID_IN_PATCH])
 @pytest.mark.parametrize("strict", [False, True])
-async def test_a_victim_that_no_longer_exists_counts_as_evicted(refusal: ApiError, *, strict: bool) -> None:
+async def test_a_victim_that_no_longer_exists_is_treated_as_evicted(refusal: ApiError, *, strict: bool) -> None:
     def answer(sent: Sent) -> Any:
         if "/pods/a" in sent.path and (sent.method == "PATCH" or refusal is not UID_IN_PATCH):
             raise refusal

@@ -171,7 +171,7 @@ async def test_an_event_that_is_too_long_causes_new_lists_after_growing_pauses(
 
 
 def nested(name: str) -> bytes:
-    """Return a pod whose managedFields have a depth that the API server accepts and decoders do not."""
+    """Return a pod with managedFields that the API server accepts, but that are too deep for decoders."""
     fields = b'{"f:a":' * 5_000 + b"{}" + b"}" * 5_000
     start = b'"metadata": {'
     return json.dumps(pod_object(name)).encode().replace(start, start + b'"managedFields": [' + fields + b"], ", 1)

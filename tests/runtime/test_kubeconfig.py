@@ -122,7 +122,7 @@ async def test_json_with_tabs_is_read(tmp_path: Path) -> None:
     assert await (await load(str(path))).tokens.current() == "Bearer abc"
 
 
-async def test_nulls_count_as_missing(tmp_path: Path) -> None:
+async def test_nulls_are_treated_like_missing_fields(tmp_path: Path) -> None:
     found = await load(kubeconfig(tmp_path, {"token": "abc", "as": None, "exec": None, "as-groups": None}))
     assert await found.tokens.current() == "Bearer abc"
 

@@ -166,7 +166,7 @@ USERS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", USERS)
-async def test_moorage_and_kubectl_read_users_alike(place: Place, name: str) -> None:
+async def test_moorage_reads_users_like_kubectl(place: Place, name: str) -> None:
     await assert_same(place, str(place.write(json.dumps(place.config(USERS[name])))))
 
 
@@ -190,12 +190,12 @@ CLUSTERS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", CLUSTERS)
-async def test_moorage_and_kubectl_read_clusters_alike(place: Place, name: str) -> None:
+async def test_moorage_reads_clusters_like_kubectl(place: Place, name: str) -> None:
     await assert_same(place, str(place.write(json.dumps(place.config({"token": "abc"}, CLUSTERS[name])))))
 
 
 @pytest.mark.parametrize("form", ["{}/base/", "{}/base?x=1#y", "{}/", "HTTPS{}"])
-async def test_moorage_and_kubectl_read_server_addresses_alike(place: Place, form: str) -> None:
+async def test_moorage_reads_server_addresses_like_kubectl(place: Place, form: str) -> None:
     url = form.format(place.server.url.removeprefix("https") if form.startswith("HTTPS") else place.server.url)
     found = await assert_same(place, str(place.write(json.dumps(place.config({"token": "abc"}, {"server": url})))))
     assert found != "refused"
@@ -225,12 +225,12 @@ TEXTS: dict[str, Callable[[str], str | bytes]] = {
 
 
 @pytest.mark.parametrize("name", TEXTS)
-async def test_moorage_and_kubectl_read_texts_alike(place: Place, name: str) -> None:
+async def test_moorage_reads_texts_like_kubectl(place: Place, name: str) -> None:
     text = yaml.safe_dump(place.config({"token": "abc"}), default_flow_style=None)
     await assert_same(place, str(place.write(TEXTS[name](text))))
 
 
-async def test_moorage_and_kubectl_read_lists_of_files_alike(place: Place) -> None:
+async def test_moorage_reads_lists_of_files_like_kubectl(place: Place) -> None:
     whole = place.config({"token": "first"})
     first = place.write(json.dumps(whole), "first")
     second = place.write(json.dumps(place.config({"token": "second", "as": "jane"})), "second")

@@ -234,7 +234,7 @@ async def test_only_the_first_of_two_simultaneous_writes_succeeds() -> None:
         assert len(server.writes) == 1
 
 
-async def test_labels_that_others_set_on_the_lease_stay() -> None:
+async def test_labels_that_other_clients_set_on_the_lease_are_kept() -> None:
     clock, server, (replica,) = cluster("a")
     async with running(replica.elector):
         await settle()

@@ -1,4 +1,4 @@
-"""The pauses between runs of a credential plugin whose credentials do not help."""
+"""The pauses between runs of a credential plugin if the API server refuses its credentials."""
 
 from moorage.runtime.client.renewal_pace import CALM_SECONDS, LONGEST_PAUSE_SECONDS, RenewalPace
 

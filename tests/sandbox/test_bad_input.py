@@ -121,7 +121,7 @@ def damaged(draw: st.DrawFn, obj: Object) -> Object:
 
 
 def error_code(action: Callable[[], object]) -> int:
-    """Return the code of the StatusError that an action raises, or 0 if it raises none."""
+    """Return the code of the StatusError that an action raises, or 0 if the action raises no StatusError."""
     try:
         action()
     except StatusError as error:

@@ -56,7 +56,7 @@ async def test_field_that_is_no_longer_applied_is_removed(api: KubeApi, widgets:
     assert answer.body["spec"] == {"mode": "Fast", "labels": {"b": "2"}}
 
 
-async def test_field_that_another_manager_also_applies_stays(api: KubeApi, widgets: str) -> None:
+async def test_field_that_another_manager_also_applies_is_kept(api: KubeApi, widgets: str) -> None:
     path = f"{widgets}/w"
     for manager in ("one", "two"):
         await api.apply(path, applied_widget(widgets, "w", spec={"weight": 1}), manager)
