@@ -89,7 +89,7 @@ def _describe_cache(process: Process) -> dict[str, Any]:
     informers = process.informers.values()
     return {
         "objects": {informer.kind: len(informer.objects) for informer in informers},
-        "secondsSinceHeard": {informer.kind: round(now - informer.last_heard, 3) for informer in informers},
+        "secondsSinceHeard": {informer.kind: round(now - informer.last_received, 3) for informer in informers},
         "pendingPods": dict(process.scheduler.statistics.pending_pods()),
         "profiles": sorted(process.scheduler.profiles),
     }

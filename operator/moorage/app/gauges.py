@@ -40,7 +40,7 @@ def register_gauges(
         "moorage_watch_silence_seconds",
         "Seconds since the API server last sent something, by kind.",
         ("kind",),
-        lambda: {(informer.kind,): clock.monotonic() - informer.last_heard for informer in informers},
+        lambda: {(informer.kind,): clock.monotonic() - informer.last_received for informer in informers},
     )
     metrics.read_at_scrape(
         "moorage_stuck_pods",

@@ -90,7 +90,7 @@ class PolicyFacts:
         if profile is None:
             return ()
         tally = self._tally.of(profile)
-        found = [self._judged(failing, state) for failing in self._degradations_of(profile)]
+        found = [self._with_ready(failing, state) for failing in self._degradations_of(profile)]
         subjects = [failing.subject for failing in found if failing.subject]
         if tally.errors_in_a_row >= FAILURES_IN_A_ROW and not _mentions(tally.last_error, subjects):
             message = f"the last {tally.errors_in_a_row} scheduling attempts ended in errors; last: {tally.last_error}"
@@ -100,7 +100,7 @@ class PolicyFacts:
             found.append(Degradation("BindFailing", message))
         return found
 
-    def _judged(self, failing: Degradation, state: PolicyState) -> Degradation:
+    def _with_ready(self, failing: Degradation, state: PolicyState) -> Degradation:
         """Return the failure. If pods are waiting, change Ready from Unknown to False.
 
         Unknown means that no pod calls the failed extender. Pods that are waiting will call it soon.

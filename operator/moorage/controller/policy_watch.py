@@ -84,7 +84,7 @@ class PolicyWatch:
 
         asyncio.get_running_loop().set_exception_handler(_log_unhandled)
         stopping = asyncio.Event()
-        poller = asyncio.create_task(self._pass_stop_on(stopping))
+        poller = asyncio.create_task(self._forward_stop(stopping))
         try:
             await kopf.operator(
                 registry=self._registry(),
@@ -96,7 +96,7 @@ class PolicyWatch:
         finally:
             poller.cancel()
 
-    async def _pass_stop_on(self, stopping: asyncio.Event) -> None:
+    async def _forward_stop(self, stopping: asyncio.Event) -> None:
         """Set kopf's flag after `stop` or `restart`.
 
         If kopf received a threading.Event, kopf would wait for the event in a thread that never ends.

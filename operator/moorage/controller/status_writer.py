@@ -58,7 +58,7 @@ class _PendingStatus:
     @property
     def due_at(self) -> float:
         """The time of the next write, on the monotonic clock."""
-        is_urgent = self.written is None or _essence(self.wanted) != _essence(self.written)
+        is_urgent = self.written is None or _urgent_part(self.wanted) != _urgent_part(self.written)
         return self.tried_at + (URGENT_SECONDS if is_urgent and not self.has_failed else INTERVAL_SECONDS)
 
 
@@ -153,7 +153,7 @@ class PolicyStatusWriter:
             policy.has_failed = policy.has_logged = False
 
 
-def _essence(status: Mapping[str, Any]) -> Hashable:
+def _urgent_part(status: Mapping[str, Any]) -> Hashable:
     """Return the part of a status that is written at once: names, generations, and conditions without texts."""
     conditions = ((one["type"], one["status"], one["reason"]) for one in status.get("conditions", ()))
     return tuple(status.get(field) for field in MAIN_FIELDS), tuple(conditions)

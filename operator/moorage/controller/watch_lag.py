@@ -20,25 +20,25 @@ class WatchLag:
     def __init__(self, clock: Clock) -> None:
         """Start without events."""
         self._clock = clock
-        self._owed: dict[str, tuple[str, float]] = {}
+        self._unreported: dict[str, tuple[str, float]] = {}
         self._delivered: dict[str, str] = {}
-        self._patient_until = clock.monotonic() + START_SECONDS
+        self._no_restart_until = clock.monotonic() + START_SECONDS
 
     def seen(self, manifest: Mapping[str, Any]) -> None:
         """Record an event of a short watch."""
         uid, version = identity(manifest)
         if is_newer(version, self._delivered.pop(uid, "")):
-            _, since = self._owed.get(uid, ("", self._clock.monotonic()))
-            self._owed[uid] = (version, since)
+            _, since = self._unreported.get(uid, ("", self._clock.monotonic()))
+            self._unreported[uid] = (version, since)
 
     def delivered(self, manifest: Mapping[str, Any]) -> None:
         """Record an event of kopf's watch."""
         uid, version = identity(manifest)
-        owed, _ = self._owed.get(uid, ("", 0.0))
-        if not owed:
+        unreported, _ = self._unreported.get(uid, ("", 0.0))
+        if not unreported:
             self._delivered[uid] = version
-        elif not is_newer(owed, version):
-            del self._owed[uid]
+        elif not is_newer(unreported, version):
+            del self._unreported[uid]
 
     def keep(self, uids: Collection[str]) -> None:
         """Forget the versions of policies that do not exist any more."""
@@ -47,11 +47,11 @@ class WatchLag:
     def is_overdue(self) -> bool:
         """Return whether kopf is late with an event."""
         now = self._clock.monotonic()
-        oldest = min((since for _, since in self._owed.values()), default=now)
-        return now > self._patient_until and now - oldest > LAG_SECONDS
+        oldest = min((since for _, since in self._unreported.values()), default=now)
+        return now > self._no_restart_until and now - oldest > LAG_SECONDS
 
     def restarted(self) -> None:
         """Forget all events, because kopf lists all policies when it starts."""
-        self._owed.clear()
+        self._unreported.clear()
         self._delivered.clear()
-        self._patient_until = self._clock.monotonic() + START_SECONDS
+        self._no_restart_until = self._clock.monotonic() + START_SECONDS

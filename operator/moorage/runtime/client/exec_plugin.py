@@ -151,10 +151,10 @@ async def _output(
     except (OSError, ValueError) as error:
         hint = f"; {_one_line(config.install_hint.encode())}" if config.install_hint else ""
         raise CredentialsError(f"{command!r} cannot be run: {error}{hint}") from error
-    errors = asyncio.create_task(_drained(process.stderr), name="plugin-errors")
+    errors = asyncio.create_task(_read_to_end(process.stderr), name="plugin-errors")
     try:
         async with asyncio.timeout(seconds):
-            out = await _first(process.stdout, MAX_OUTPUT_BYTES + 1)
+            out = await _read_at_most(process.stdout, MAX_OUTPUT_BYTES + 1)
             if len(out) > MAX_OUTPUT_BYTES:
                 raise CredentialsError(f"{command} printed more than {MAX_OUTPUT_BYTES} bytes")
             err = await errors
@@ -176,7 +176,7 @@ async def _kill(process: asyncio.subprocess.Process) -> None:
     """
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    rest = asyncio.create_task(_drained(process.stdout), name="plugin-output")
+    rest = asyncio.create_task(_read_to_end(process.stdout), name="plugin-output")
     try:
         with suppress(TimeoutError):  # a child that left the process group may keep a pipe open
             async with asyncio.timeout(KILL_SECONDS):
@@ -185,7 +185,7 @@ async def _kill(process: asyncio.subprocess.Process) -> None:
         rest.cancel()
 
 
-async def _first(stream: asyncio.StreamReader | None, limit: int) -> bytes:
+async def _read_at_most(stream: asyncio.StreamReader | None, limit: int) -> bytes:
     """Read a pipe to its end, but at most `limit` bytes."""
     assert stream
     read = b""
@@ -194,7 +194,7 @@ async def _first(stream: asyncio.StreamReader | None, limit: int) -> bytes:
     return read
 
 
-async def _drained(stream: asyncio.StreamReader | None) -> bytes:
+async def _read_to_end(stream: asyncio.StreamReader | None) -> bytes:
     """Read a pipe to its end and return the first SHOWN_BYTES bytes."""
     assert stream
     read = b""

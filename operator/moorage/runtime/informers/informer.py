@@ -62,7 +62,7 @@ class Informer:
         self.resource = source.resource
         self.kind = source.resource.kind
         self.readability = Readability(source.resource, post, clock)
-        self.last_heard = clock.monotonic()
+        self.last_received = clock.monotonic()
         """The time at which the API server last sent something, on the monotonic clock."""
         self._source = source
         self._decode = decode
@@ -112,7 +112,7 @@ class Informer:
         self._metrics.observe_list(self.kind)
         listed: set[str] = set()
         async for page in self._source.pages():
-            self.last_heard = self._clock.monotonic()
+            self.last_received = self._clock.monotonic()
             events: list[ClusterEvent] = []
             unpaused_bytes = 0
             for raw in page:
@@ -133,7 +133,7 @@ class Informer:
     async def _watch(self) -> None:
         started, has_events = self._clock.monotonic(), False
         async for batch in self._source.changes(self.readability.opened):
-            self.last_heard = self._clock.monotonic()
+            self.last_received = self._clock.monotonic()
             has_events = True
             self._expiries.reset()
             self._end_failures()

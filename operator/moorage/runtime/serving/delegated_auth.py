@@ -151,8 +151,8 @@ class DelegatedAuth:
         self._limits = limits
         self._accepted = DecisionCache(limits.decisions)
         self._refused = DecisionCache(limits.decisions)
-        self._of_accepted = asyncio.Semaphore(limits.reviews)
-        self._of_strangers = asyncio.Semaphore(limits.reviews)
+        self._reviews_of_accepted = asyncio.Semaphore(limits.reviews)
+        self._reviews_of_new_callers = asyncio.Semaphore(limits.reviews)
         self._waiting = 0
         self._has_logged_limit = False
 
@@ -188,13 +188,13 @@ class DelegatedAuth:
         if decision is not None:
             return decision
         if self._accepted.find(request) is not None:
-            async with self._of_accepted:
+            async with self._reviews_of_accepted:
                 return self._kept(request) or await self._review_and_keep(request, header)
         if self._waiting >= self._limits.waiting:
             return self._refuse_for_limit()
         self._waiting += 1
         try:
-            async with self._of_strangers:
+            async with self._reviews_of_new_callers:
                 return self._kept(request) or await self._review_and_keep(request, header)
         finally:
             self._waiting -= 1
