@@ -30,6 +30,13 @@ def test_deep_values_become_null(*, value: Any, depth: int, is_ascii: bool) -> N
     assert json.loads(without_deep_values(text, depth)) == cut(value, depth)
 
 
+@pytest.mark.parametrize(
+    "text", [rb'["\\", [1], "]"]', rb'["\\\"[", [1], "\\\\\"]"]', rb'{"\u005b\"": {"a": [{}]}}', b"[[],[],{}]"]
+)
+def test_brackets_in_strings_and_after_escapes_do_not_count(text: bytes) -> None:
+    assert json.loads(without_deep_values(text, 1)) == cut(json.loads(text), 1)
+
+
 def test_text_nested_too_deeply_is_decoded_without_its_deepest_values() -> None:
     deep = b'{"kept": 1, "deep": ' + b'{"a":[' * 5_000 + b"]}" * 5_000 + b', "last": "}"}'
     decoded = decode_nested(msgspec.json.decode, deep)
