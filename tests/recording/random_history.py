@@ -30,7 +30,7 @@ from moorage.engine.messages import (
 )
 from moorage.engine.outcomes import AskAboutVictims, Bind, CallExtenders, Outcome, Unschedulable
 from moorage.framework.cluster_events import ClusterEvent, added, deleted, updated
-from moorage.framework.profile import PolicyReference, Profile, ProfileSettings, ProfileSpec
+from moorage.framework.profile import CanaryShare, PolicyReference, Profile, ProfileSettings, ProfileSpec
 from moorage.framework.registry import Registry
 from moorage.model.node import Node
 from moorage.model.pods.pod import Pod
@@ -260,6 +260,8 @@ class RandomHistory:
             lambda: ProfileRemoved("late"),
             lambda: ProfileRefused("late", "policy late: no"),
             lambda: ProfileChanged(profile("shadow", shadow_of="default")),
+            lambda: ProfileChanged(profile("canary", canary=CanaryShare("default", self._random.choice((20, 60))))),
+            lambda: ProfileRemoved("canary"),
             lambda: ProfileChanged(profile("asks", extenders=(EXTENDER,))),
         ))  # fmt: skip
         self._apply(changed())

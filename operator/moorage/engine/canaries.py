@@ -4,7 +4,7 @@ The engine gives such a pod the schedulerName of the canary. So the queue, the c
 one of the canary. `Pod.canary_of` keeps the schedulerName of the pod's spec.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from zlib import crc32
 
 from msgspec.structs import replace
@@ -24,8 +24,11 @@ class Canaries:
         self._profiles = profiles
         self._by_base: dict[str, Profile] = {}
 
-    def update(self) -> set[str]:
-        """Read the profiles again. Return the schedulerNames whose pods may have moved to or from a canary."""
+    def update(self) -> list[str]:
+        """Read the profiles again. Return the schedulerNames whose pods may have moved to or from a canary.
+
+        The names are sorted, because their order is the order in which pods return to the queue.
+        """
         names = {profile.policy.name: name for name, profile in self._profiles.items() if profile.policy}
         found: dict[str, Profile] = {}
         for profile in sorted(self._profiles.values(), key=_policy_name):
@@ -35,12 +38,12 @@ class Canaries:
         before, self._by_base = self._by_base, found
         changed = {base for base in before.keys() | found.keys() if before.get(base) is not found.get(base)}
         canaries = (canaries[base].name for canaries in (before, found) for base in changed & canaries.keys())
-        return {*changed, *canaries}
+        return sorted({*changed, *canaries})
 
     @property
-    def names(self) -> Collection[str]:
-        """The schedulerNames whose pods canaries take, and the names of the canaries."""
-        return {*self._by_base, *(canary.name for canary in self._by_base.values())}
+    def names(self) -> list[str]:
+        """The schedulerNames whose pods canaries take, and the names of the canaries, sorted."""
+        return sorted({*self._by_base, *(canary.name for canary in self._by_base.values())})
 
     def route(self, pod: Pod, allows: Callable[[Profile, Pod], bool]) -> Pod:
         """Return the pod with the schedulerName of the canary that takes it, or with its own schedulerName.

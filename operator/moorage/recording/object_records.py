@@ -7,19 +7,16 @@ and because it has annotations and environment variables.
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 from weakref import WeakKeyDictionary
-from zlib import crc32
 
 from msgspec import convert, defstruct, structs
+from pydantic import BaseModel
 
-from moorage.engine.messages import Message
 from moorage.model.device_class import DeviceClass
 from moorage.model.node import Node
 from moorage.model.pods.pod import Pod, PodShape
@@ -134,6 +131,8 @@ def as_plain(value: Any) -> Any:
     """Convert a value of a type that msgpack does not know to a value of a type that msgpack knows."""
     if isinstance(value, MappingProxyType):
         return dict(value)
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     raise TypeError(f"a recording cannot hold a {type(value).__name__}")
 
 
@@ -142,16 +141,3 @@ def _class_of(kind: str) -> type:
     if found is None:
         raise UnusableRecording(f"the recording has an object of the unknown kind {kind}")
     return found
-
-
-@cache
-def schema_of() -> str:
-    """Return a checksum over the fields of all recorded classes. It changes if a class gets other fields."""
-    classes = {PodRecord, PodShape, *KINDS.values(), *Message.__args__}
-    fields = sorted(f"{each.__name__}: {', '.join(_field_names(each))}" for each in classes)
-    return f"{crc32(chr(10).join(fields).encode()):08x}"
-
-
-def _field_names(recorded: type) -> Iterable[str]:
-    names: tuple[str, ...] | None = getattr(recorded, "__struct_fields__", None)
-    return (each.name for each in dataclasses.fields(recorded)) if names is None else names

@@ -23,6 +23,8 @@ BIND = "Bind"
 UNSCHEDULABLE = "Unschedulable"
 DECISIONS = frozenset({BIND, UNSCHEDULABLE, "SchedulingFailed"})
 """The kinds of outcomes that decide about a pod; the other kinds only report something, or ask an extender."""
+OUTCOME_FORMAT = "1"
+"""The version of the values of outcomes; other values need another version."""
 KEY_FIELDS = 3
 """Each value begins with the kind of the outcome, the key of the pod and its uid."""
 

@@ -22,7 +22,8 @@ from typing import Any, Self
 import msgspec
 
 from moorage import __version__
-from moorage.recording.object_records import as_plain, schema_of
+from moorage.recording.object_records import as_plain
+from moorage.recording.recorded_schema import schema_of
 from moorage.recording.recording_faults import UnusableRecording
 
 FORMAT = 1
