@@ -1,4 +1,4 @@
-"""Reports errors that end the process to the recording."""
+"""Adds errors that end the process to the recording."""
 
 from __future__ import annotations
 

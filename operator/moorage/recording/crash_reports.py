@@ -1,4 +1,4 @@
-"""Crash reports: a text about an error, with the segments of the last minutes, in a directory of its own.
+"""Crash reports: a separate directory with a text about an error, and with the segments of the last minutes.
 
 `moorage replay DIR/crash-...` repeats these minutes. Rotation does not delete them.
 """
@@ -12,17 +12,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 KEPT_SECONDS = 300.0
-"""The time before the error that a report holds at least, if it was recorded."""
+"""A report contains at least this time before the error, if the time was recorded."""
 MAX_REPORTS = 3
 """The number of reports that are kept; the oldest are deleted."""
 PAUSE_SECONDS = 60.0
-"""The least time between two reports. An error that repeats needs no further report."""
+"""The minimum time between two reports. A repeated error needs no further report."""
 REPORT_NAME = "report.txt"
 _PREFIX = "crash-"
 
 
 def write_report(directory: Path, segments: Sequence[Path], text: str, now: float) -> Path | None:
-    """Write a report with the last of the segments; return its directory, or None if the last report is very new."""
+    """Write a report with the last segments. Return its directory, or None if the last report is very new."""
     older = reports_in(directory)
     if older and now - older[-1].stat().st_mtime < PAUSE_SECONDS:
         return None
@@ -48,7 +48,7 @@ def size_of(reports: Sequence[Path]) -> int:
 
 
 def _last_minutes(segments: Sequence[Path], now: float) -> Sequence[Path]:
-    """Return the last segment and those before it that were written to in the last minutes."""
+    """Return the last segment, and earlier segments that were written in the last minutes."""
     first = len(segments) - 1
     while first > 0 and segments[first - 1].stat().st_mtime >= now - KEPT_SECONDS:
         first -= 1
@@ -56,7 +56,7 @@ def _last_minutes(segments: Sequence[Path], now: float) -> Sequence[Path]:
 
 
 def _link_or_copy(source: Path, target: Path, *, is_complete: bool) -> None:
-    """Link a complete file; copy a file that still grows, or if the volume has no links."""
+    """Link a complete file. Copy the file if it still grows, or if the volume does not support links."""
     if is_complete:
         try:
             os.link(source, target)

@@ -16,10 +16,10 @@ class DirectoryInUse(OSError):  # noqa: N818 - reads as a sentence
 
 
 class DirectoryLock:
-    """A lock on a directory. The system releases it when the process ends, however it ends."""
+    """A lock on a directory. The system releases the lock when the process ends, even after a crash."""
 
     def __init__(self, directory: Path) -> None:
-        """Prepare the lock; `take` takes it."""
+        """Prepare the lock; `take` acquires it."""
         self._directory = directory
         self._descriptor: int | None = None
 

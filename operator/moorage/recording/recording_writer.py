@@ -160,7 +160,7 @@ class RecordingWriter:
                 file.write(values)
         except BaseException:
             file.close(complete=False)
-            path.unlink()  # calls without a state are of no use
+            path.unlink()  # calls without a state cannot be replayed
             raise
         self._file = file
         self._state_bytes = file.size
@@ -221,7 +221,7 @@ class RecordingWriter:
         self.counts.fault = fault
 
     def _delete_oldest(self, failed: Path | None) -> bool:
-        """Delete the oldest segment other than the one that has just failed; return whether there was one."""
+        """Delete the oldest segment, but not the segment that has just failed. Return whether a segment was deleted."""
         older = [path for path in segments_in(self.directory) if path != failed]
         if older:
             older[0].unlink(missing_ok=True)

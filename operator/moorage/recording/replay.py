@@ -27,7 +27,7 @@ CALLS_PER_STEP = 1000
 
 
 class FirstDifference(Struct, frozen=True, kw_only=True):
-    """The first call whose result differs from the recorded one."""
+    """The first call whose result differs from the recorded result."""
 
     time: float
     """When the call was made, in seconds since the epoch."""
@@ -86,7 +86,7 @@ class Replay:
         return result
 
     def _make(self, call: RecordedCall) -> bool:
-        """Make one call; return whether its result is the recorded one."""
+        """Make one call; return whether its result equals the recorded result."""
         if isinstance(call, RecordedTry):
             return self._try(call)
         if isinstance(call, Tick):

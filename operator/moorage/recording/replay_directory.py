@@ -57,7 +57,9 @@ class RunResult(Struct, kw_only=True):
 
 
 def read_request(directory: Path, policies: Sequence[Path] = ()) -> ReplayRequest:
-    """Return the request for a directory. Raise UnusableRecording if it has no segment, or an unreadable one.
+    """Return the request for a directory.
+
+    Raise UnusableRecording if it has no segment, or a segment that cannot be read.
 
     Raise InvalidInput with the faults of the policy files.
     """

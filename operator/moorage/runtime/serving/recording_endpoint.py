@@ -16,7 +16,7 @@ PATH = "/debug/recording"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordingSwitch:
-    """What the endpoint does."""
+    """The functions that the endpoint calls."""
 
     describe: Callable[[], Mapping[str, Any]]
     start: Callable[[], str]
@@ -54,6 +54,6 @@ class RecordingEndpoint:
 
 
 def refuse_browsers(request: web.Request) -> None:
-    """Raise HTTPForbidden for a request that a page in a browser sends. Plain HTTP on loopback has no other check."""
+    """Raise HTTPForbidden for a request from a web page. On plain HTTP, this is the only check."""
     if "Origin" in request.headers:
         raise web.HTTPForbidden(text="requests of web pages are refused\n")
