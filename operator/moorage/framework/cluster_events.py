@@ -1,6 +1,6 @@
 """Cluster events: the changes of objects that the scheduler reacts to.
 
-Informers and binder tasks post events to the inbox, and the scheduling loop passes each one to `Scheduler.apply`.
+Informers and binder tasks post events to the inbox. The scheduling loop passes each event to `Scheduler.apply`.
 Queueing hints receive the same events.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 POD_ADDED = "UnschedulablePodAdd"
-"""The label of a new pod without a node."""
+"""The `label` of the event that adds a pod without a node."""
 _GROUPS = {
     "CSINode": "storage.k8s.io/",
     "CSIDriver": "storage.k8s.io/",
@@ -21,7 +21,7 @@ _GROUPS = {
     "VolumeAttachment": "storage.k8s.io/",
     "DeviceClass": "resource.k8s.io/",
 }
-"""Upstream's prefixes of kinds in event names (kube-scheduler/framework/types.go)."""
+"""The API groups that upstream writes before some kinds in event names (kube-scheduler/framework/types.go)."""
 
 
 class Action(Enum):
@@ -33,9 +33,9 @@ class Action(Enum):
 
 
 class ClusterEvent(Struct, frozen=True):
-    """One change of one object: `old` is None for ADD, `new` is None for DELETE.
+    """One change of one object. `old` is None if the object was added, `new` is None if the object was deleted.
 
-    `kind` is the Kubernetes kind of the decoded object (`Pod`, `Node`, `PersistentVolumeClaim`, ...).
+    `kind` is the object's Kubernetes kind (`Pod`, `Node`, `PersistentVolumeClaim`, ...).
     """
 
     kind: str
@@ -47,7 +47,7 @@ class ClusterEvent(Struct, frozen=True):
     def label(self) -> str:
         """The event's name in upstream's metrics: `NodeAdd`, `AssignedPodDelete`, `storage.k8s.io/CSINodeAdd`.
 
-        All updates of nodes have the same name, whatever has changed. So do all updates of pods.
+        Unlike upstream, the name of an update does not show which field has changed.
         """
         if self.kind == "Pod":
             newest = self.old if self.new is None else self.new

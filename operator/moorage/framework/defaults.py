@@ -38,4 +38,4 @@ DEFAULT_GATES: Mapping[str, bool] = {
 """The feature gates that plugins read, with their default states."""
 
 GATED_PLUGINS: Mapping[str, str] = {"NodeDeclaredFeatures": "NodeDeclaredFeatures"}
-"""Default plugins that run only while a feature gate is on, and the names of their gates."""
+"""The default plugins that run only while a feature gate is on, each with the name of its gate."""

@@ -1,15 +1,15 @@
 """The extension points, in the order in which a scheduling cycle runs them.
 
-A plugin is one frozen pydantic class in one file. Its fields are its arguments (as in `pluginConfig`), and its methods
-are its extension points. A plugin implements a point by deriving from the class of that point below. It receives a pod
-and a snapshot and returns values. It does no I/O, keeps nothing between cycles except through `Snapshot.memo`, and
-never changes its arguments.
+A plugin is one frozen pydantic class in one file. The fields of the class are the plugin's arguments (as in
+`pluginConfig`). The class derives from a base class below for each extension point that it implements. The methods
+receive a pod and a snapshot, and return values. They do no I/O and never change their arguments. Only `Snapshot.memo`
+may keep values between cycles.
 
     PreEnqueue -> (queue) -> PreFilter -> Filter -> PostFilter            (no node fits)
                                                  -> PreScore -> Score -> NormalizeScore -> Reserve -> (PreBind, Bind)
 
-PreFilter and PreScore return a state of any type. The framework passes it to the plugin's later points of the same
-cycle. The runtime carries out PreBind and Bind after the cycle.
+PreFilter and PreScore return a state of any type. The framework passes the state to the plugin's later extension points
+in the same cycle. The runtime carries out PreBind and Bind after the cycle.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ MAX_NODE_SCORE = 100
 class Plugin(BaseModel):  # noqa: PLW1641 - the hash is set where pydantic cannot replace it
     """The base of all plugins; the name of the class is the name of the plugin.
 
-    Plugins compare and hash by identity, so that a plugin can be the key of its memoized values. A plugin that depends
-    on feature gates finds the names of the enabled gates in its validation context, under `feature_gates`.
+    Plugins compare and hash by identity, so that `Snapshot.memo` can use a plugin as a key. A plugin that depends on
+    feature gates finds the names of the enabled gates in its validation context, under `feature_gates`.
     """
 
     model_config = ConfigDict(
@@ -55,11 +55,11 @@ class Plugin(BaseModel):  # noqa: PLW1641 - the hash is set where pydantic canno
     """The weight of the plugin's score if no configuration sets one."""
 
     interests: ClassVar[frozenset[str]] = frozenset()
-    """Kinds of objects (`Pod`, `Node`, ...) whose changes may make a pod that this plugin rejected schedulable."""
+    """Kinds of objects (`Pod`, `Node`, ...). Changes of these objects may end a rejection by this plugin."""
 
     ignored_resources_argument: ClassVar[str] = ""
-    """The name of the argument that lists the resources that extenders count instead of the scheduler (upstream
-    `buildExtenders`). Empty if the plugin has no such argument."""
+    """The argument that lists resources to ignore, because extenders count them (upstream `buildExtenders`). Empty if
+    the plugin has no such argument."""
 
     def __eq__(self, other: object) -> bool:
         """Return whether both are the same object."""
@@ -67,7 +67,7 @@ class Plugin(BaseModel):  # noqa: PLW1641 - the hash is set where pydantic canno
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        """Restore the fast hash of plain objects, which pydantic has just replaced with a hash over the fields."""
+        """Restore the fast hash by identity, which pydantic has replaced by a hash over the fields."""
         super().__pydantic_init_subclass__(**kwargs)
         cls.__hash__ = object.__hash__  # type: ignore[method-assign]
 
@@ -82,7 +82,7 @@ class Plugin(BaseModel):  # noqa: PLW1641 - the hash is set where pydantic canno
         return True
 
     def pod_warnings(self, pod: Pod) -> Sequence[str]:
-        """Return a sentence for each value of the pod that the plugin ignores; the runtime posts them as events."""
+        """Return a sentence for each value of the pod that the plugin ignores. The runtime posts each as an event."""
         del pod
         return ()
 
@@ -96,15 +96,15 @@ class PreEnqueuePlugin(Plugin, ABC):
 
 
 class QueueSortPlugin(Plugin, ABC):
-    """A plugin that orders the active queue; each profile has exactly one, and all profiles use the same."""
+    """A plugin that orders the active queue. Each profile has exactly one, and it is the same for all profiles."""
 
     @abstractmethod
     def sort_key(self, pod: Pod, queued_at: float) -> tuple[float, ...]:
-        """Return a key, smallest first; `queued_at` is when the pod last entered the queue, in seconds."""
+        """Return a sort key; the smallest key comes first. `queued_at` is when the pod last entered the queue."""
 
 
 class PreFilterResult(Struct, Generic[S], frozen=True):
-    """The result of PreFilter: a status, the state for later points, and the nodes to filter (None: all)."""
+    """The result of PreFilter: a status, the state for later points, and the nodes to filter (None means all)."""
 
     status: Status = SUCCESS
     state: S | None = None
@@ -115,13 +115,13 @@ class PreFilterPlugin(Plugin, ABC, Generic[S]):
     """A plugin that reads the pod and the whole cluster once, before Filter."""
 
     def skips_filter(self, shape: PodShape) -> bool:
-        """Return whether `pre_filter` returns SKIP for all pods of the shape; the engine then does not call it."""
+        """Return whether `pre_filter` would return SKIP for all pods of the shape. If True, it is not called."""
         del shape
         return False
 
     @abstractmethod
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[S]:
-        """Prepare the cycle; SKIP leaves out this plugin's Filter, a rejection ends the cycle."""
+        """Prepare the cycle. If the status is SKIP, this plugin's Filter does not run; a rejection ends the cycle."""
 
     def add_pod(self, state: S, pod: Pod, other: Pod, nodes: Snapshot) -> S:
         """Return the state as if `other` also ran on the one node of `nodes` (a what-if view)."""
@@ -135,7 +135,7 @@ class PreFilterPlugin(Plugin, ABC, Generic[S]):
 
 
 class Rejection(Struct, frozen=True):
-    """A reason and the nodes that it applies to; a plugin may reject a node for several reasons.
+    """A reason, and the nodes that a plugin rejects for this reason. A plugin may reject a node for several reasons.
 
     If one of a node's rejections has the code UNSCHEDULABLE_AND_UNRESOLVABLE, the node's status has this code.
     """
@@ -144,14 +144,14 @@ class Rejection(Struct, frozen=True):
     reason: str
     code: Code = Code.UNSCHEDULABLE
     cause: str = ""
-    """The field of the policy that causes the rejection; empty for none. The policy's status shows the field, but the
-    pod's message does not. NodeAffinity instead gives the requirement that the nodes do not meet."""
+    """The field of the policy that causes the rejection; empty if no field does. The policy's status shows the field,
+    but the pod's message does not. NodeAffinity gives the requirement that the nodes do not meet instead."""
 
 
 class FilterResult(Struct, frozen=True):
     """A Filter's result for all nodes of the view.
 
-    `passed` is an array. `rejections` is a function, because the engine calls it only if the pod fits no node.
+    `rejections` is a function, because the engine needs the reasons only if the pod fits on no node.
     """
 
     passed: BoolArray
@@ -162,23 +162,23 @@ class FilterPlugin(Plugin, ABC, Generic[S]):
     """A plugin that rejects nodes that cannot run the pod."""
 
     without_pre_filter: ClassVar[str] = ""
-    """The error of Filter, in upstream's words, if the profile has disabled this plugin's PreFilter. Empty if Filter
-    works without PreFilter."""
+    """Upstream's error message of Filter if the profile disables this plugin's PreFilter. Empty if Filter works without
+    PreFilter."""
 
     has_static_filter: ClassVar[bool] = False
-    """Whether `filter` depends only on the pod's shape and the nodes, not on placed pods: the engine then keeps the
-    result for the shape."""
+    """Whether `filter` depends only on the pod's shape and the nodes, and not on placed pods. If True, the engine keeps
+    the result for all pods of the shape."""
 
     @abstractmethod
     def filter(self, state: S, pod: Pod, nodes: Snapshot) -> FilterResult:
-        """Filter all nodes of the view; `state` comes from this plugin's PreFilter (None without one)."""
+        """Filter all nodes of the view. `state` comes from this plugin's PreFilter; None if it has no PreFilter."""
 
 
 class PostFilterPlugin(Plugin, ABC):
     """A plugin that runs if no node fits.
 
-    A PostFilter plugin that is also a PreFilter plugin does not run if an earlier rejection ended the cycle before its
-    PreFilter. PostFilter then fails with `not found`, as upstream does without the plugin's state.
+    If another plugin's rejection ended the cycle before this plugin's PreFilter, the plugin has no state. Then
+    `post_filter` is not called, and PostFilter fails with upstream's message `not found`.
     """
 
     def post_filter(self, state: Any, pod: Pod) -> Status:
@@ -188,11 +188,11 @@ class PostFilterPlugin(Plugin, ABC):
 
 
 class PreemptionPlugin(PostFilterPlugin, ABC):
-    """A plugin that enables preemption; the engine searches for victims (`moorage.engine.preemption`)."""
+    """A plugin that enables preemption. The engine searches for the victims (`moorage.engine.preemption`)."""
 
     @abstractmethod
     def candidate_count(self, potential: int) -> int:
-        """Return the maximum number of nodes to try; `potential` is the number of nodes where evictions could help."""
+        """Return the number of nodes to try; `potential` is the number of nodes on which evictions could help."""
 
     def post_filter(self, state: Any, pod: Pod) -> Status:
         """Return SUCCESS; the engine runs the search instead."""
@@ -201,7 +201,7 @@ class PreemptionPlugin(PostFilterPlugin, ABC):
 
 
 class PreScoreResult(Struct, Generic[S], frozen=True):
-    """The result of PreScore, a status and a state: SKIP leaves out the plugin's Score, an error ends the cycle."""
+    """The result of PreScore. If the status is SKIP, the plugin's Score does not run; an error ends the cycle."""
 
     status: Status = SUCCESS
     state: S | None = None
@@ -211,29 +211,29 @@ class ScorePlugin(Plugin, ABC, Generic[S]):
     """A plugin that ranks the nodes that fit."""
 
     without_pre_score: ClassVar[str] = ""
-    """The error of Score, in upstream's words, if the profile has disabled this plugin's PreScore (for a plugin without
-    PreScore: its PreFilter). Empty if Score works without them."""
+    """Upstream's error message of Score if the profile disables this plugin's PreScore (or PreFilter, if the plugin has
+    no PreScore). Empty if Score works without them."""
 
     has_static_score: ClassVar[bool] = False
-    """Whether `score` depends only on the pod's shape, the nodes and their images, not on placed pods: the engine then
-    keeps the scores for the shape and passes no state. If all nodes have the same score, the result of `normalize` must
-    depend on that score only."""
+    """Whether `score` depends only on the pod's shape, the nodes and their images, and not on placed pods. If True, the
+    engine keeps the scores for all pods of the shape, and passes no state. If all nodes have the same score, the result
+    of `normalize` must depend only on this score."""
 
     has_local_score: ClassVar[bool] = False
-    """Like `has_static_score`, but the score of a node may also depend on its pods: the engine scores only the nodes
-    whose pods changed. Such a plugin has no `normalize` and no state. Its PreScore does nothing except skip the plugin
-    (`skips_score`)."""
+    """Like `has_static_score`, but the score of a node may also depend on the pods of this node. If True, the engine
+    scores again only the nodes whose pods have changed. Such a plugin has no `normalize` and no state. Its PreScore
+    only decides whether to skip the plugin (`skips_score`)."""
 
     reads_request_mix: ClassVar[bool] = False
     """Whether the plugin reads `Snapshot.request_mix`; the engine counts pods only for such plugins."""
 
     def skips_score(self, shape: PodShape) -> bool:
-        """Return whether `pre_score` returns SKIP for all pods of the shape; the engine then does not call it."""
+        """Return whether `pre_score` would return SKIP for all pods of the shape. If True, it is not called."""
         del shape
         return False
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[S]:
-        """Prepare Score; `nodes` are the nodes that fit, `nodes.cluster` is the whole snapshot."""
+        """Prepare Score. `nodes` are the nodes that fit; `nodes.cluster` is the whole cluster."""
         del pod, nodes
         return PreScoreResult()
 
@@ -248,11 +248,11 @@ class ScorePlugin(Plugin, ABC, Generic[S]):
 
 
 class ReservePlugin(Plugin, ABC):
-    """A plugin that decides, for the chosen node, what PreBind writes before the pod is bound."""
+    """A plugin that lists the writes that PreBind makes, for the chosen node, before the pod is bound."""
 
     @property
     def pre_bind_timeout_seconds(self) -> int | None:
-        """The longest time that PreBind may take for this plugin, in seconds; None: the plugin sets no limit."""
+        """The longest time that PreBind may take for this plugin, in seconds; None if the plugin sets no limit."""
         return None
 
     @abstractmethod
@@ -261,4 +261,4 @@ class ReservePlugin(Plugin, ABC):
 
 
 class BindPlugin(Plugin, ABC):
-    """A plugin that enables binding; the runtime writes the binding after the cycle."""
+    """A plugin that enables binding. The runtime writes the binding after the cycle."""

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def default_normalize(scores: IntArray, *, reverse: bool = False) -> IntArray:
     """Scale scores so that the highest becomes MAX_NODE_SCORE.
 
-    With `reverse`, subtract the results from MAX_NODE_SCORE. No score may be negative. If all scores are 0, all results
-    are 0, or MAX_NODE_SCORE with `reverse`.
+    With `reverse`, return MAX_NODE_SCORE minus each scaled score. No score may be negative. If all scores are 0, all
+    scaled scores are 0.
     """
     highest = int(scores.max(initial=0))
     if highest == 0:

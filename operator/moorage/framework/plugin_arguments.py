@@ -1,4 +1,4 @@
-"""Plugin arguments: builds plugins from a profile's `pluginConfig` and reports each fault with its path.
+"""Builds plugins from the arguments in a profile's `pluginConfig`, and reports each fault with its path.
 
 Upstream: pkg/scheduler/apis/config/scheme and validation, pkg/scheduler/scheduler.go (buildExtenders).
 """
@@ -39,7 +39,7 @@ class ProfileArguments:
 def read_arguments(spec: ProfileSpec, classes: Mapping[str, type[Plugin]]) -> ProfileArguments:
     """Collect a profile's plugin arguments.
 
-    The resources that extenders count replace the `ignored_resources_argument` of each plugin that has one.
+    If a plugin has an `ignored_resources_argument`, its value becomes the resources that extenders count.
     """
     arguments = ProfileArguments()
     for index, config in enumerate(spec.plugin_config):
@@ -54,7 +54,7 @@ def read_arguments(spec: ProfileSpec, classes: Mapping[str, type[Plugin]]) -> Pr
             if config.args.get(key, value) != value
         ]
         arguments.locations[config.name] = (*here, "args")
-        # A null counts as no value, as in all Kubernetes APIs; an unknown argument is an error even without a value.
+        # Null means no value, as in all Kubernetes APIs. An unknown argument is an error even if its value is null.
         unknown = config.args.keys() - _fields(classes[config.name]) if config.name in classes else ()
         arguments.values[config.name] = {
             key: value
@@ -70,13 +70,13 @@ def read_arguments(spec: ProfileSpec, classes: Mapping[str, type[Plugin]]) -> Pr
 
 
 def _resources_of_extenders(spec: ProfileSpec) -> list[str]:
-    """Return the resources that extenders count instead of the scheduler."""
+    """Return the resources that the scheduler ignores because extenders count them."""
     managed = (resource for extender in spec.settings.extenders for resource in extender.managed_resources)
     return sorted({resource.name for resource in managed if resource.ignored_by_scheduler})
 
 
 def _describe(cls: type[Plugin], error: ErrorDetails) -> str:
-    """Return the message for an invalid argument; the message for an unknown argument names known arguments."""
+    """Return the message for an invalid argument. For an unknown argument, the message suggests known arguments."""
     name, location = cls.__name__, error["loc"]
     if error["type"] != "extra_forbidden":
         return f"{message_of(error)} (plugin {name})"
@@ -97,7 +97,7 @@ def _field_names(model: type[BaseModel] | None, location: Location) -> list[str]
 
 
 def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """Return a model's fields by the names that users write."""
+    """Return a model's fields, by the name that users write for each."""
     return {field.alias or name: field for name, field in model.model_fields.items()}
 
 

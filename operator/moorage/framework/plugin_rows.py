@@ -17,7 +17,7 @@ class PluginRow(NamedTuple):
     name: str
     extension_points: tuple[str, ...]
     weight: int
-    """The default weight of the plugin's score; 0 if it has no Score."""
+    """The default weight of the plugin's score; 0 if the plugin has no Score."""
     default: bool
     """Whether the plugin runs in a default profile."""
     description: str
@@ -40,7 +40,7 @@ class ArgumentRow(NamedTuple):
 
     name: str
     type: str
-    """The type in words: `list of string`, or `{key: string, weight: integer}` for an object with these fields."""
+    """The type for users, such as `list of string`, or `{key: string, weight: integer}` for an object."""
     default: Any
     """The default value as JSON; None if there is none."""
 

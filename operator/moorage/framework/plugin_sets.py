@@ -1,4 +1,4 @@
-"""Merges a profile's `plugins` with the defaults and expands multiPoint, by kube-scheduler's rules.
+"""Merges a profile's `plugins` with the defaults, and expands multiPoint, by kube-scheduler's rules.
 
 Upstream: pkg/scheduler/apis/config/v1/default_plugins.go (mergePlugins), pkg/scheduler/framework/runtime/framework.go
 (expandMultiPointPlugins, getScoreWeights).
@@ -21,7 +21,7 @@ from moorage.framework.extension_points import (
 )
 
 ALL = "*"
-"""In `disabled`: all default plugins of the point."""
+"""A name in `disabled` that stands for all default plugins of the point."""
 MULTI_POINT = "multiPoint"
 
 POINT_CLASSES: Mapping[str, type[Plugin] | None] = {
@@ -34,16 +34,16 @@ POINT_CLASSES: Mapping[str, type[Plugin] | None] = {
     "score": ScorePlugin,
     "reserve": ReservePlugin,
     "permit": None,
-    "preBind": ReservePlugin,  # PreBind carries out what Reserve decides
+    "preBind": ReservePlugin,  # a Reserve plugin returns what PreBind writes
     "bind": BindPlugin,
     "postBind": None,
     "placementGenerate": None,
     "placementScore": None,
 }
-"""The names of the extension points in configurations, and their classes; None: no plugin can have the point."""
+"""The extension points: the name in configurations, and the class of plugins. None if no plugin can have the point."""
 
 RESOURCE_FILTERS = frozenset({"NodePorts", "NodeResourcesFit"})
-"""The first Filter plugins, in kube-scheduler's order, that read the pods of a node. Earlier Filter plugins read only
+"""The Filter plugins that read the pods of a node. In kube-scheduler's order, the Filter plugins before them read only
 the node."""
 
 Classes = Mapping[str, type[Plugin]]
@@ -60,8 +60,8 @@ def implements(plugin: type[Plugin], point: str) -> bool:
 def merge(defaults: Plugins, custom: Plugins) -> Plugins:
     """Merge a profile's plugins into the defaults.
 
-    An enabled plugin replaces the default plugin of the same name, at its position; a plugin without a default is
-    appended.
+    An enabled plugin replaces the default plugin of the same name and takes its position. If there is no default plugin
+    of this name, the enabled plugin is appended.
     """
     points = dict(custom.points())
     return Plugins.model_validate({point: _merge_set(base, points[point]) for point, base in defaults.points()})
@@ -75,14 +75,14 @@ def _merge_set(defaults: PluginSet, custom: PluginSet) -> PluginSet:
     in_place = {entry.name for entry in kept}
     enabled = [replacements.get(entry.name, entry) for entry in kept]
     enabled += [entry for entry in custom.enabled if not (entry.name in in_place and replacements[entry.name] is entry)]
-    # Not validated: the merged list may be longer than the limit for lists that users write.
+    # Skip validation, because the merged list may be longer than a list that users may write.
     return PluginSet.model_construct(enabled=tuple(enabled), disabled=disabled)
 
 
 def expand(plugins: Plugins, classes: Classes) -> dict[str, tuple[str, ...]]:
-    """Return the plugins of each extension point in the order in which they run, with multiPoint expanded.
+    """Return the plugins of each extension point, in the order in which they run. Expand multiPoint.
 
-    The order is: multiPoint plugins that the point also enables, then the other multiPoint plugins, then the plugins
+    First come plugins that both multiPoint and the point enable, then the other plugins of multiPoint, then plugins
     that only the point enables.
     """
     points = dict(plugins.points())
@@ -101,9 +101,9 @@ def _expand_point(point: str, plugin_set: PluginSet, multi_point: tuple[str, ...
 
 
 def before_resources(filters: tuple[str, ...], early: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the Filter plugins with those of `early` moved before the first of RESOURCE_FILTERS.
+    """Return the Filter plugins, and move the plugins in `early` before the first of RESOURCE_FILTERS.
 
-    kube-scheduler's rules cannot express this order: plugins that only the point enables always run last.
+    kube-scheduler's rules cannot express this order, because plugins that only the point enables always run last.
     """
     moved = tuple(name for name in early if name in filters)
     others = [name for name in filters if name not in moved]
@@ -112,13 +112,13 @@ def before_resources(filters: tuple[str, ...], early: tuple[str, ...]) -> tuple[
 
 
 def weight_of(name: str, plugins: Plugins, default_weight: int) -> int:
-    """Return a Score plugin's weight: that of the score point, else that of multiPoint; 0 counts as no weight."""
+    """Return a Score plugin's weight at `score`, or its weight at multiPoint. If it is 0, return `default_weight`."""
     entries: tuple[PluginEntry, ...] = (*plugins.score.enabled, *plugins.multi_point.enabled)
     return next((entry.weight for entry in entries if entry.name == name), 0) or default_weight
 
 
 def faults_of(plugins: Plugins, classes: Classes) -> list[Fault]:
-    """Return the faults that upstream rejects at start: plugins that are repeated, or that do not have the point."""
+    """Return a fault for each plugin that a point enables twice, and for each that does not implement the point."""
     faults = []
     for point, plugin_set in plugins.points():
         seen: set[str] = set()

@@ -1,7 +1,7 @@
-"""PolicyPlugin: the base of plugins that a SchedulingPolicy configures through fields of its own.
+"""PolicyPlugin: the base of plugins that have their own fields in a SchedulingPolicy.
 
-The plugin declares which part of the policy's spec configures it. The policy compiler, and the field paths in its
-errors, follow these declarations. So a new field needs changes only in the section's model and in the plugin.
+Each plugin declares which part of the policy's spec configures the plugin, and the policy compiler reads these
+declarations. So a new field needs changes only in the model of the section and in the plugin.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class PolicyPlugin(Plugin, ABC):
-    """A plugin that a section of a SchedulingPolicy, or its `filters`, enables and configures.
+    """A plugin that the spec of a SchedulingPolicy enables and configures, in a section or in `filters`.
 
-    If the policy has the section, the plugin's Score runs with `default_weight`; the section's fields are its
-    arguments.
+    The fields of the section are the plugin's arguments. If the policy has the section, the plugin's Score runs with
+    `default_weight`.
     """
 
     policy_section: ClassVar[str | None] = None
-    """The section: the name of a field of SchedulingPolicySpec. None: the plugin depends on `filters` only."""
+    """The name of the section's field in SchedulingPolicySpec. None if only `filters` configures the plugin."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -36,16 +36,16 @@ class PolicyPlugin(Plugin, ABC):
 
     @classmethod
     def section_of(cls, spec: SchedulingPolicySpec) -> ApiModel | None:
-        """Return the plugin's section; None if the policy does not have it."""
+        """Return the plugin's section; None if the policy does not have the section."""
         return getattr(spec, cls.policy_section) if cls.policy_section else None
 
     @classmethod
     def filter_arguments(cls, filters: FiltersSection) -> dict[str, Any]:
-        """Return the arguments that come from `spec.filters`. The section's fields override them."""
+        """Return the arguments that come from `spec.filters`. The fields of the section override these arguments."""
         del filters
         return {}
 
     @classmethod
     def is_filter_required(cls, spec: SchedulingPolicySpec) -> bool:
-        """Return whether the policy needs the plugin's Filter; by default if `spec.filters` gives it arguments."""
+        """Return whether the policy needs the plugin's Filter. By default, it does if `spec.filters` sets arguments."""
         return any(cls.filter_arguments(spec.filters).values())

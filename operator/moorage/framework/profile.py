@@ -38,7 +38,7 @@ class PolicyReference:
     uid: str
     generation: int
     filter_fields: Mapping[str, str] = field(default_factory=dict)
-    """For each requirement of the enforced node affinity, the field of `spec` from which it was compiled."""
+    """For each requirement of the enforced node affinity, the field of `spec` that the requirement comes from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +55,24 @@ class ProfileSettings:
     """A profile's settings other than its plugins."""
 
     percentage_of_nodes_to_score: int = 0
-    """The percentage of nodes that must fit before the search ends; 0: a percentage that falls as the cluster grows."""
+    """The percentage of nodes that must fit before the search ends. 0 means a percentage that depends on the number of
+    nodes."""
     initial_backoff_seconds: float = INITIAL_BACKOFF_SECONDS
-    """Backoff after a pod's first failed attempt; each further failure doubles it."""
+    """The backoff after a pod's first failed attempt. Each further failure doubles the backoff."""
     max_backoff_seconds: float = MAX_BACKOFF_SECONDS
-    """The longest wait; 0 means no backoff."""
+    """The longest backoff; 0 means no backoff."""
     paused: bool = False
     """Whether the profile is loaded but schedules no pods."""
     shadow_of: str = ""
-    """The schedulerName for whose pods the profile decides as a shadow, without binding them. Empty: no shadow."""
+    """The schedulerName of the pods for which the profile decides as a shadow, without binding them. Empty if the
+    profile is not a shadow."""
     canary: CanaryShare | None = None
     """The share of another policy's pods that the profile takes; None: no share."""
     strict_preemption: bool = False
-    """Whether preemption evicts victims, so that the API server enforces budgets. kube-scheduler deletes victims
-    instead."""
+    """Whether preemption removes victims through the eviction API, so that the API server enforces disruption budgets.
+    kube-scheduler deletes victims instead."""
     allowed_namespaces: LabelSelector | None = None
-    """Which namespaces may use the profile, by their labels; None: all."""
+    """Selects by labels the namespaces that may use the profile; None selects all."""
     extenders: tuple[Extender, ...] = ()
     """Web services that filter and score nodes after the plugins, in the order of the configuration."""
 
@@ -85,8 +87,8 @@ class ProfileSpec:
     settings: ProfileSettings = ProfileSettings()
     policy: PolicyReference | None = None
     filters_before_resources: tuple[str, ...] = ()
-    """Filter plugins that run before those that look at the free ports and resources of nodes, in this order. A node
-    that they exclude then counts as excluded, even if it is also full."""
+    """Filter plugins that run, in this order, before the plugins that check free ports and resources. If they reject a
+    full node, the message about the pod shows their reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ class Profile:
     filter: tuple[FilterPlugin[Any], ...] = ()
     post_filter: tuple[PostFilterPlugin, ...] = ()
     pre_score: tuple[ScorePlugin[Any], ...] = ()
-    """Separate from `score`, as upstream: PreScore of a plugin runs even if its Score is disabled."""
+    """Separate from `score`, because a plugin's PreScore runs even if its Score is disabled, as upstream."""
     score: tuple[WeightedScore, ...] = ()
     reserve: tuple[ReservePlugin, ...] = ()
     bind: tuple[BindPlugin, ...] = ()
@@ -122,7 +124,7 @@ class Profile:
 
     @property
     def pre_bind_timeout_seconds(self) -> int:
-        """The longest time that PreBind may take, in seconds: the shortest limit of a plugin, or the default."""
+        """The longest time that PreBind may take, in seconds: the shortest limit of any plugin, or the default."""
         limits = (plugin.pre_bind_timeout_seconds for plugin in self.reserve)
         return min((limit for limit in limits if limit is not None), default=PRE_BIND_TIMEOUT_SECONDS)
 

@@ -1,7 +1,7 @@
 """The plugin registry: finds plugin classes and builds profiles from them.
 
 Plugins are the classes in the modules of `moorage.plugins`, and the classes that other distributions register under the
-entry point group `moorage.plugins`. The layers above build one registry at process start; it never changes.
+entry point group `moorage.plugins`. The layers above build one registry when the process starts, and never change it.
 """
 
 import inspect
@@ -41,7 +41,7 @@ class Registry:
     """All plugin classes by name, and the states of the feature gates."""
 
     def __init__(self, classes: Mapping[str, type[Plugin]], gates: Mapping[str, bool] | None = None) -> None:
-        """Store the classes; `gates` override the defaults of kube-scheduler 1.36."""
+        """Store the classes. `gates` override the default feature gates of kube-scheduler 1.36."""
         self.classes = classes
         self.gates = {**DEFAULT_GATES, **(gates or {})}
 
@@ -62,7 +62,7 @@ class Registry:
         return tuple(sorted(found, key=lambda cls: order.index(cls.policy_section)))
 
     def default_plugins(self) -> Plugins:
-        """Return the default plugins as a configuration would enable them."""
+        """Return the default plugins in the form of a configuration."""
         entries = [
             PluginEntry(name=name, weight=weight)
             for name, weight in DEFAULT_PLUGINS.items()
@@ -71,7 +71,7 @@ class Registry:
         return Plugins(multi_point=PluginSet(enabled=tuple(entries)))
 
     def build_profile(self, spec: ProfileSpec) -> Profile:
-        """Build a profile; raise UnknownPlugins with all unknown names, or ConfigurationError with all other faults."""
+        """Build a profile. Raise UnknownPlugins with all unknown names, or ConfigurationError with all other faults."""
         if unknown := self.unknown_plugins(spec.plugins, spec.plugin_config):
             raise UnknownPlugins(unknown)
         plugins = plugin_sets.merge(self.default_plugins(), spec.plugins)
@@ -88,7 +88,7 @@ class Registry:
         return _assemble(spec, plugins, ordered)
 
     def unknown_plugins(self, plugins: Plugins, configs: Iterable[PluginConfig]) -> list[Fault]:
-        """Return a fault for each place in a profile that names an unregistered plugin, at most MAX_FAULTS."""
+        """Return a fault for each unregistered plugin that a profile names, at most MAX_FAULTS."""
         mentions: list[tuple[Location, str]] = []
         for point, plugin_set in plugins.points():
             for side, entries in (("enabled", plugin_set.enabled), ("disabled", plugin_set.disabled)):
@@ -99,7 +99,7 @@ class Registry:
         return self._unknown(mentions)
 
     def unknown_weights(self, weights: Iterable[str]) -> list[Fault]:
-        """Return a fault for each name in a policy's `weights` that no plugin has."""
+        """Return a fault for each unregistered plugin in a policy's `weights`."""
         return self._unknown((("weights", name), name) for name in weights)
 
     def _unknown(self, mentions: Iterable[tuple[Location, str]]) -> list[Fault]:
@@ -186,5 +186,5 @@ def _assemble(spec: ProfileSpec, plugins: Plugins, points: Mapping[str, tuple[Pl
 
 
 def _default_weight(plugin: Plugin) -> int:
-    """Return the weight that replaces 0. It is 1 for kube-scheduler's plugins, even if their default weight differs."""
+    """Return the weight that replaces a weight of 0. For all plugins of kube-scheduler, it is 1."""
     return 1 if plugin.name in DEFAULT_PLUGINS else plugin.default_weight

@@ -15,7 +15,7 @@ class Code(Enum):
     SUCCESS = "Success"
     SKIP = "Skip"  # PreFilter, PreScore: leave this plugin out of the cycle
     UNSCHEDULABLE = "Unschedulable"  # preemption may help; the pod waits for an event that may change the result
-    UNSCHEDULABLE_AND_UNRESOLVABLE = "UnschedulableAndUnresolvable"  # the same, but preemption cannot help
+    UNSCHEDULABLE_AND_UNRESOLVABLE = "UnschedulableAndUnresolvable"  # like UNSCHEDULABLE, but preemption cannot help
     PENDING = "Pending"  # the plugin holds the pod; an event in the plugin's interests requeues the pod without backoff
     WAIT = "Wait"  # Permit only
     ERROR = "Error"  # the cycle failed; the pod is retried after a backoff
@@ -31,7 +31,7 @@ _REJECTING = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A code, the reasons that users read, and the name of the plugin that rejects. The framework sets the name."""
+    """A code, the reasons for users, and the name of the plugin that rejects the pod. The framework sets the name."""
 
     code: Code = Code.SUCCESS
     reasons: tuple[str, ...] = ()
@@ -39,12 +39,12 @@ class Status:
 
     @property
     def is_success(self) -> bool:
-        """Whether the code is SUCCESS; SKIP is another code."""
+        """Whether the code is SUCCESS. SKIP is not a success."""
         return self.code is Code.SUCCESS
 
     @property
     def message(self) -> str:
-        """The reasons in one text, separated by commas as in kube-scheduler."""
+        """The reasons in one text, separated by commas."""
         return ", ".join(self.reasons)
 
 

@@ -13,7 +13,7 @@ MIN_FEASIBLE_NODES = 100
 MIN_PERCENTAGE = 5
 BASE_PERCENTAGE = 50
 NODES_PER_PERCENT = 125
-"""If the profile has no percentage, it is BASE_PERCENTAGE, less 1 for every NODES_PER_PERCENT nodes."""
+"""If the profile sets no percentage, it falls from BASE_PERCENTAGE by 1 for every NODES_PER_PERCENT nodes."""
 ALL = 100
 
 
