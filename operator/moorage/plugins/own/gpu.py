@@ -1,8 +1,7 @@
 """Gpu: keeps pods that request no GPU off GPU nodes, and packs or spreads the pods that request GPUs.
 
-A node's free GPUs are its allocatable GPUs minus the requested GPUs. A score of 0 does not reject a node.
-NodeResourcesFit rejects nodes without enough free GPUs. The filter of this plugin rejects GPU nodes for pods that
-request no GPU.
+The filter of this plugin rejects GPU nodes for pods that request no GPU. NodeResourcesFit rejects nodes without enough
+free GPUs; this plugin only gives them the score 0. The free GPUs are the allocatable GPUs minus the requested GPUs.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ FILTER_FIELD = "gpu.podsWithoutGpu"
 SCORE_AVOIDED = 1 * TABLE_UNIT
 """The score of GPU nodes for a pod that requests no GPU, with `podsWithoutGpu: Avoid`."""
 SCORE_NEUTRAL = 5 * TABLE_UNIT
-"""The score of nodes without GPUs for a pod that requests no GPU, and the lowest score of GPU use (`_score_use`)."""
+"""The score of nodes without GPUs for a pod that requests no GPU. Also the lowest score in `_score_use`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +41,8 @@ class _GpuNodes:
 
     has_gpus: BoolArray
     model_scores: IntArray
-    """For each node, the score of its GPU model in the policy's table, 0..MAX_NODE_SCORE; -1 for a model without a
-    row."""
+    """For each node, the score of its GPU model in the policy's table, 0..MAX_NODE_SCORE; -1 if the table has no row
+    for the model."""
 
 
 class Gpu(PolicyPlugin, FilterPlugin[None], ScorePlugin[None], GpuSection):
@@ -71,7 +70,7 @@ class Gpu(PolicyPlugin, FilterPlugin[None], ScorePlugin[None], GpuSection):
         return FilterResult(passed, lambda: (Rejection(~passed, REASON, unresolvable, FILTER_FIELD),))
 
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Score nodes by GPU model and GPU use if the pod requests a GPU, otherwise by whether the nodes have GPUs."""
+        """Score nodes by GPU model and free GPUs. If the pod requests no GPU, score nodes by whether they have GPUs."""
         del state
         gpu_nodes = self._gpu_nodes(pod, nodes)
         request = self._request(pod)
@@ -109,6 +108,6 @@ class Gpu(PolicyPlugin, FilterPlugin[None], ScorePlugin[None], GpuSection):
         return _GpuNodes(has_gpus, np.array([*rows, -1], dtype=np.int64)[column.ids])
 
     def _score_use(self, capacity: IntArray, used: IntArray) -> IntArray:
-        """Score nodes with enough free GPUs, from SCORE_NEUTRAL to MAX_NODE_SCORE."""
+        """Score nodes with enough free GPUs by their use of GPUs, from SCORE_NEUTRAL to MAX_NODE_SCORE."""
         counted = {"Pack": used, "Spread": capacity - used}.get(self.pods_with_gpu, np.zeros_like(used))
         return SCORE_NEUTRAL + (MAX_NODE_SCORE - SCORE_NEUTRAL) * counted // np.maximum(capacity, 1)

@@ -1,6 +1,6 @@
 """InstanceType: filters and scores nodes by their instance type.
 
-Scores from the policy's table are not normalized, so that a node's score does not depend on the other nodes.
+Scores from the policy's table are not normalized, so a node's score does not depend on other nodes.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class InstanceType(PolicyPlugin, NodeEvaluationPlugin, InstanceTypesSection):
     allow: PatternList = ()
     """Shell patterns; a node's type must match one of them. Empty: all types are allowed."""
     deny: PatternList = ()
-    """Shell patterns; a node whose type matches one of them is rejected, even if `allow` matches too."""
+    """Shell patterns; a node whose type matches one of them is rejected, even if its type also matches `allow`."""
 
     @classmethod
     def filter_arguments(cls, filters: FiltersSection) -> dict[str, Any]:
-        """Return what node affinity cannot express: the patterns of `deny`, and all of `allow` if it has a pattern."""
+        """Return the filters that node affinity cannot express: patterns in `deny`, and `allow` if it has a pattern."""
         types = filters.instance_types
         if types is None:
             return {}

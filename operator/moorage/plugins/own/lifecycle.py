@@ -34,7 +34,7 @@ SCORE_REQUESTED = 10
 SCORE_NOT_REQUESTED = 1
 SCORE_PREFERRED = 8
 SCORE_NEUTRAL = 5
-"""The score of the class unknown. If the pod requests no class, classes that the policy does not prefer get it too."""
+"""The score of the class unknown. If the pod requests no class, also the score of classes that are not preferred."""
 
 DEFAULT_SOURCES = (
     LifecycleSource(

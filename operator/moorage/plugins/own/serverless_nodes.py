@@ -40,7 +40,7 @@ class ServerlessNodes(PolicyPlugin, FilterPlugin[None]):
 
     @classmethod
     def is_filter_required(cls, spec: SchedulingPolicySpec) -> bool:
-        """Return whether the policy excludes serverless nodes; it does by default."""
+        """Return whether the policy excludes serverless nodes, which is the default."""
         return spec.filters.serverless_nodes == "Exclude"
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:

@@ -1,9 +1,11 @@
 """ZoneSpread: spreads the pods of a workload or namespace over zones, without constraints in the pods.
 
-The field `scope` says which pods count: those of the pod's workload, or those of its namespace. With Prefer, zones with
-fewer of these pods score higher. Assumed pods count too, so that a burst of pods spreads as evenly as pods that arrive
-one by one. With Require, the plugin also rejects a zone if its number of pods would exceed that of the emptiest zone by
-more than `maxSkew`. The policy's table of preferred zones is part of the score.
+The field `scope` selects the pods that count: all pods of the pod's workload, or all pods of its namespace. Assumed
+pods count too, so that a burst of pods spreads as evenly as pods that arrive one by one.
+
+With `spread: Prefer`, zones with fewer of these pods score higher. With `spread: Require`, the plugin also rejects a
+zone that would have over `maxSkew` more of these pods than the emptiest zone. The policy's table of preferred zones is
+part of the score.
 """
 
 from __future__ import annotations
@@ -55,7 +57,7 @@ REVISION_LABELS = ("pod-template-hash", "controller-revision-hash")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ZoneScores:
-    """The spreading scores and the table scores of the nodes of the view; one of the two may be None."""
+    """The scores of the nodes of the view, by spreading and by the policy's table. One of the two may be None."""
 
     spreading: IntArray | None
     table: IntArray | None
@@ -71,7 +73,7 @@ class ZoneSpread(
     interests: ClassVar[frozenset[str]] = frozenset({"Pod", "Node"})
 
     allow: Annotated[tuple[str, ...], ListOf] = ()
-    """Zones that the policy's filters allow; empty: all. A zone that is not allowed does not count for maxSkew."""
+    """Zones that the policy's filters allow; empty if all are allowed. Other zones do not count for maxSkew."""
     deny: Annotated[tuple[str, ...], ListOf] = ()
     """Zones that the policy's filters deny."""
 
@@ -132,14 +134,14 @@ class ZoneSpread(
         return PreScoreResult(state=ZoneScores(spreading, table))
 
     def score(self, state: ZoneScores, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Return the mean of both scores; nodes without a zone score 0."""
+        """Return the mean of the spreading score and the table score; 0 for nodes without a zone."""
         del pod, nodes
         parts = [part for part in (state.spreading, state.table) if part is not None]
         total: IntArray = np.sum(parts, axis=0)
         return total // len(parts)
 
     def _domains(self, shape: PodShape, cluster: Snapshot) -> SpreadDomains | None:
-        """Return the zones with the term that counts pods in them; None if the pod has no scope."""
+        """Return the zones, and the term that counts pods in each; None if the pod has no scope."""
         return cluster.memo(self, shape, cluster.generations.nodes, lambda: self._resolve(shape, cluster))
 
     def _scope(self, shape: PodShape) -> CountedTerm | None:
@@ -153,7 +155,7 @@ class ZoneSpread(
         return CountedTerm((clause,), counts_terminating=False)
 
     def _resolve(self, shape: PodShape, cluster: Snapshot) -> SpreadDomains | None:
-        """Count pods in all zones; only zones that the pod may use (affinity, tolerations, `allow`) set the minimum."""
+        """Return all zones; only the zones that the pod may use (affinity, taints, filters) count for the minimum."""
         counted = self._scope(shape)
         if counted is None:
             return None
@@ -175,7 +177,7 @@ class ZoneSpread(
         )
 
     def _tolerated_nodes(self, shape: PodShape, cluster: Snapshot) -> BoolArray:
-        """Return the nodes whose taints the pod tolerates; a cordon counts as a taint if `honor_unschedulable`."""
+        """Return the nodes whose taints the pod tolerates. If `honor_unschedulable`, a cordon is a taint too."""
         column = cluster.taints
         cordons = [any(_is_cordon(taint) for taint in taints) for taints in column.classes]
         others = [[taint for taint in taints if not _is_cordon(taint)] for taints in column.classes]
@@ -208,7 +210,7 @@ def _counts(state: SpreadCounts, other: Pod) -> bool:
 
 
 def _spreading_scores(resolved: SpreadDomains, nodes: Snapshot) -> IntArray:
-    """Score a zone by the number of pods above that of the emptiest zone: 0 give 100, 1 gives 50, 2 give 33, ..."""
+    """Score zones by how many more pods they have than the emptiest zone: 100 for 0 more, 50 for 1, 33 for 2, ..."""
     counts = resolved.domains.spread(resolved.count(nodes.cluster), nodes)
     outside = nodes.gather(resolved.domains.ids) == ABSENT
     if outside.all():

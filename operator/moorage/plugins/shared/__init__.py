@@ -1,1 +1,1 @@
-"""Parts of plugins: code that several plugins share, and parts of large plugins. No module here is a plugin."""
+"""Code that several plugins share, and parts of large plugins. No module here is a plugin."""

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from moorage.model.pods.pod import Pod
 
 DomainTables = Mapping[str, "IntArray"]
-"""By topology key: a table with one count for each domain (see `moorage.plugins.shared.topology_domains`)."""
+"""For each topology key, a table with the count of each domain (see `moorage.plugins.shared.topology_domains`)."""
 
 
 class DomainSums:
-    """Counts by node, summed over domains into one table for each topology key. A key without counts has no table."""
+    """Sums of counts over the domains of each topology key. If all counts of a key are 0, the key has no table."""
 
     def __init__(self, topology: Topology, cluster: Snapshot) -> None:
         self.topology = topology
@@ -36,7 +36,7 @@ class DomainSums:
         self._cluster = cluster
 
     def add(self, key: str, counts: IntArray, weight: int = 1) -> None:
-        """Add counts by node, times `weight`."""
+        """Add the count of each node, times `weight`, to the node's domain."""
         if not counts.any():
             return
         table = self.topology.domains(key, self._cluster).sums(counts)
@@ -106,11 +106,14 @@ class AffinityCounts(Struct, frozen=True, eq=False):
 
     @property
     def _may_be_first(self) -> bool:
-        """Whether only the pod itself matches its affinity terms: it may then be the first pod of its group."""
+        """Whether no placed pod matches the pod's affinity terms, but the pod itself does.
+
+        The pod may then be the first pod of its group.
+        """
         return self.terms.matches_itself and not any(table.any() for table in self.affinity.values())
 
     def _without_pods(self, tables: DomainTables, nodes: Snapshot) -> BoolArray:
-        """Return the nodes in whose domains no pod counts; a node without a key is in no domain of that key."""
+        """Return the nodes whose domains all have the count 0. A node without a key is in no domain of this key."""
         found = np.ones(nodes.size, np.bool_)
         for key, table in tables.items():
             found &= self.topology.domains(key, nodes).spread(table <= 0, nodes)
@@ -119,14 +122,14 @@ class AffinityCounts(Struct, frozen=True, eq=False):
 
 @dataclass(frozen=True, slots=True)
 class _NodeChange:
-    """A pod added to (1) or removed from (-1) the one node of a what-if view."""
+    """A change of the number of pods on the one node of a what-if view: 1 for an added pod, -1 for a removed pod."""
 
     nodes: Snapshot
     change: int
     topology: Topology
 
     def apply(self, tables: DomainTables, keys: Iterable[str]) -> DomainTables:
-        """Return the tables with the change added once for each of the keys that the node has."""
+        """Return the tables after adding the change once for each of the keys that the node has."""
         changed = dict(tables)
         for key in keys:
             domains = self.topology.domains(key, self.nodes)

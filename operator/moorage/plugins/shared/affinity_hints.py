@@ -39,7 +39,7 @@ def pod_may_help(pod: Pod, event: ClusterEvent) -> bool:
 
 
 def node_may_help(pod: Pod, old: Node | None, new: Node | None) -> bool:
-    """Return whether a node with a topology key of the pod was added, or a node moved to another domain."""
+    """Return whether a new node has a topology key of the pod's terms, or a node moved to another domain."""
     if new is None:
         return False
     affinity = pod.shape.pod_affinity
@@ -55,7 +55,7 @@ def _may_match_all(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
 
 
 def _may_match(term: AffinityTerm, pod: Pod) -> bool:
-    """Return whether a term may match a pod; a hint cannot look up namespaces, so any namespaceSelector may match."""
+    """Return whether a term may match a pod. A hint cannot look up namespaces, so any namespaceSelector may match."""
     if pod.namespace not in term.namespaces and term.namespace_selector is None:
         return False
     return term.selector is not None and term.selector.matches(pod.labels)

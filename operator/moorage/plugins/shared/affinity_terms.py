@@ -1,4 +1,4 @@
-"""The affinity terms of the incoming pod, in the form that the snapshot can count: namespaceSelectors are resolved."""
+"""The affinity terms of the incoming pod, with namespaceSelectors replaced by the names of namespaces."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class KeyedTerm:
-    """A counted term, the topology key by whose domains the counts are summed, and the weight of one matching pod."""
+    """A counted term, the topology key whose domains the counts belong to, and the weight of one matching pod."""
 
     topology_key: str
     counted: CountedTerm
@@ -74,8 +74,8 @@ def _clause(term: AffinityTerm, namespaces: Mapping[str, Labels]) -> Clause:
         return Clause(term.namespaces, term.selector)
     if selector.matches({}):
         # An empty selector means all namespaces. In kube-scheduler 1.35 and 1.36, a selector of only NotIn and
-        # DoesNotExist means the same, because they match the incoming pod's term a second time, without labels.
-        # Upstream fixed that in PR #138198, after 1.36.
+        # DoesNotExist also means all namespaces, because these versions match the term a second time, without the
+        # namespace's labels. Upstream fixed that in PR #138198, after 1.36.
         return Clause(None, term.selector)
     selected = frozenset(name for name, labels in namespaces.items() if selector.matches(labels))
     return Clause(term.namespaces | selected, term.selector)

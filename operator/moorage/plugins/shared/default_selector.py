@@ -21,7 +21,7 @@ SELECTING_KINDS = ("Service", *_API_VERSIONS)
 
 
 def default_selector(shape: PodShape, snapshot: Snapshot) -> LabelSelector:
-    """Return the combined selector of the pod's Services and its controller; empty if the pod has none of them."""
+    """Return the combined selector of the pod's Services and controller; empty if the pod has neither."""
     labels: dict[str, str] = {}
     for service in snapshot.objects("Service").values():
         assert isinstance(service, Service)
@@ -36,7 +36,7 @@ def default_selector(shape: PodShape, snapshot: Snapshot) -> LabelSelector:
 
 
 def _selects(service: Service, shape: PodShape) -> bool:
-    """Return whether the service selects the pod; a service without a selector selects none."""
+    """Return whether the service selects the pod. A service without a selector selects no pod."""
     return bool(service.selector) and all(shape.labels.get(key) == value for key, value in service.selector.items())
 
 

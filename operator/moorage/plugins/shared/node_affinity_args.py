@@ -1,4 +1,4 @@
-"""The arguments of NodeAffinity: a `v1.NodeAffinity`, validated as strictly as kube-scheduler validates it.
+"""The arguments of NodeAffinity: a `v1.NodeAffinity`, validated by the rules of kube-scheduler.
 
 Upstream: pkg/scheduler/apis/config/validation/validation_pluginargs.go, ValidateNodeAffinityArgs;
 component-helpers/scheduling/corev1/nodeaffinity, apimachinery/pkg/labels NewRequirement.

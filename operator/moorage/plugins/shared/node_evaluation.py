@@ -1,4 +1,4 @@
-"""The base of plugins that filter and score nodes by labels: it evaluates all nodes once for each pod shape."""
+"""The base of plugins that filter and score nodes by labels. All nodes are evaluated once for each pod shape."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class NodeEvaluationPlugin(FilterPlugin[None], ScorePlugin[None], ABC):
         return FilterResult(passed, lambda: (Rejection(~passed, self.reason, unresolvable, field),))
 
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Return the scores of the evaluation; they are used without normalization."""
+        """Return the scores of the evaluation, which are not normalized."""
         del state
         return nodes.gather(self._evaluation(pod, nodes).scores)
 

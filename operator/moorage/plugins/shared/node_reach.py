@@ -1,8 +1,8 @@
-"""The nodes that can reach a volume or storage segment.
+"""The nodes that can reach a volume or a segment of storage.
 
-A cluster may have as many local volumes and local storage capacities as nodes. Each of them selects nodes by one value
-of one label, mostly the hostname, so this module looks up such nodes by value. It matches other selectors against all
-nodes.
+A cluster may have thousands of local volumes and local storage capacities. Each of them selects its node by one value
+of one label, mostly the hostname. This module looks up such nodes by the value. It matches only other selectors
+against all nodes.
 """
 
 from __future__ import annotations

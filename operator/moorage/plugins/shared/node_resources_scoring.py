@@ -33,13 +33,13 @@ class ShapePoint(UtilizationShapePoint):
     """A point in a plugin's arguments. A missing number is 0, as in kube-scheduler; policies must set both numbers."""
 
     utilization: Annotated[int, Field(ge=0, le=MAX_UTILIZATION)] = 0
-    """The percentage of the resource that is requested if the pod is placed on the node."""
+    """The percentage of the resource that pods would request in total if the pod were placed on the node."""
     score: Score = 0
-    """The score at that utilization, 0 to 10; the score between two points is interpolated."""
+    """The score at this utilization, 0 to 10. The score between two points is interpolated."""
 
 
 class RequestedToCapacityRatioParam(ApiModel):
-    """A function from utilization to score: linear between its points, constant outside them."""
+    """A function from utilization to score. The function is linear between its points and constant outside them."""
 
     rules = (
         Rule(
@@ -121,7 +121,7 @@ class ScoringStrategy(ApiModel):
 
 
 def _requested_to_capacity_ratio(table: IntArray, use: ResourceUse) -> IntArray:
-    """Score by a shape's table; as upstream, round the mean and leave out resources that score 0."""
+    """Score by the table of a shape. Like upstream, leave out resources that score 0, and round the mean."""
     scores = table[np.minimum(use.used, use.capacity) * MAX_UTILIZATION // use.capacity]
     counted = scores > 0 if use.present is None else (scores > 0) & use.present
     total, weights = _weighted(scores, use.weights, counted)

@@ -31,7 +31,7 @@ class PodVolumeClaims:
 
 
 def read_claims(pod: Pod, snapshot: Snapshot) -> PodVolumeClaims | Status:
-    """Return the pod's claims, or a rejection if one is missing, is unusable or must be bound before scheduling."""
+    """Return the pod's claims, or a rejection if a claim is missing or unusable, or must be bound first."""
     claims: list[PersistentVolumeClaim] = []
     for volume in pod.shape.volumes:
         if volume.is_claim:
@@ -60,7 +60,7 @@ def _missing_reason(name: str, *, ephemeral: bool) -> str:
 
 
 def _unusable_reason(claim: PersistentVolumeClaim, volume: PodVolume, pod: Pod) -> str:
-    """Return why the pod cannot use the claim; empty if it can. The pod must own claims of ephemeral volumes."""
+    """Return why the pod cannot use the claim; empty if it can. The pod must own the claims of ephemeral volumes."""
     if claim.phase == "Lost":
         return f'persistentvolumeclaim "{claim.name}" bound to non-existent persistentvolume "{claim.volume_name}"'
     if claim.terminating:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PodVolumes:
-    """For each node, why the pod cannot use its claims there, and the volumes that delayed claims would get."""
+    """The nodes on which the pod cannot use its claims, and the volumes that delayed claims would get on each node."""
 
     affinity_conflict: BoolArray
     """Nodes that do not match the node affinity of a bound volume."""
@@ -37,7 +37,7 @@ class PodVolumes:
     """Nodes that are rejected because a bound claim's volume does not exist."""
     matches: Sequence[VolumeMatch]
     selected: Sequence[PersistentVolumeClaim]
-    """Claims with a selected node, whose volumes are still to be provisioned."""
+    """Claims with a selected node whose volumes are not provisioned yet."""
 
 
 def find_pod_volumes(claims: PodVolumeClaims, nodes: Snapshot) -> PodVolumes:
@@ -59,7 +59,7 @@ def find_pod_volumes(claims: PodVolumeClaims, nodes: Snapshot) -> PodVolumes:
 
 
 def _check_bound_claims(claims: Iterable[PersistentVolumeClaim], nodes: Snapshot) -> tuple[BoolArray, BoolArray]:
-    """Return two sets of nodes: those with an affinity conflict, and, if a claim's volume is missing, all others."""
+    """Return the nodes with an affinity conflict, and the nodes that are rejected because of a missing volume."""
     conflict, missing = np.zeros(nodes.size, np.bool_), np.zeros(nodes.size, np.bool_)
     for claim in claims:
         volume = nodes.objects("PersistentVolume").get(claim.volume_name)

@@ -5,4 +5,4 @@ from moorage.framework.extension_points import MAX_NODE_SCORE
 MAX_TABLE_SCORE = 10
 """The highest score in a table; the lowest is 0."""
 TABLE_UNIT = MAX_NODE_SCORE // MAX_TABLE_SCORE
-"""One point of a table as a node score."""
+"""The node score that one point of a table is worth."""

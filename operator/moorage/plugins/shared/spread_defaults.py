@@ -1,4 +1,4 @@
-"""Default spread constraints: those of kube-scheduler, and those in a profile's arguments.
+"""Default spread constraints of kube-scheduler, and default spread constraints in a profile's arguments.
 
 Upstream: `pkg/scheduler/apis/config/validation/validation_pluginargs.go`, ValidatePodTopologySpreadArgs.
 """
@@ -24,7 +24,7 @@ SYSTEM_DEFAULTS = (
 
 
 class DefaultConstraint(BaseModel):
-    """A `v1.TopologySpreadConstraint` without a selector; the plugin deduces the selector for each pod."""
+    """A `v1.TopologySpreadConstraint` without a selector. The plugin deduces the selector for each pod."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
 
@@ -35,7 +35,7 @@ class DefaultConstraint(BaseModel):
     node_affinity_policy: Literal["Honor", "Ignore"] | None = None
     node_taints_policy: Literal["Honor", "Ignore"] | None = None
     match_label_keys: tuple[str, ...] | None = None
-    """Ignored, as in kube-scheduler, because the deduced selector replaces it."""
+    """Ignored, as in kube-scheduler, because the plugin replaces the selector."""
     label_selector: Any = None
 
     @field_validator("label_selector")

@@ -1,7 +1,7 @@
 """Spread constraints, resolved against the nodes of the cluster.
 
-`SpreadDomains` is valid for a pod shape until the nodes change. `SpreadCounts` holds the counts of one cycle, or of one
-what-if in a cycle.
+`SpreadDomains` is valid for a pod shape until the nodes change. `SpreadCounts` holds the counts of one cycle, or the
+counts of one what-if in a cycle.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class SpreadDomains:
     counted: CountedTerm | None
     """The term that selects the pods that count; None if no pods count."""
     self_match: int
-    """1 if the pod itself will count when it is placed, else 0."""
+    """1 if the pod itself will count when it is placed, otherwise 0."""
     domains: TopologyDomains
     counting: TopologyDomains
-    """The same domains, but nodes whose pods do not count are in no domain."""
+    """Like `domains`, but nodes whose pods do not count are in no domain."""
     present: IntArray
-    """The ids of the domains that the pod may use; the skew is relative to the emptiest of them."""
+    """The ids of the domains that the pod may use. The skew is relative to the emptiest of these domains."""
 
     def count(self, cluster: Snapshot) -> IntArray:
         """Return the table of pod counts by domain."""
@@ -53,7 +53,7 @@ class SpreadDomains:
 def resolve(
     constraints: Sequence[TopologySpreadConstraint], shape: PodShape, cluster: Snapshot
 ) -> tuple[SpreadDomains, ...]:
-    """Resolve constraints; only nodes with the topology keys of all constraints count."""
+    """Resolve constraints. Only nodes with the topology keys of all constraints count."""
     if not constraints:
         return ()
     eligible = nodes_with_keys((each.topology_key for each in constraints), cluster)
@@ -68,7 +68,7 @@ def resolve(
 def resolve_lenient(
     constraints: Sequence[TopologySpreadConstraint], shape: PodShape, cluster: Snapshot
 ) -> tuple[SpreadDomains, ...]:
-    """Resolve constraints; nodes without the topology key form a domain of their own, as if the value were empty."""
+    """Resolve constraints. Nodes without the topology key form one domain, as if their value were empty."""
     return tuple(
         _resolve_one(each, shape, _with_missing(each.topology_key, cluster), included_nodes(each, shape, cluster))
         for each in constraints
@@ -86,7 +86,7 @@ def _with_missing(key: str, cluster: Snapshot) -> TopologyDomains:
 def _resolve_one(
     constraint: TopologySpreadConstraint, shape: PodShape, domains: TopologyDomains, counting: BoolArray
 ) -> SpreadDomains:
-    """Resolve a constraint with its domains and the nodes whose pods count."""
+    """Resolve one constraint; `counting` are the nodes whose pods count."""
     selector = constraint.selector
     # An empty selector counts no placed pods, although it matches the pod itself (upstream countPodsMatchSelector).
     counts_pods = selector is not None and not selector.is_empty
@@ -128,7 +128,7 @@ class SpreadCounts(Struct, frozen=True):
     counts: IntArray
 
     def fits(self) -> BoolArray:
-        """Return for each domain whether one more pod stays within maxSkew. The last entry (no domain) is False."""
+        """Return, for each domain, whether one more pod keeps within maxSkew. The last entry (no domain) is False."""
         resolved = self.resolved
         fits = self.counts <= resolved.constraint.max_skew + self._minimum() - resolved.self_match
         fits[-1] = False
@@ -137,8 +137,8 @@ class SpreadCounts(Struct, frozen=True):
     def changed(self, other: Pod, nodes: Snapshot, change: int) -> SpreadCounts:
         """Return the counts after `other` is added to the one node of `nodes` (change 1) or removed from it (-1).
 
-        A pod that never counted, because it is terminating or the selector is empty, is subtracted too. kube-scheduler
-        does so, and preemption has to give the same results.
+        A removed pod is subtracted even if it never counted, because it is terminating or the selector is empty.
+        kube-scheduler does so, and preemption must give the same results.
         """
         selector = self.resolved.constraint.selector
         if selector is None or not selector.matches(other.labels):
@@ -146,7 +146,7 @@ class SpreadCounts(Struct, frozen=True):
         return self.shifted(nodes, change)
 
     def shifted(self, nodes: Snapshot, change: int) -> SpreadCounts:
-        """Return the counts with `change` added in the domain of the one node of `nodes`."""
+        """Return the counts after adding `change` in the domain of the one node of `nodes`."""
         domain = nodes.gather(self.resolved.counting.ids)[0]
         if domain == ABSENT:
             return self

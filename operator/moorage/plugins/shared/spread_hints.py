@@ -18,7 +18,7 @@ Constraints = Sequence["TopologySpreadConstraint"]
 
 
 def pod_may_help(pod: Pod, constraints: Constraints, old: Pod | None, new: Pod | None) -> bool:
-    """Return whether a change of a pod, `pod` itself or another, changes the counts of the constraints."""
+    """Return whether a change of `pod` or of another pod changes the counts of the constraints."""
     if any(other is not None and not _is_relevant(other, pod) for other in (old, new)):
         return False
     if old is not None and new is not None:

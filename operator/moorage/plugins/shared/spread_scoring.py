@@ -44,7 +44,7 @@ class SpreadScores(Struct, frozen=True, eq=False):
         return rounded if self.ignored is None else np.where(self.ignored, 0, rounded)
 
     def normalized(self, scores: IntArray) -> IntArray:
-        """Reverse the rounded scores and scale them by the lowest and highest of the nodes that are not ignored."""
+        """Reverse the rounded scores, and scale them by the lowest and the highest score of all other nodes."""
         considered = scores if self.ignored is None else scores[~self.ignored]
         if not considered.size:
             return np.zeros_like(scores)
@@ -54,7 +54,7 @@ class SpreadScores(Struct, frozen=True, eq=False):
 
 
 def spread_scores(constraints: Sequence[SpreadDomains], nodes: Snapshot, *, all_keys: bool) -> SpreadScores:
-    """Sum the scores of soft constraints; with `all_keys`, ignore nodes that lack one of the topology keys."""
+    """Sum the scores of soft constraints. With `all_keys`, ignore nodes that lack one of the topology keys."""
     ignored = None
     if all_keys and not all(each.domains.complete for each in constraints):
         labelled = nodes_with_keys((each.constraint.topology_key for each in constraints), nodes)
@@ -69,7 +69,8 @@ def spread_scores(constraints: Sequence[SpreadDomains], nodes: Snapshot, *, all_
 def _score(resolved: SpreadDomains, nodes: Snapshot, ignored: BoolArray | None) -> FloatArray:
     """Score each node by the pod count of its domain, times a weight for the number of domains in the view."""
     constraint = resolved.constraint
-    tolerance = constraint.max_skew - 1  # upstream adds this number, so that differences within maxSkew matter less
+    # Upstream adds this number, so that differences within maxSkew matter less.
+    tolerance = constraint.max_skew - 1
     if constraint.topology_key == HOSTNAME:
         counts = np.zeros(nodes.size, np.int64) if resolved.counted is None else nodes.counted(resolved.counted)
         size = nodes.size - (0 if ignored is None else int(np.count_nonzero(ignored)))
@@ -86,5 +87,5 @@ def _where_labelled(key: str, scores: FloatArray, nodes: Snapshot) -> FloatArray
 
 
 def _weight(domains: int) -> float:
-    """Return the weight of a topology key: keys with few domains have larger counts, so they get less weight."""
+    """Return the weight of a topology key. A key with few domains has larger counts, so it gets a lower weight."""
     return math.log(domains + 2)

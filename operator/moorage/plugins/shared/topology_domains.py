@@ -1,8 +1,8 @@
 """The domains of a topology key: sets of nodes that share a zone, a rack or a host.
 
-Counts by domain are tables. A table has one entry for each domain and a last entry, 0, for nodes in no domain, whose id
-is ABSENT (-1). If each node has its own value, as with the hostname, a domain's id is the node's position, so that
-`sums` and `spread` need no arithmetic.
+A table holds the counts of all domains, at the index of each domain's id. The last entry is 0. It is for nodes in no
+domain, whose id is ABSENT (-1). If each node has a different value, such as its hostname, a domain's id is the node's
+position, so that `sums` and `spread` need no arithmetic.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class TopologyDomains:
     size: int
     """One more than the highest id."""
     singles: bool
-    """Whether each domain is one node, with the node's position as its id."""
+    """Whether each domain is one node, and the domain's id is the node's position."""
     complete: bool
     """Whether each node is in a domain."""
 
@@ -49,7 +49,7 @@ class TopologyDomains:
         return cls(column.ids.copy(), len(column.values), singles=False, complete=complete)
 
     def restricted(self, nodes: BoolArray) -> Self:
-        """Return the same domains, but leave out all nodes except `nodes`."""
+        """Return the same domains without the nodes that are not in `nodes`."""
         if nodes.all():
             return self
         ids = np.where(nodes, self.ids, np.int32(ABSENT))

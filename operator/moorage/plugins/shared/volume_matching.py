@@ -1,7 +1,7 @@
-"""Matching of existing volumes with claims that wait for their first consumer, for each node.
+"""Matches claims that wait for their first consumer with existing volumes, for each node.
 
-Claims are matched by size, smallest first. Each claim gets the smallest volume that it can use on the node. No volume
-goes to two claims on the same node. A claim with a volume reserved for it gets only that volume.
+The smallest claim is matched first. Each claim gets the smallest volume that it can use on the node. Two claims never
+get the same volume on a node. If a volume is reserved for a claim, the claim gets only this volume.
 
 Upstream: `findMatchingVolumes` in volumebinding/binder.go; `FindMatchingVolume` in component-helpers/storage/volume.
 """
@@ -78,7 +78,7 @@ def _choose(
 def _first_of_each_group(
     candidates: Iterable[int], volumes: Sequence[PersistentVolume], reach: NodeReach, limit: int
 ) -> Iterator[tuple[int, IntArray]]:
-    """Yield candidates with the positions of their nodes; of candidates with the same nodes only the first `limit`."""
+    """Yield candidates with the positions of their nodes. Yield at most `limit` candidates with the same nodes."""
     seen: Counter[int] = Counter()
     for index in candidates:
         group = reach.group(volumes[index].node_affinity)
@@ -88,7 +88,7 @@ def _first_of_each_group(
 
 
 def _is_reserved(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Return whether the volume's claimRef names the claim, and the volume suits the claim."""
+    """Return whether the volume's claimRef names the claim and the volume has the properties of the claim."""
     reference = volume.claim_ref
     if reference is None or (reference.namespace, reference.name) != (claim.namespace, claim.name):
         return False

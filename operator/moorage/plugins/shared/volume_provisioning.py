@@ -1,4 +1,4 @@
-"""The nodes for which a volume can be provisioned, by the topology of its class and the free storage capacity.
+"""The nodes for which a volume can be provisioned, by the StorageClass's topology and the free storage capacity.
 
 Upstream: `checkVolumeProvisions` and `hasEnoughCapacity` in volumebinding/binder.go.
 """

@@ -23,7 +23,7 @@ class DefaultPreemption(PreemptionPlugin):
     min_candidate_nodes_percentage: Annotated[int, Field(ge=0, le=100)] = 10
     """The minimum number of nodes to try, as a percentage of the nodes where evictions could help."""
     min_candidate_nodes_absolute: Annotated[int, Field(ge=0)] = 100
-    """The minimum number of nodes to try. The larger of both minimums applies."""
+    """The minimum number of nodes to try. The larger of the two minimums applies."""
 
     @model_validator(mode="after")
     def _check_minimums(self) -> Self:

@@ -1,7 +1,7 @@
 """DynamicResources: rejects pods that use resource claims.
 
-moorage does not allocate devices (DRA) yet. This plugin rejects a pod with resource claims and gives that reason,
-because the kubelet would reject the pod later. It handles pods without claims as kube-scheduler does.
+moorage does not allocate devices (DRA) yet. So this plugin rejects a pod with resource claims and gives this reason.
+Otherwise the kubelet would reject the pod later. For pods without claims, the plugin does the same as kube-scheduler.
 
 Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
 """
@@ -64,12 +64,12 @@ class DynamicResources(PreFilterPlugin[None], FilterPlugin[None], PostFilterPlug
         return PreFilterResult(SKIP if self.skips_filter(pod.shape) else unresolvable(REASON))
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
-        """Pass all nodes; PreFilter has rejected pods with claims."""
+        """Pass all nodes, because PreFilter has already rejected pods with claims."""
         del state, pod
         return FilterResult(np.ones(nodes.size, dtype=np.bool_), tuple)
 
     def post_filter(self, state: None, pod: Pod) -> Status:
-        """Return that there are no claims to deallocate."""
+        """Return a rejection, because there are no claims to deallocate."""
         del state, pod
         return unschedulable(NOTHING_TO_DEALLOCATE)
 
@@ -79,5 +79,5 @@ class DynamicResources(PreFilterPlugin[None], FilterPlugin[None], PostFilterPlug
         return np.zeros(nodes.size, dtype=np.int64)
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
-        """Return whether the pod itself no longer has claims."""
+        """Return whether the pod's new version has no claims."""
         return event.new is not None and event.new.uid == pod.uid and not event.new.shape.resource_claims

@@ -1,4 +1,4 @@
-"""ImageLocality: prefers nodes that already have the pod's images, above all large images that many nodes have.
+"""ImageLocality: prefers nodes that already have the pod's images. Large images on many nodes count most.
 
 Upstream: pkg/scheduler/framework/plugins/imagelocality/image_locality.go.
 """

@@ -1,8 +1,8 @@
 """InterPodAffinity: places pods near other pods or away from them.
 
-The snapshot counts, for each node, the pods that match a term. This plugin sums the counts over the domains of the
-term's topology key. The terms of placed pods apply too: their required anti-affinity rejects nodes, and their other
-terms change the score.
+The snapshot counts, for each node, the pods that match a term. This plugin adds up the counts of the nodes in each
+domain of the term's topology key. The terms of placed pods apply too: their required anti-affinity rejects nodes, and
+their other terms change the score.
 
 Upstream: `pkg/scheduler/framework/plugins/interpodaffinity`.
 """
@@ -60,9 +60,9 @@ class InterPodAffinity(PreFilterPlugin[AffinityCounts], FilterPlugin[AffinityCou
     interests: ClassVar[frozenset[str]] = frozenset({"Pod", "Node"})
 
     hard_pod_affinity_weight: Annotated[int, Field(ge=0, le=100)] = 1
-    """The weight, in the score, of a placed pod's required affinity term that matches the incoming pod."""
+    """The weight in the score of each required affinity term of a placed pod that matches the incoming pod."""
     ignore_preferred_terms_of_existing_pods: bool = False
-    """If true, this plugin scores no nodes for a pod that has no preferred terms of its own."""
+    """If true, this plugin scores no nodes for a pod that has no preferred terms."""
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[AffinityCounts]:
         """Sum the matches of the required terms by domain; SKIP if no term applies."""
@@ -125,7 +125,7 @@ class InterPodAffinity(PreFilterPlugin[AffinityCounts], FilterPlugin[AffinityCou
         return PreScoreResult(state=DomainWeights(sums.topology, sums.tables)) if sums.tables else PreScoreResult(SKIP)
 
     def score(self, state: DomainWeights, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Sum the weights of each node's domains; scores may be negative."""
+        """Return the sum of the weights of each node's domains; it may be negative."""
         del pod
         scores = np.zeros(nodes.size, np.int64)
         for key, weights in state.tables.items():
@@ -133,7 +133,7 @@ class InterPodAffinity(PreFilterPlugin[AffinityCounts], FilterPlugin[AffinityCou
         return scores
 
     def normalize(self, state: DomainWeights, pod: Pod, nodes: Snapshot, scores: IntArray) -> IntArray:
-        """Scale the scores linearly to 0..MAX_NODE_SCORE, in floats as upstream; equal scores become 0."""
+        """Scale the scores linearly to 0..MAX_NODE_SCORE, in floats like upstream; 0 if all scores are equal."""
         del state, pod, nodes
         low, high = scores.min(), scores.max()
         if low == high:
@@ -157,7 +157,7 @@ class InterPodAffinity(PreFilterPlugin[AffinityCounts], FilterPlugin[AffinityCou
     def _weighted_counts(
         self, pod: Pod, cluster: Snapshot, *, has_preferences: bool
     ) -> Iterable[tuple[str, int, IntArray]]:
-        """Yield, for each term that counts in the score, the topology key, the weight and the counts by node."""
+        """Yield the topology key, the weight and the counts by node of each term that changes the score."""
         shape = pod.shape
         if has_preferences:
             for term in self._terms(shape, cluster).preferred:

@@ -76,7 +76,7 @@ class NodeAffinity(PreFilterPlugin[None], FilterPlugin[None], ScorePlugin[None])
         return _required(shape) is None and self._added.required is None and shape.node_selector is None
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[None]:
-        """Return SKIP without required terms; if all terms of the pod name nodes, limit the cycle to them."""
+        """Return SKIP if there are no required terms. If all terms of the pod name nodes, limit the cycle to these."""
         del snapshot
         if self.skips_filter(pod.shape):
             return PreFilterResult(SKIP)
@@ -188,6 +188,6 @@ def _named_nodes(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:
 
 
 def _nodes_named_by(term: NodeSelectorTerm) -> frozenset[str] | None:
-    """Return the nodes that meet all `metadata.name In` requirements of a term; None without such requirements."""
+    """Return the nodes that meet all `metadata.name In` requirements of a term; None if it has no such requirement."""
     named = [field.values for field in term.fields if field.key == METADATA_NAME and field.operator == "In"]
     return frozenset.intersection(*named) if named else None

@@ -22,7 +22,7 @@ REASON = "node(s) didn't match the requested node name"
 
 
 class NodeName(FilterPlugin[None]):
-    """Rejects all nodes except the pod's `spec.nodeName`, if that is set."""
+    """If the pod's `spec.nodeName` is set, rejects all other nodes."""
 
     interests = frozenset({"Node"})
 

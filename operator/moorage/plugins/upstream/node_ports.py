@@ -39,7 +39,7 @@ class NodePorts(PreFilterPlugin[None], FilterPlugin[None]):
         return PreFilterResult(SKIP if self.skips_filter(pod.shape) else SUCCESS)
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
-        """Pass nodes on which no other pod uses one of the ports."""
+        """Pass nodes on which no other pod uses one of the pod's host ports."""
         del state
         taken = np.zeros(nodes.size, dtype=np.bool_)
         for port in pod.shape.host_ports:
@@ -47,7 +47,7 @@ class NodePorts(PreFilterPlugin[None], FilterPlugin[None]):
         return FilterResult(~taken, lambda: (Rejection(taken, REASON),))
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
-        """Return whether a node was added, or a pod that used one of the ports was deleted."""
+        """Return whether a node was added, or a pod that used one of the pod's host ports was deleted."""
         if event.kind == "Node":
             return event.action is Action.ADD
         other = event.old

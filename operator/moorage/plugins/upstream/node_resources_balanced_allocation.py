@@ -33,11 +33,11 @@ FloatArray = npt.NDArray[np.float64]
 
 HALF_SCORE = MAX_NODE_SCORE // 2
 PAIR = 2
-"""The number of fractions whose deviation is half their difference. The deviation of one fraction is 0."""
+"""For two fractions, the standard deviation is half their difference. For one fraction, the deviation is 0."""
 
 
 class NodeResourcesBalancedAllocation(ScorePlugin[None]):
-    """Scores nodes by how much the pod evens out the use of their resources: 75 means no change, 100 is the best."""
+    """Scores nodes by how evenly their resources are used with the pod, compared with now. 75 means no change."""
 
     has_local_score = True
 
@@ -86,7 +86,7 @@ def _score(use: ResourceUse) -> IntArray:
 
 
 def _deviation(fractions: FloatArray) -> FloatArray:
-    """Return the standard deviation over the resources (axis 1), if all nodes have all of them."""
+    """Return the standard deviation over the resources (axis 1). All nodes must have all resources."""
     count = fractions.shape[1]
     if count < PAIR:
         return np.zeros((len(fractions), fractions.shape[2]))
@@ -101,7 +101,7 @@ def _deviation(fractions: FloatArray) -> FloatArray:
 def _deviation_where_present(fractions: FloatArray, present: BoolArray) -> FloatArray:
     """Return the standard deviation over the resources that each node has.
 
-    A resource that a node lacks adds 0 to the sums, so the sums are exactly equal to those without the resource.
+    If a node lacks a resource, the resource adds 0 to the sums, so it does not change the result.
     """
     count = present.sum(axis=0)
     divisor = np.maximum(count, 1)
@@ -114,5 +114,5 @@ def _deviation_where_present(fractions: FloatArray, present: BoolArray) -> Float
 
 
 def _sum(fractions: FloatArray) -> FloatArray:
-    """Sum over the resources (axis 1) in their order; NumPy's own sum does not guarantee the order."""
+    """Sum over the resources (axis 1) in their order, which NumPy's own sum does not guarantee."""
     return reduce(np.add, fractions.swapaxes(0, 1))

@@ -1,9 +1,9 @@
 """NodeResourcesFit: rejects nodes that lack free resources for the pod, and scores nodes by the use of their resources.
 
-The filter uses the pod's requests. The score uses requests with defaults for containers that request no cpu or memory.
+The filter uses the pod's requests. For the score, containers that request no cpu or memory get default requests.
 
-moorage does not allocate devices (see `dynamic_resources`). Where kube-scheduler leaves an extended resource to a
-DeviceClass, moorage rejects the node with a reason that says so.
+moorage does not allocate devices (see `dynamic_resources`). If kube-scheduler would use a DeviceClass for an extended
+resource, moorage rejects the node, and the reason names the DeviceClass.
 
 Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go.
 """
@@ -47,7 +47,7 @@ REASON_DEVICES = "node(s) have no allocatable {}, and moorage does not allocate 
 ResourceGroup = Annotated[str, Field(max_length=LABEL_VALUE_LENGTH, pattern=LABEL_VALUE_PATTERN)]
 
 Requests = tuple[tuple[str, int], ...]
-"""Resource names and the amounts that a node must have free, none of them 0."""
+"""Resource names, and the amounts that a node must have free. No amount is 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands | None], S
     """The scoring strategy; by default emptier nodes score higher."""
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[Demands]:
-        """Compute, for each node, the highest amounts that may be in use so that the pod still fits."""
+        """Compute the highest amounts that may be in use on each node if the pod is to fit."""
         return PreFilterResult(state=self._demands_of(pod.shape, snapshot.cluster))
 
     def filter(self, state: Demands | None, pod: Pod, nodes: Snapshot) -> FilterResult:
@@ -91,7 +91,7 @@ class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands | None], S
         return FilterResult(passed, lambda: tuple(_rejections(demands, nodes)))
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[None]:
-        """Do nothing; the method exists because profiles may name this plugin at PreScore."""
+        """Do nothing. The method exists because profiles may enable this plugin at PreScore."""
         del pod, nodes
         return PreScoreResult()
 
@@ -105,7 +105,7 @@ class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands | None], S
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
         """Return whether requested resources became free, or a node that could hold the pod was added or grew.
 
-        Also return True for a DeviceClass of a requested resource, because it changes the reason of the rejection.
+        Also return True for a DeviceClass of a requested resource, because the DeviceClass changes the reason.
         """
         if event.kind == "Pod":
             return _frees_resources(event, pod)
@@ -145,7 +145,7 @@ class NodeResourcesFit(PreFilterPlugin[Demands], FilterPlugin[Demands | None], S
 
 
 def _rejections(demands: Demands, nodes: Snapshot) -> Iterator[Rejection]:
-    """Yield a rejection for each resource that nodes lack; preemption cannot help if an empty node has too little."""
+    """Yield a rejection for each resource. If the pod would not fit on the empty node, preemption cannot help."""
     yield Rejection(nodes.pod_count >= nodes.allowed_pods, REASON_PODS)
     unresolvable = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
     for demand in demands:
@@ -163,7 +163,7 @@ def _rejections(demands: Demands, nodes: Snapshot) -> Iterator[Rejection]:
 
 
 def _device_class_of(resource: str, nodes: Snapshot) -> str:
-    """Return the first DeviceClass, by name, whose devices the resource requests; empty for none.
+    """Return the alphabetically first DeviceClass that provides the resource; empty if there is none.
 
     Upstream leaves nodes without such a resource to DynamicResources (shouldDelegateResourceToDRA in fit.go).
     """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 REASON = "node(s) were unschedulable"
 UNSCHEDULABLE_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
-"""The taint that a pod must tolerate to run on a cordoned node, even if the node does not have it yet."""
+"""The taint that a pod must tolerate to run on a cordoned node, even if the node does not have the taint yet."""
 
 
 class NodeUnschedulable(FilterPlugin[None]):
@@ -38,7 +38,7 @@ class NodeUnschedulable(FilterPlugin[None]):
         return FilterResult(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
-        """Return whether a node was added or uncordoned, or the pod itself now tolerates cordoned nodes."""
+        """Return whether a node was added or uncordoned, or the pod's new version tolerates cordoned nodes."""
         old, new = event.old, event.new
         if new is None:
             return False

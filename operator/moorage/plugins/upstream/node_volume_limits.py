@@ -1,7 +1,8 @@
 """NodeVolumeLimits: rejects nodes on which the pod's volumes would exceed a CSI driver's limit of attached volumes.
 
-`moorage.cluster.volumes.attachable_volumes` counts the attached volumes. A volume of the pod does not count again if
-another pod on the node uses it. As in kube-scheduler, a volume that is still attached but not in use counts twice.
+`moorage.cluster.volumes.attachable_volumes` counts the attached volumes. If another pod on the node uses a volume of
+the pod, the volume does not count again. If the volume is attached but no pod on the node uses it, the volume counts
+twice, as in kube-scheduler.
 
 Upstream: `pkg/scheduler/framework/plugins/nodevolumelimits/csi.go`.
 """
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 REASON = "node(s) exceed max volume count"
 
 VOLUME_LIMIT_SCALING = "VolumeLimitScaling"
-"""The feature gate that makes this plugin reject nodes without a driver; alpha and off in 1.36."""
+"""The feature gate that makes this plugin reject nodes without the driver of a volume; alpha and off in 1.36."""
 
 
 class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
@@ -101,7 +102,7 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
                 return event.action is Action.DELETE and _used_volumes(event.old)
 
     def _nodes_without(self, driver: str, nodes: Snapshot) -> BoolArray:
-        """Return the nodes without the driver; none if the gate is off or the CSIDriver does not ask for this check."""
+        """Return the nodes without the driver; no nodes if the gate is off or the CSIDriver does not ask for this."""
         installed = nodes.objects("CSIDriver").get(driver)
         opted_in = self._rejects_missing_drivers and installed and installed.prevent_pod_scheduling_if_missing
         missing = np.full(nodes.size, bool(opted_in))

@@ -1,7 +1,7 @@
 """PodTopologySpread: spreads similar pods over zones, hosts or other domains.
 
-DoNotSchedule constraints filter by skew, and ScheduleAnyway constraints score. A pod without constraints gets the
-default constraints, whose selector comes from the pod's Services and controller.
+DoNotSchedule (hard) constraints filter nodes by skew. ScheduleAnyway (soft) constraints score nodes. A pod without
+constraints gets the default constraints, whose selector comes from the pod's Services and controller.
 
 Upstream: `pkg/scheduler/framework/plugins/podtopologyspread`.
 """
@@ -50,7 +50,7 @@ HardCounts = tuple[SpreadCounts, ...]
 
 @dataclass(frozen=True, slots=True)
 class ResolvedConstraints:
-    """The constraints of a shape, its own or the default ones, resolved against the current nodes."""
+    """The constraints of a shape, or the default constraints, resolved against the current nodes."""
 
     hard: tuple[SpreadDomains, ...]
     soft: tuple[SpreadDomains, ...]
@@ -86,7 +86,7 @@ class PodTopologySpread(PreFilterPlugin[HardCounts], FilterPlugin[HardCounts], S
         return self
 
     def skips_filter(self, shape: PodShape) -> bool:
-        """Return whether pods of the shape have no DoNotSchedule constraint, own or default."""
+        """Return whether neither pods of the shape nor the defaults have a DoNotSchedule constraint."""
         return not any(each.when_unsatisfiable == "DoNotSchedule" for each in self._candidates(shape))
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[HardCounts]:
@@ -105,7 +105,7 @@ class PodTopologySpread(PreFilterPlugin[HardCounts], FilterPlugin[HardCounts], S
         return _changed(state, pod, other, nodes, -1)
 
     def filter(self, state: HardCounts, pod: Pod, nodes: Snapshot) -> FilterResult:
-        """Pass nodes whose domains stay within maxSkew after one more pod; report the first constraint that fails."""
+        """Pass nodes whose domains keep within maxSkew after one more pod. Report the first constraint that fails."""
         del pod
         fits = [spread.resolved.domains.spread(spread.fits(), nodes) for spread in state]
 
@@ -126,7 +126,7 @@ class PodTopologySpread(PreFilterPlugin[HardCounts], FilterPlugin[HardCounts], S
         return FilterResult(np.logical_and.reduce(fits), rejections)
 
     def skips_score(self, shape: PodShape) -> bool:
-        """Return whether pods of the shape have no ScheduleAnyway constraint, own or default."""
+        """Return whether neither pods of the shape nor the defaults have a ScheduleAnyway constraint."""
         return not any(each.when_unsatisfiable == "ScheduleAnyway" for each in self._candidates(shape))
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[SpreadScores]:
@@ -150,7 +150,7 @@ class PodTopologySpread(PreFilterPlugin[HardCounts], FilterPlugin[HardCounts], S
         """Return whether the event changes the counts or the domains of the pod's hard constraints."""
         own = pod.shape.spread_constraints
         if not own:
-            return True  # the selector of default constraints depends on objects that a hint cannot read
+            return True  # a hint cannot read the objects that give default constraints their selector
         hard = [constraint for constraint in own if constraint.when_unsatisfiable == "DoNotSchedule"]
         if event.kind == "Node":
             return node_may_help(hard, event.old, event.new)
@@ -174,7 +174,7 @@ class PodTopologySpread(PreFilterPlugin[HardCounts], FilterPlugin[HardCounts], S
         )
 
     def _candidates(self, shape: PodShape) -> Sequence[TopologySpreadConstraint]:
-        """Return the constraints that may apply: the pod's own, else the default ones."""
+        """Return the constraints of the pod, or the default constraints if the pod has none."""
         if shape.spread_constraints:
             return shape.spread_constraints
         return SYSTEM_DEFAULTS if self.defaulting_type == "System" else self._default_list
@@ -184,7 +184,7 @@ class PodTopologySpread(PreFilterPlugin[HardCounts], FilterPlugin[HardCounts], S
         return tuple(each.decode() for each in self.default_constraints)
 
     def _defaults(self, shape: PodShape, cluster: Snapshot) -> Sequence[TopologySpreadConstraint]:
-        """Return the default constraints with the pod's selector; none if no Service or controller selects the pod."""
+        """Return default constraints with the pod's selector; none if no Service or controller selects the pod."""
         defaults = self._candidates(shape)
         if not defaults:
             return ()

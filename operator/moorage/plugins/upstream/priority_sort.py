@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class PrioritySort(QueueSortPlugin):
-    """Sorts pods by priority, highest first, and pods of equal priority by the time at which they entered the queue."""
+    """Sorts pods by priority, highest first. Of pods with equal priority, the one that waits longest comes first."""
 
     def sort_key(self, pod: Pod, queued_at: float) -> tuple[float, ...]:
         """Return the negated priority and the time at which the pod last entered the queue."""

@@ -27,5 +27,5 @@ class SchedulingGates(PreEnqueuePlugin):
         return unresolvable(f"waiting for scheduling gates: [{' '.join(pod.scheduling_gates)}]")
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
-        """Return whether the pod itself has no gates any more."""
+        """Return whether the pod's new version has no gates."""
         return event.new is not None and event.new.uid == pod.uid and not event.new.scheduling_gates

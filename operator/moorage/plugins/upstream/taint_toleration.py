@@ -1,7 +1,7 @@
-"""TaintToleration: rejects nodes with untolerated taints, or lowers their score (PreferNoSchedule taints).
+"""TaintToleration: rejects nodes with untolerated taints. Untolerated PreferNoSchedule taints only lower the score.
 
-Nodes share few distinct sets of taints. The plugin checks each set once for a pod shape and gathers the results by the
-nodes' ids.
+Many nodes have the same set of taints. The plugin checks each set once for each pod shape, and then gives every node
+the result of its set.
 
 Upstream: pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go.
 """
@@ -34,7 +34,7 @@ PREFER_NO_SCHEDULE = "PreferNoSchedule"
 
 @dataclass(frozen=True, slots=True)
 class TaintMatches:
-    """For each node of the cluster, how a shape's tolerations match the node's taints."""
+    """The result of matching a shape's tolerations with the taints of each node of the cluster."""
 
     passed: BoolArray
     """Nodes whose NoSchedule and NoExecute taints are all tolerated."""
@@ -65,7 +65,7 @@ class TaintToleration(FilterPlugin[None], ScorePlugin[None]):
         return FilterResult(passed, lambda: (Rejection(~passed, REASON, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),))
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[None]:
-        """Do nothing; the method exists because profiles may name this plugin at PreScore."""
+        """Do nothing. The method exists because profiles may enable this plugin at PreScore."""
         del pod, nodes
         return PreScoreResult()
 
@@ -80,7 +80,7 @@ class TaintToleration(FilterPlugin[None], ScorePlugin[None]):
         return default_normalize(scores, reverse=True)
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
-        """Return whether all taints of a node are now tolerated, or the pod itself has other tolerations."""
+        """Return whether the pod now tolerates all taints of a node, or the pod's tolerations changed."""
         old, new = event.old, event.new
         if new is None:
             return False

@@ -2,10 +2,10 @@
 
 A bound claim limits the pod to the nodes that can use its volume. A claim that waits for its first consumer gets an
 existing volume, or a new one if the node's topology and storage capacity allow it. The volume controller binds all
-other claims, and must do so before their pod is scheduled.
+other claims. The pod is not scheduled before.
 
 PreBind carries out the decisions of Reserve: it writes the volume's claimRef or the claim's selected node, and waits up
-to `bindTimeoutSeconds` until all claims are bound. Then the pod is bound.
+to `bindTimeoutSeconds` until all claims are bound. Then the runtime binds the pod.
 
 Upstream: `pkg/scheduler/framework/plugins/volumebinding`.
 """
@@ -67,7 +67,7 @@ class VolumeBinding(PreFilterPlugin[PodVolumeClaims], FilterPlugin[PodVolumeClai
     bind_timeout_seconds: Annotated[int, Field(ge=0)] = 600
     """Time limit for PreBind to bind the claims, in seconds; after that, the pod returns to the queue."""
     shape: Any = None
-    """Not supported: only the feature gate StorageCapacityScoring uses it, which is alpha and off in 1.36."""
+    """Not supported. Only the feature gate StorageCapacityScoring uses `shape`; the gate is alpha and off in 1.36."""
 
     @field_validator("shape")
     @classmethod
@@ -107,22 +107,22 @@ class VolumeBinding(PreFilterPlugin[PodVolumeClaims], FilterPlugin[PodVolumeClai
         )
 
     def skips_score(self, shape: PodShape) -> bool:
-        """Return True: only the feature gate StorageCapacityScoring, which is alpha, enables the score."""
+        """Return True, because only the alpha feature gate StorageCapacityScoring enables the score."""
         del shape
         return True
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[None]:
-        """Return SKIP, see `skips_score`."""
+        """Return SKIP (see `skips_score`)."""
         del pod, nodes
         return PreScoreResult(SKIP)
 
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Score 0 for all nodes, see `skips_score`."""
+        """Score 0 for all nodes (see `skips_score`)."""
         del state, pod
         return np.zeros(nodes.size, np.int64)
 
     def reserve(self, state: PodVolumeClaims | None, pod: Pod, nodes: Snapshot) -> Sequence[Intent]:
-        """Return intents: the volumes to bind to claims, and the claims for which to provision volumes on the node."""
+        """Return intents: which volume to bind to which claim, and for which claims to provision volumes."""
         del pod
         if state is None or not state.delayed:
             return ()
@@ -155,7 +155,7 @@ _HELPFUL_UPDATES: Mapping[str, Callable[[Any, Any], bool]] = {
     "CSIDriver": lambda old, new: old.storage_capacity and not new.storage_capacity,
     "CSIStorageCapacity": lambda old, new: (new.limit_bytes or 0) > (old.limit_bytes or 0),
 }
-"""By kind, a function that returns whether an update may help. Updates of all other kinds may help."""
+"""For each kind, a function that returns whether an update may help. Updates of other kinds may always help."""
 
 
 def _bind(volume: PersistentVolume, claim: PersistentVolumeClaim) -> BindVolume:

@@ -77,7 +77,7 @@ class VolumeRestrictions(PreFilterPlugin[ExclusiveClaims], FilterPlugin[Exclusiv
         return _changed(state, other, -1)
 
     def filter(self, state: ExclusiveClaims, pod: Pod, nodes: Snapshot) -> FilterResult:
-        """Pass nodes without a conflicting disk; pass no node while an exclusive claim is in use."""
+        """Pass nodes without a conflicting disk. While an exclusive claim is in use, pass no node."""
         taken = _disk_taken(pod, nodes)
         free = np.full(nodes.size, state.uses <= 0)
 
@@ -99,7 +99,7 @@ class VolumeRestrictions(PreFilterPlugin[ExclusiveClaims], FilterPlugin[Exclusiv
 
 
 def _changed(state: ExclusiveClaims, other: Pod, change: int) -> ExclusiveClaims:
-    """Count the claims of another pod by name; as in kube-scheduler, ignore the namespace of that pod."""
+    """Count the claims of another pod by name. Like kube-scheduler, ignore the namespace of that pod."""
     uses = sum(name in state.names for name in named_claims(other))
     return replace(state, uses=state.uses + change * uses) if uses else state
 
@@ -117,7 +117,7 @@ def _disk_taken(pod: Pod, nodes: Snapshot) -> BoolArray:
 
 
 def _conflict(volume: PodVolume, user: Pod) -> bool:
-    """Return whether the pod `user` mounts the same disk as the volume, so that both cannot be mounted on one node."""
+    """Return whether a volume of the pod `user` excludes this volume, because both are the same disk."""
     return any(_exclude(volume, other) for other in user.shape.volumes if other.disk == volume.disk)
 
 

@@ -33,7 +33,7 @@ SUCCESSORS = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
 }
-"""The beta labels and the labels that replaced them."""
+"""The beta labels, and for each the label that replaced it."""
 
 TOPOLOGY_LABELS = (*SUCCESSORS, *SUCCESSORS.values())
 ZONE_DELIMITER = "__"
@@ -42,7 +42,7 @@ ZONE_DELIMITER = "__"
 
 @dataclass(frozen=True, slots=True)
 class VolumeTopology:
-    """A topology label of a volume, and its values; a node must have one of them."""
+    """A topology label of a volume, and its values. A node must have one of these values."""
 
     key: str
     values: frozenset[str]
@@ -146,7 +146,7 @@ def _topology(volume: PersistentVolume) -> Iterator[VolumeTopology]:
 
 
 def _in_topology(topology: VolumeTopology, nodes: Snapshot) -> BoolArray:
-    """Return the nodes that have one of the values. If a node lacks a beta label, the label that replaced it counts."""
+    """Return the nodes with one of the values. If a node lacks a beta label, use the label that replaced it."""
     column = nodes.label(topology.key)
     matching = np.array([*(value in topology.values for value in column.values), False], np.bool_)[column.ids]
     successor = SUCCESSORS.get(topology.key)
