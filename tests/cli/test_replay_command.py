@@ -106,7 +106,7 @@ spec: {{schedulerName: {name}, filters: {{zones: {{allow: [a]}}}}}}
 """
 
 
-def test_replay_with_a_policy_lists_the_pods_about_which_the_policy_decides_differently(
+def test_replay_with_a_policy_lists_the_pods_that_the_policy_treats_differently(
     moorage: Run, recording: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "policy.yaml"

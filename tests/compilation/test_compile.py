@@ -91,7 +91,7 @@ def test_a_plugin_class_cannot_be_defined_if_its_section_is_unknown() -> None:
             policy_section = "gpus"
 
 
-def test_a_weight_enables_a_plugin_that_no_section_enables_and_weight_zero_disables_its_score() -> None:
+def test_a_weight_enables_a_plugin_without_a_section_and_weight_zero_disables_its_score() -> None:
     profile = compiled(weights={"Lifecycle": 7, "ImageLocality": 0, "NodeAffinity": 9}, gpu={})
     assert weights(profile) == {"Gpu": 5, "Lifecycle": 7, "NodeAffinity": 9}
     assert [plugin.name for plugin in profile.plugins.score.disabled] == ["ImageLocality"]

@@ -186,7 +186,7 @@ def test_a_refused_edit_keeps_the_last_good_profile_live() -> None:
     assert gold.observed_generation == 2
 
 
-def test_a_policy_without_a_good_version_is_reported_with_its_reason_until_it_is_corrected_or_deleted() -> None:
+def test_a_policy_without_a_good_version_is_reported_until_it_is_corrected_or_deleted() -> None:
     store = PolicyStore(build)
     refused = store.replace(manifest("gold", weights={"Nonsense": 1}, schedulerName="shiny"))
     message = "SchedulingPolicy gold is refused: there is no plugin 'Nonsense'; `moorage plugins` lists the known ones"

@@ -141,7 +141,7 @@ async def test_without_the_crd_scheduling_starts_and_the_list_is_retried() -> No
         assert made.take_posted() == [("changed", "gold")]
 
 
-async def test_policies_stay_live_if_the_crd_is_missing_for_a_moment_and_end_if_it_stays_missing() -> None:
+async def test_policies_stay_live_if_the_crd_is_missing_briefly_and_end_if_it_stays_missing() -> None:
     async with listing([policy("gold")]) as made:
         made.take_posted()
         made.answer = NotFound(404, "NotFound", "no such resource")

@@ -65,7 +65,7 @@ def test_the_tally_has_the_number_of_bindings_and_the_time_of_the_last_binding_i
     assert found.last_bound_time == datetime.fromtimestamp(1, UTC)
 
 
-def test_three_attempts_in_a_row_that_end_in_errors_degrade_the_policy_until_one_succeeds() -> None:
+def test_three_failed_attempts_in_a_row_degrade_the_policy_until_an_attempt_succeeds() -> None:
     tally = Tally()
     numbers = tally.of(GOLD)
     numbers.errors_in_a_row, numbers.last_error = FAILURES_IN_A_ROW - 1, "score 101 is out of range"

@@ -161,7 +161,7 @@ BAD = "not ok!"
 @pytest.mark.parametrize(
     "own", [None, {"nodeSelectorTerms": [{"matchExpressions": [{"key": "x", "operator": "Exists"}]}]}]
 )
-def test_the_error_of_a_filter_has_the_path_of_the_filter_although_moorage_makes_it_an_argument(
+def test_the_error_of_a_filter_has_the_path_of_the_filter_and_not_of_the_plugin_argument(
     filters: dict[str, Any], path: str, own: dict[str, Any] | None
 ) -> None:
     affinity = {"requiredDuringSchedulingIgnoredDuringExecution": own}
@@ -238,7 +238,7 @@ def test_a_policy_without_filters_runs_the_filters_of_kube_scheduler_in_the_same
     assert [plugin.name for plugin in built(preset="BinPack").filter] == [*default, "ServerlessNodes"]
 
 
-def test_filters_of_a_policy_run_after_those_filters_of_kube_scheduler_that_read_only_the_node() -> None:
+def test_filters_of_a_policy_run_after_the_filters_of_kube_scheduler_that_read_only_the_node() -> None:
     names = [plugin.name for plugin in built(filters={"lifecycles": ["spot"]}).filter]
     start = names.index("NodeAffinity")
     assert names[start : start + 5] == ["NodeAffinity", "ServerlessNodes", "Lifecycle", "NodePorts", "NodeResourcesFit"]

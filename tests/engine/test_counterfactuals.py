@@ -201,7 +201,7 @@ def test_amounts_are_exact_quantities() -> None:
     assert [*texts, amount_text("memory", 1000), amount_text("x/gpu", 2048)] == ["1500m", "2", "1536Mi", "1000", "2048"]
 
 
-def test_a_copy_decides_like_the_cluster_and_can_be_changed_without_changing_the_cluster() -> None:
+def test_a_copy_decides_like_the_cluster_and_its_changes_do_not_affect_the_cluster() -> None:
     placed = [pod("a", node="n1", cpu="1"), pod("b", node="n2", cpu="2")]
     cache = cache_of([node("n1", cpu="2"), node("n2", cpu="4")], placed)
     claim = {"metadata": {"name": "c", "namespace": "default", "uid": "c"}, "spec": {}}

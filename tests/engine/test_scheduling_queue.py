@@ -55,7 +55,7 @@ def test_pods_are_popped_by_priority_then_in_the_order_of_their_addition() -> No
     assert names(queue, 9.0) == ["b", "d", "a", "c"]
 
 
-def test_rejected_pod_waits_for_an_event_that_its_unschedulable_plugin_is_interested_in() -> None:
+def test_rejected_pod_waits_for_an_event_that_the_rejecting_plugin_is_interested_in() -> None:
     waiting = pod("a")
     queue = queue_of(waiting)
     queue.reject(popped(queue, 0.0), NODES, NO_PLUGINS, 0.0)

@@ -163,7 +163,7 @@ def test_status_and_events_show_nothing_of_an_invalid_answer_of_an_extender(
     assert "SECRET" not in str(seen)
 
 
-def test_extenders_use_files_of_mounted_secrets_and_a_link_out_of_the_directory_fails_only_its_policy(
+def test_extenders_read_mounted_secrets_but_no_files_outside_the_directory(
     world: Case,
 ) -> None:
     good, bad = case_called(world, "files"), case_called(world, "trap")

@@ -108,7 +108,7 @@ def test_pre_filter_skips_a_pod_without_volumes() -> None:
 @pytest.mark.parametrize(
     ("gates", "passing"), [(frozenset[str](), {"a", "b"}), (frozenset({"VolumeLimitScaling"}), {"a"})]
 )
-def test_node_without_the_csi_driver_is_rejected_if_the_csi_driver_and_the_feature_gate_enable_this(
+def test_node_without_the_driver_is_rejected_if_its_csi_driver_object_asks_for_this(
     gates: frozenset[str], passing: set[str]
 ) -> None:
     plugin = NodeVolumeLimits.model_validate({}, context={"feature_gates": gates})

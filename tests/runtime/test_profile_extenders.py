@@ -56,7 +56,7 @@ async def test_the_scores_of_many_extenders_together_cannot_overflow_a_total() -
     assert answer.scores == {"n1": 2**58, "n2": -(2**58)}
 
 
-async def test_an_extender_gets_the_nodes_that_the_previous_extender_kept_and_ignorable_extenders_come_last() -> None:
+async def test_ignorable_extenders_come_last_and_get_the_nodes_that_earlier_extenders_kept() -> None:
     async with (
         FakeExtender({"n1": "first"}) as ignorable,
         FakeExtender({"n2": "second"}) as strict,

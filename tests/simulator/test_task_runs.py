@@ -127,7 +127,7 @@ def traces(draw: st.DrawFn) -> list[tuple[int, int, int, int]]:
 
 @settings(max_examples=60)
 @given(traces())
-def test_a_trace_without_priorities_overcommits_no_node_and_places_each_task_that_can_run(
+def test_a_trace_overcommits_no_node_and_places_each_task_that_can_run(
     tmp_path_factory: pytest.TempPathFactory, tasks: Sequence[tuple[int, int, int, int]]
 ) -> None:
     created, rows = 0, []
