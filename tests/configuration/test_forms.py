@@ -73,16 +73,18 @@ def test_a_null_in_the_mapping_itself_overrides_a_merged_field() -> None:
     assert loaded(text.encode()).profiles[0].percentage_of_nodes_to_score is None
 
 
+# A byte order mark in a field name of YAML is a fault.
+FIELD_NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\ufeff"))
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(FIELD_NAMES, inner, max_size=4),
     max_leaves=20,
 )
 
 
 WRITTEN = st.builds(
     json.dumps,
-    st.dictionaries(st.text(), VALUES),
+    st.dictionaries(FIELD_NAMES, VALUES),
     indent=st.sampled_from([None, 0, 2, "\t"]),
     ensure_ascii=st.booleans(),
 )
@@ -93,7 +95,7 @@ def test_the_json_reader_returns_the_same_values_as_the_standard_library(text: s
     assert read_content(text).content == json.loads(text)
 
 
-@given(content=st.dictionaries(st.text(), VALUES))
+@given(content=st.dictionaries(FIELD_NAMES, VALUES))
 def test_the_yaml_reader_reads_texts_that_pyyaml_writes(content: dict[str, Any]) -> None:
     # All scalars are quoted or tagged: go-yaml and PyYAML read some plain scalars, such as `y`, as different types.
     text = yaml.safe_dump(content, default_style='"')
