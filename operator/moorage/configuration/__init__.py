@@ -1,4 +1,4 @@
-"""The KubeSchedulerConfiguration file: reading, checking, viewing and importing it.
+"""Reads, checks, shows and imports KubeSchedulerConfiguration files.
 
-Everything here is pure: the functions turn text into settings, profiles or faults.
+The functions turn text into settings, profiles or faults. They do no I/O.
 """

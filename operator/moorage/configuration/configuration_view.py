@@ -1,6 +1,6 @@
-"""Renders the configuration in force as an equivalent file, for `moorage config view`. Pure.
+"""Renders the configuration in force as an equivalent file, for `moorage config view`. Does no I/O.
 
-Each profile lists its plugins as they run, after the defaults, multiPoint and every `disabled` are applied.
+Each profile lists the plugins that run. The defaults, multiPoint and all `disabled` lists are already applied.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WITHOUT_EFFECT: dict[str, Any] = {
     "delay_cache_until_active": True,
     "client_connection": {"accept_content_types", "content_type"},
 }
-"""Fields that are only accepted for compatibility."""
+"""Fields without effect, which moorage accepts for compatibility."""
 
 
 def view_of(configuration: KubeSchedulerConfiguration, profiles: tuple[Profile, ...], registry: Registry) -> Manifest:

@@ -1,4 +1,4 @@
-"""Splits a YAML text into documents. The lines of the faults of each document count from the start of the text."""
+"""Splits a YAML text into documents. The faults of each document have line numbers of the whole text."""
 
 import re
 from collections.abc import Iterator
@@ -11,9 +11,9 @@ _COMMENTS = re.compile(r"\s*(#[^\n]*\s*|\.\.\.\s*)*")
 
 
 def document_texts(text: str) -> Iterator[str]:
-    """Yield the documents that are not empty, each after as many empty lines as there are lines before it.
+    """Yield the documents that are not empty. Empty lines replace the text before each document.
 
-    A text in JSON is one document.
+    So the line numbers of a document are those of the whole text. A text in JSON is one document.
     """
     if text.lstrip().startswith("{"):
         yield text

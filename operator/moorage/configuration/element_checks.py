@@ -1,6 +1,6 @@
-"""Passes the profiles and extenders of a configuration file to checks of the packages that use them.
+"""Runs checks of other packages on the profiles and the extenders of a configuration file.
 
-A check gets its element without the parts that are known to be faulty, so that one run finds the other faults too.
+Before a check, the known faulty parts are removed from the profile. So one run finds all other faults too.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator

@@ -9,11 +9,11 @@ from moorage.api.schema import Schema, structural_schema
 from moorage.errors import Location
 
 HOMES_SHOWN = 2
-"""The maximum number of parents in a hint. For a field name with more parents, no hint names the parents."""
+"""The maximum number of parents in a hint. If a field name has more parents, the hint names none of them."""
 
 
 class FieldHints:
-    """Hints from the fields of one model and of all models below it."""
+    """The hints for one model. They suggest fields of the model and of all models below it."""
 
     def __init__(self, model: type[BaseModel]) -> None:
         """Collect the fields of the model's schema."""

@@ -1,4 +1,4 @@
-"""Warnings for fields that moorage accepts as kube-scheduler does, but that have no effect.
+"""Warnings for fields that moorage accepts, like kube-scheduler, but that have no effect in moorage.
 
 `kube-scheduler --write-config-to` writes all of these fields, even if the user has not set them.
 """

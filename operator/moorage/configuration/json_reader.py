@@ -12,7 +12,7 @@ from moorage.errors import ConfigurationError, Fault, Location
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _MORE_TEXT = "Extra data"
-"""The message of the standard library for text after the object."""
+"""The standard library's message when text follows the object."""
 
 
 def read_json(text: str) -> LocatedContent:
@@ -35,7 +35,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 class _TextWalk:
-    """A walk over a text that is known to be valid JSON. It only checks for repeated fields and for the limits."""
+    """A walk over a text that is valid JSON. The walk only finds repeated fields and checks the limits."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -84,11 +84,11 @@ class _TextWalk:
     def _scalar(self) -> Any:
         value, self._position = self._decoder.raw_decode(self._text, self._position)
         self._skip_space()
-        # An escape may be a lone surrogate, which UTF-8 cannot encode. Go also reads it as U+FFFD.
+        # An escape may be a lone surrogate, which UTF-8 cannot encode. Read it as U+FFFD, like Go.
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if isinstance(value, str) else value
 
     def _take(self, symbol: str) -> bool:
-        """Skip the symbol, and the space after it, if the symbol is next. Return whether it was next."""
+        """Return whether the symbol is next. If it is, skip the symbol and the space after it."""
         is_next = self._text.startswith(symbol, self._position)
         if is_next:
             self._position += len(symbol)

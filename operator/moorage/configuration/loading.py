@@ -1,9 +1,9 @@
-"""Loads a KubeSchedulerConfiguration from text, and collects all of its faults.
+"""Loads a KubeSchedulerConfiguration from text, and collects all faults of the text.
 
     read_content ──▶ header ──▶ models and rules ──▶ plugin names ──▶ plugin arguments ──▶ warnings
         every step adds its faults; only a text that cannot be parsed ends the loading early
 
-Plugin arguments stay mappings here. The caller passes `check_profile`, which builds the plugins and so validates them.
+Plugin arguments stay mappings here. The caller passes `check_profile`, which validates them by building the plugins.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -49,9 +49,9 @@ class LoadedConfiguration:
     """A valid configuration, and warnings for its author."""
 
     configuration: KubeSchedulerConfiguration
-    """The configuration in force, with every default name filled in."""
+    """The configuration in force, including the names that follow from defaults."""
     warnings: tuple[Fault, ...]
-    """Fields that are accepted but do not have the effect that they have in kube-scheduler."""
+    """Fields that are valid, but do not have the same effect as in kube-scheduler."""
 
 
 def load(
@@ -62,7 +62,7 @@ def load(
     check_extender: ExtenderCheck = lambda _: (),
     allow_default_scheduler: bool = False,
 ) -> LoadedConfiguration:
-    """Load a KubeSchedulerConfiguration. Raise ConfigurationError with all of its faults, in the order of their lines.
+    """Load a KubeSchedulerConfiguration. Raise ConfigurationError with all faults of the text, sorted by line.
 
     `check_profile` gets the valid part of each profile and returns the faults of plugins and their arguments.
     `check_extender` gets each valid extender and returns the faults of its URL and certificates.
@@ -114,7 +114,7 @@ def _header_faults(source: LocatedContent) -> Iterator[Fault]:
 
 
 def _settled(configuration: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
-    """Replace kube-scheduler's Lease name by moorage's, and fill in the implied schedulerName."""
+    """Replace kube-scheduler's Lease name by moorage's, and set the default schedulerName of a single profile."""
     election = configuration.leader_election
     if election.resource_name == KUBE_SCHEDULER_LEASE:
         election = election.model_copy(update={"resource_name": DEFAULT_LEASE_NAME})

@@ -7,9 +7,9 @@ from typing import Any
 from moorage.errors import ConfigurationError, Fault, Location
 
 MAX_PARTS = 50_000
-"""The maximum number of parts. No real file has so many; the limit stops nested aliases, which grow exponentially."""
+"""The maximum number of parts. The limit stops nested aliases, which multiply parts. No real file has so many."""
 MAX_DEPTH = 64
-"""The maximum number of levels. No real file has so many; the limit stops an alias that contains itself."""
+"""The maximum number of levels. The limit stops an alias that contains itself. No real file has so many levels."""
 
 
 @dataclass(slots=True)
@@ -19,14 +19,14 @@ class LocatedContent:
     content: Any = None
     """Mappings, lists and scalars."""
     lines: dict[Location, int] = field(default_factory=dict)
-    """The line of each field name and of each list element. The key `()` has the line of the first part."""
+    """The line of each field name and of each list element, by location. `()` is the location of the first part."""
     faults: list[Fault] = field(default_factory=list)
     """Repeated fields, and field names that are not text."""
     _parts: int = 0
     _known_faults: set[tuple[int | None, str]] = field(default_factory=set)
 
     def line_of(self, location: Location) -> int | None:
-        """Return the line of a part. If the text lacks the part, return the line of the nearest part around it."""
+        """Return the line of a part. If the text lacks the part, return the line of the part that would contain it."""
         for end in range(len(location), -1, -1):
             if location[:end] in self.lines:
                 return self.lines[location[:end]]
@@ -37,7 +37,7 @@ class LocatedContent:
         return Fault(location, self.line_of(location), message)
 
     def count_part(self, depth: int, line: int) -> None:
-        """Count one more part. Raise ConfigurationError if there are too many, or if they are nested too deeply."""
+        """Count one more part. Raise ConfigurationError if there are too many parts, or too many levels."""
         self._parts += 1
         if self._parts > MAX_PARTS:
             message = f"the file has too many parts, over {MAX_PARTS}; do aliases multiply them?"

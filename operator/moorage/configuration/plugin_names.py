@@ -1,6 +1,6 @@
 """Finds removed and unknown plugins in a configuration file.
 
-It reads the content before validation, so that it checks the names even if other parts of the file are faulty.
+These functions read the content before validation, so that they find names even if other parts are faulty.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -28,7 +28,7 @@ REMOVED_PLUGINS = {
     "SelectorSpread": "PodTopologySpread spreads by default",
     "ServiceAffinity": "PodTopologySpread and InterPodAffinity place pods together",
 }
-"""Plugins that kube-scheduler no longer has, and what replaces each."""
+"""Plugins that kube-scheduler no longer has, each with a sentence about its replacement."""
 
 
 class _Mention(NamedTuple):

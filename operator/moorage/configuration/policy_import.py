@@ -1,6 +1,6 @@
 """Converts a KubeSchedulerConfiguration to SchedulingPolicy objects and to values of the chart.
 
-Pure. A profile and its policy compile to the same plugins, weights and arguments.
+A profile and its policy compile to the same plugins, weights and arguments. These functions do no I/O.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _IN_POLICIES |= {"pod_initial_backoff_seconds", "pod_max_backoff_seconds"}
 """Fields of the configuration that become fields of each policy."""
 _HEADER = {"api_version", "kind"}
 _FROM_RELEASE = {"leader_election": {"resource_name", "resource_namespace"}, "client_connection": {"kubeconfig"}}
-"""Fields that the chart sets itself, from the name and namespace of the release."""
+"""Fields that the chart sets from the name and namespace of the release."""
 
 
 def policies_of(configuration: KubeSchedulerConfiguration, *, allow_default_scheduler: bool = False) -> list[Manifest]:
     """Return a policy for each profile, with the fields that the configuration sets for all profiles.
 
-    Only the user may decide that a policy takes over the name default-scheduler. Without `allow_default_scheduler`, the
-    API server refuses the policy with this name, and the error message names the field to set.
+    Only the user may decide that a policy serves the name default-scheduler. Without `allow_default_scheduler`, the API
+    server refuses a policy with this name, and its error message names the field to set.
     """
     policies = [_policy(profile, configuration) for profile in configuration.profiles]
     for policy in policies:
@@ -40,7 +40,7 @@ def names_default_scheduler(configuration: KubeSchedulerConfiguration) -> bool:
 
 
 def extender_hosts(configuration: KubeSchedulerConfiguration) -> list[str]:
-    """Return the hosts of the extenders, each once, as the operator's flag --policy-extenders takes them."""
+    """Return the hosts of the extenders, each once, in the form of the operator's flag --policy-extenders."""
     hosts = (urlsplit(extender.url_prefix).hostname or "" for extender in configuration.extenders)
     return list(dict.fromkeys(f"[{host}]" if ":" in host else host for host in hosts))
 

@@ -1,4 +1,4 @@
-"""Turns a loaded configuration file into the process's settings, defaults for policies, and profiles. Pure."""
+"""Turns a loaded configuration file into settings of the process, defaults for policies, and profiles. No I/O."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from moorage.settings import LeaderElectionSettings, Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessConfiguration:
-    """Everything that the process knows before it reads the first policy."""
+    """The settings, plugins and profiles that the process has before it reads the first policy."""
 
     settings: Settings
     registry: Registry
-    """The plugins; policies are compiled with them too."""
+    """The plugins, for the file's profiles and for policies."""
     defaults: ProfileSettings = field(default_factory=ProfileSettings)
-    """Settings of a policy that does not set them itself."""
+    """The settings of policies that do not set their own."""
     profiles: tuple[Profile, ...] = ()
-    """Profiles of the file, already built and therefore valid."""
+    """The profiles of the file. They are valid, because they are already built."""
     warnings: tuple[Fault, ...] = ()
 
 

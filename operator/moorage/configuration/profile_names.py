@@ -1,6 +1,6 @@
 """Checks the schedulerNames of a configuration file: each is unique, and default-scheduler needs permission.
 
-It reads the content before validation, so that it checks the names even if other parts of the file are faulty.
+These functions read the content before validation, so that they check names even if other parts are faulty.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,10 @@ def profile_name_warnings(source: LocatedContent) -> Iterator[Fault]:
 
 
 def _names(source: LocatedContent) -> Iterator[tuple[tuple[str, int, str], str | None]]:
-    """Yield each profile's name, also the implied name of a single profile. Skip names that are not text."""
+    """Yield the location and the name of each profile; default-scheduler for a single profile without a name.
+
+    Skip names that are not text.
+    """
     profiles = mappings_in(source.content.get("profiles"))
     implied = DEFAULT_SCHEDULER_NAME if len(profiles) == 1 else None
     for index, profile in profiles:

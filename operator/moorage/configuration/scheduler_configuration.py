@@ -1,11 +1,11 @@
 """Models of KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1), with upstream's defaults and rules.
 
 Upstream: staging/src/k8s.io/kube-scheduler/config/v1/types.go, pkg/scheduler/apis/config/v1/defaults.go and
-pkg/scheduler/apis/config/validation/validation.go. `loading` reads the file and keeps the lines; `profile_names`
-checks the names of profiles against each other.
+pkg/scheduler/apis/config/validation/validation.go. The module `loading` reads the file, and `profile_names` checks that
+the names of profiles differ.
 
-There are two differences from upstream. For a file without profiles, kube-scheduler adds the profile default-scheduler;
-moorage adds none. The Lease has another name, so that moorage and kube-scheduler never wait for each other.
+There are two differences from upstream. If a file has no profiles, kube-scheduler adds the profile default-scheduler;
+moorage adds no profile. The Lease has another name, so that moorage and kube-scheduler never wait for each other.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ DEFAULT_QPS = 50.0
 DEFAULT_BURST = 100
 DEFAULT_LEASE_NAME = "moorage"
 DEFAULT_LEASE_NAMESPACE = "kube-system"
-"""Upstream's namespace. The API server has a separate priority level for leases in it."""
+"""Upstream's namespace. The API server has a separate priority level for leases in this namespace."""
 RETRY_JITTER = 1.2
 """The leader retries after up to 1.2 times retryPeriod (upstream leaderelection.JitterFactor)."""
 
@@ -39,7 +39,7 @@ class ClientConnection(ApiModel):
     """The connection to the API server and its rate limit."""
 
     kubeconfig: str = ""
-    """Path of a kubeconfig file. Empty: the service account of the pod."""
+    """Path of a kubeconfig file. If empty, moorage uses the service account of the pod."""
     accept_content_types: str = ""
     """Accepted for compatibility; has no effect, since moorage uses JSON only."""
     content_type: str = ""
@@ -51,7 +51,7 @@ class ClientConnection(ApiModel):
 
 
 def _timings(check: Callable[[float, float, float], bool]) -> Callable[["LeaderElection"], bool]:
-    """Return a check of lease duration, renew deadline and retry period in seconds. It succeeds without an election."""
+    """Return a check of lease duration, renew deadline and retry period. Without an election, the check succeeds."""
     return lambda election: (
         not election.leader_elect
         or check(election.lease_duration_seconds, election.renew_deadline_seconds, election.retry_period_seconds)
@@ -85,7 +85,7 @@ class LeaderElection(ApiModel):
     )
 
     leader_elect: bool = True
-    """Whether to elect a leader. False: this is the only replica, and it binds without a lease."""
+    """Whether to elect a leader. If false, this is the only replica, and it binds without a lease."""
     lease_duration: GoDuration = "15s"
     """Time that other replicas wait after the last renewal that they saw, before they try to acquire the lease."""
     renew_deadline: GoDuration = "10s"
@@ -127,9 +127,9 @@ class KubeSchedulerProfile(ApiModel):
     )
 
     scheduler_name: LabelValue | None = None
-    """The schedulerName of the pods. Optional if there is only one profile; it is then default-scheduler."""
+    """The schedulerName of the pods. If there is only one profile, the default is default-scheduler."""
     percentage_of_nodes_to_score: Percentage | None = None
-    """Percentage for this profile. It replaces the configuration's field of the same name."""
+    """Percentage for this profile. This field overrides the configuration's field of the same name."""
     plugins: Plugins = Plugins()
     """Plugins that are enabled and disabled at each extension point."""
     plugin_config: Annotated[tuple[PluginConfig, ...], ListOf, Field(json_schema_extra=map_list("name"))] = ()
@@ -137,7 +137,7 @@ class KubeSchedulerProfile(ApiModel):
 
 
 def _other_queue_sorts(profiles: tuple[KubeSchedulerProfile, ...]) -> list[Location]:
-    """Return the locations of queue sort plugins that differ from those of the first profile."""
+    """Return the locations of queue sort plugins that differ from the queue sort plugin of the first profile."""
     return [
         ("profiles", index, "plugins", "queueSort")
         for index, profile in enumerate(profiles)
@@ -187,9 +187,9 @@ class KubeSchedulerConfiguration(ApiModel):
     parallelism: Annotated[int, Field(ge=1, le=INT32_MAX)] = 16
     """Number of binds and extender calls that run at once."""
     percentage_of_nodes_to_score: Percentage = 0
-    """Percentage of nodes that must fit before scoring starts. 0: 50 % in small clusters, down to 5 % in large ones."""
+    """Percentage of nodes that must fit before scoring starts. 0 means 50 % in small clusters, 5 % in large ones."""
     pod_initial_backoff_seconds: Annotated[int, Field(ge=1, le=INT32_MAX)] = 1
-    """Backoff after a pod's first failed attempt, in seconds. It doubles with each further attempt."""
+    """Backoff after a pod's first failed attempt, in seconds. Each further failure doubles the backoff."""
     pod_max_backoff_seconds: Annotated[int, Field(ge=1, le=INT32_MAX)] = 10
     """Longest backoff, in seconds."""
     healthz_bind_address: str | None = None
@@ -209,7 +209,7 @@ class KubeSchedulerConfiguration(ApiModel):
 
     @property
     def backoff_grows(self) -> bool:
-        """Whether the longest backoff is at least the initial one."""
+        """Whether the longest backoff is not shorter than the initial backoff."""
         return self.pod_max_backoff_seconds >= self.pod_initial_backoff_seconds
 
     @property

@@ -10,7 +10,7 @@ from pathlib import Path
 from moorage.errors import ConfigurationError, Fault
 
 NULLS_OF_WIDE_TEXT = 4
-"""If more than one in this many characters is zero, the file is UTF-16 or UTF-32. UTF-8 text normally has no zeros."""
+"""If more than one in four characters is zero, the file is UTF-16 or UTF-32. UTF-8 text normally has no zeros."""
 _UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 

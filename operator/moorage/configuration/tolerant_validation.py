@@ -18,15 +18,15 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class TolerantValidation(Generic[Model]):
-    """The validation of one content, with all its errors."""
+    """The validation of a file's content, with all errors."""
 
     remainder: Model | None
-    """The model of the content without its faulty parts; None if the root breaks a rule."""
+    """The model of the content without the faulty parts; None if the top level of the content breaks a rule."""
     errors: list[tuple[Location, ErrorDetails]]
     """All errors, each with its location in the original content."""
 
     def __init__(self, model: type[Model], content: Any, without: Collection[Location] = ()) -> None:
-        """Validate a copy of the content. `without` names parts that are known to be faulty and are left out."""
+        """Validate a copy of the content, without the parts in `without`, which are known to be faulty."""
         self.errors = []
         self._content = deepcopy(content)
         self._removed_elements: dict[Location, set[int]] = {}
@@ -41,7 +41,7 @@ class TolerantValidation(Generic[Model]):
         return None if self.errors else self.remainder
 
     def original(self, location: Location) -> Location:
-        """Translate a location in the remainder to the location in the original content."""
+        """Return the location, in the original content, of a location in the remainder."""
         original: Location = ()
         for step in location:
             original = (*original, self._original_step(original, step))
@@ -61,13 +61,13 @@ class TolerantValidation(Generic[Model]):
             self._remove(removals)
 
     def _record(self, details: ErrorDetails) -> None:
-        """Record an error. Skip errors that may follow only from a removed part: of rules and of required fields."""
+        """Record an error. Skip broken rules and missing fields that may follow from the removal of a faulty part."""
         location = self.original(details["loc"])
         if details["type"] == "missing" and any(fault[: len(location)] == location for fault in self._faulty):
             return
         if details["type"] != RULE_ERROR:
             if details["type"] != "extra_forbidden":
-                # A model without its faulty part may break its rules for that reason only. The root's rules count.
+                # The removal of this part may break rules of its model. Rules of the top level count in any case.
                 self._doubtful |= {location[:-1]} - {()}
                 self._faulty.add(location)
         elif self.original(_removal_for(details)) in self._doubtful or location in self._faulty:

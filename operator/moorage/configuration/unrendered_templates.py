@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator
 from moorage.errors import Fault
 
 _ACTION = re.compile(r"\{\{.*?(\}\}|$)|\{%.*?(%\}|$)|<%.*?(%>|$)")
-"""An action of Helm, Jinja or ERB. YAML can contain it only in quotes."""
+"""An action of Helm, Jinja or ERB. Outside quotes, an action makes YAML invalid."""
 _VARIABLE = re.compile(r"\$\{.*?\}")
-"""A variable for envsubst. It is valid YAML, so it explains only faults of its own line."""
+"""A variable for envsubst. A variable is valid YAML, so it can cause only faults on the same line."""
 SHOWN_LENGTH = 60
-"""Longer actions are cut in messages."""
+"""The maximum length of an action or a variable in messages."""
 _COMMENT = re.compile(r"(^|\s)#")
 
 
 def explain(text: str, faults: Iterable[Fault]) -> list[Fault]:
-    """Return the faults. On a line with an action or a variable, one fault that names it replaces all others."""
+    """Return the faults. If a line has an action or a variable, one fault that names it replaces the line's faults."""
     lines = text.splitlines()
     explained: dict[int, Fault] = {}
     rest = []
@@ -29,7 +29,7 @@ def explain(text: str, faults: Iterable[Fault]) -> list[Fault]:
 
 
 def template_fault(text: str) -> Fault | None:
-    """Return a fault at the first action; None if the text has none. Use it for texts that are not valid YAML."""
+    """Return a fault at the first action of a text that is not valid YAML; None if the text has no action."""
     found = _first(text.splitlines(), _ACTION)
     return Fault((), found[0], _message(found[1])) if found else None
 

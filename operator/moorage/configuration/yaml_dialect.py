@@ -1,8 +1,10 @@
-"""Reads YAML as kube-scheduler does: PyYAML's parser, with the tabs, directives and plain scalars of go-yaml v2.
+"""Reads YAML like kube-scheduler: with PyYAML's parser, and with the tabs, directives and plain scalars of go-yaml v2.
 
-PyYAML and go-yaml both implement YAML 1.1, but PyYAML refuses tabs between tokens, and reads some plain scalars as
-another type: `y`, `1e3` and `0o17` as text, `1:30` as a number. An unknown tag is a fault here, although go-yaml reads
-its value as text: such a tag is usually meant for a tool that did not run.
+PyYAML and go-yaml both implement YAML 1.1. But PyYAML refuses tabs between tokens, and reads some plain scalars as
+another type: `y`, `1e3` and `0o17` as text, `1:30` as a number.
+
+In one point, this module differs from go-yaml: an unknown tag is a fault. go-yaml ignores the tag, but usually the tag
+is meant for a tool that should have run before.
 
 Upstream: go.yaml.in/yaml/v2 resolve.go and scannerc.go, which sigs.k8s.io/yaml uses.
 """
@@ -29,19 +31,19 @@ _FALSE = frozenset({"n", "N", "no", "No", "NO", "false", "False", "FALSE", "off"
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _INTEGER = re.compile(r"([-+]?)(?:0[bB]([01]+)|0[xX]([0-9a-fA-F]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))")
 _BASES = (2, 16, 8, 10)
-"""The bases of the pattern's groups."""
+"""The base of the number in each group of the pattern."""
 _DECIMAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _SPECIAL = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WHOLE_FLOATS_BELOW = 1e21
-"""Go writes whole floats below this limit to JSON without an exponent, so that they count as whole numbers."""
+"""Go writes whole floats below this limit to JSON without an exponent. So they are read as whole numbers."""
 
 
 class YamlDialect(yaml.SafeLoader):
-    """PyYAML's loader with the differences above. It builds the node tree; `scalar_value` reads the scalars."""
+    """PyYAML's loader with the changes above. The loader builds the node tree; `scalar_value` reads the scalars."""
 
     def scan_to_next_token(self) -> None:
-        """Skip spaces and comments, and tabs where libyaml skips them: in flow context, and after a key."""
+        """Skip spaces and comments. Skip tabs in flow context and after a key, like libyaml."""
         super().scan_to_next_token()
         while self.peek() == "\t" and (self.flow_level or not self.allow_simple_key):
             self.forward()
@@ -83,7 +85,7 @@ class YamlDialect(yaml.SafeLoader):
 
 
 def scalar_value(node: yaml.Node) -> Any:
-    """Return the value of a scalar. Raise ValueError if it does not suit its tag, or if the tag is unknown."""
+    """Return the value of a scalar. Raise ValueError if the tag is unknown, or if the text does not suit the tag."""
     read = _READERS.get(node.tag)
     name = node.tag.replace("tag:yaml.org,2002:", "!!")
     if read is None:
@@ -95,7 +97,7 @@ def scalar_value(node: yaml.Node) -> Any:
 
 
 def is_empty(node: yaml.Node | None) -> bool:
-    """Return whether a document holds nothing, or only a null."""
+    """Return whether a document has no content, or only a null."""
     return node is None or (isinstance(node, yaml.ScalarNode) and node.tag == _NULL)
 
 
@@ -113,7 +115,7 @@ def _plain_tag(text: str) -> str:
 
 
 def _digits(text: str) -> str:
-    """Return a number without the underscores that may separate its digits; other texts unchanged."""
+    """Return a number without the underscores between its digits. Return other texts unchanged."""
     return text.replace("_", "") if text[:1] in set("+-0123456789") else text
 
 

@@ -1,7 +1,7 @@
 """Reads YAML with line numbers, and reports faults of the text itself.
 
-The reader walks the node tree itself, because PyYAML's constructor drops the lines, and silently takes the last of two
-equal fields. A file holds one document, with or without `---` and `...`; empty documents after it are ignored.
+The reader does not use PyYAML's constructor, because it drops the line numbers, and silently takes the last of two
+equal fields. A file holds one document, with or without `---` and `...`. Empty documents after it are ignored.
 
 There are two differences from kube-scheduler. kube-scheduler reads the first document and silently drops the others;
 here, a second document is a fault. kube-scheduler refuses a field that overrides a field of a merge key (`<<`); here,
@@ -20,7 +20,7 @@ from moorage.configuration.yaml_dialect import MERGE, TEXT, TIMESTAMP, YamlDiale
 from moorage.errors import ConfigurationError, Fault, Location
 
 BYTE_ORDER_MARK = "\ufeff"
-"""A text that was joined from several files may contain it in the middle."""
+"""A text that was joined from several files may contain byte order marks in the middle."""
 _SEPARATOR = re.compile(r"(---|\.\.\.)(\s|$)")
 EMPTY_FIRST = "the first document is empty, and only the first one is read; remove the line `---` before this document"
 SECOND_DOCUMENT = (
@@ -64,7 +64,7 @@ def _only_document(text: str) -> yaml.Node | None:
 
 
 def _second_document_line(loader: YamlDialect, text: str) -> int | None:
-    """Return the line of a second document that is not empty, even if it is invalid; None if there is none."""
+    """Return the line of the second document that is not empty, even if it is invalid; None if there is none."""
     try:
         while loader.check_node():
             node = loader.get_node()
@@ -72,7 +72,7 @@ def _second_document_line(loader: YamlDialect, text: str) -> int | None:
                 return int(node.start_mark.line) + 1
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        # Without a separator before it, the error is in the first document, which has a wrong indentation.
+        # If no separator comes before the error, the error is in the first document.
         if not any(map(_SEPARATOR.match, text.splitlines()[1:line])):
             raise
         return line
@@ -115,7 +115,7 @@ class _NodeWalk:
     def _mapping(self, node: yaml.MappingNode, location: Location) -> dict[str, Any]:
         content: dict[str, Any] = {}
         for field in self._own_fields(node, location):
-            # Of repeated fields, the first one that has a value counts.
+            # If a field is repeated, the first of its values that is not null counts.
             if content.get(field.name) is None:
                 self._add(content, field, location)
         for field in self._merged_fields(node, location, depth=len(location)):
@@ -147,7 +147,7 @@ class _NodeWalk:
                 yield _Field(name, line, value)
 
     def _merged_fields(self, node: yaml.MappingNode, location: Location, depth: int) -> Iterator[_Field]:
-        """Yield the fields of merge keys. If a name occurs again, the first field counts."""
+        """Yield the fields of merge keys. If several fields have the same name, the first one counts."""
         for key, value in node.value:
             if key.tag != MERGE:
                 continue
