@@ -1,4 +1,4 @@
-"""Compiles filters to the argument addedAffinity of NodeAffinity, as far as node affinity can express them.
+"""Compiles the filters that node affinity can express to the argument addedAffinity of NodeAffinity.
 
 So an unschedulable pod gets kube-scheduler's own reason, which users and cluster autoscalers know.
 """
@@ -22,8 +22,8 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 def added_affinity(filters: FiltersSection, written: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """Return a `v1.NodeAffinity` with the filters and `written`, the policy's own addedAffinity.
 
-    Return None if there are no filters, or if the plugin will refuse `written`; `written` then stays as it is. Node
-    selector terms are alternatives, so each of them gets the filters.
+    Return None, so that `written` stays unchanged, if there are no filters or if the plugin will refuse `written`. The
+    terms of a node selector are alternatives, so each term gets the filters.
     """
     ours = [expression.requirement for expression in _expressions(filters)]
     if not ours or not _is_node_affinity(written):
@@ -44,10 +44,10 @@ def filter_fields(filters: FiltersSection) -> dict[str, str]:
 
 
 def location_in_filters(filters: FiltersSection, written: Any, location: Location) -> Location | None:
-    """Return the location, below `spec`, of the filter from which a part of addedAffinity comes.
+    """Return the location, below `spec`, of the filter that was compiled to a part of addedAffinity.
 
-    `location` is the location of the part below the plugin's arguments. Return None if the part is in `written`, the
-    policy's own addedAffinity.
+    `location` is the location of this part in the plugin's arguments. Return None if the part comes from `written`,
+    the policy's own addedAffinity.
     """
     match location:
         case (_, str(kind), _, int(term), "matchExpressions", int(index), *part) if kind == _REQUIRED:
@@ -83,7 +83,7 @@ class _FilterExpression:
     values: tuple[Location, ...] = ()
 
     def location_of(self, part: Location) -> Location:
-        """Return the location of a part of the requirement: of one value, of the key, or of the whole field."""
+        """Return the location of a part of the requirement. The part is one value, the key, or the whole field."""
         match part:
             case ("values", int(index)):
                 return self.values[index]
@@ -112,7 +112,7 @@ def _expressions(filters: FiltersSection) -> Iterator[_FilterExpression]:
 
 
 def _bounds(key: str, source: Location, allow: tuple[str, ...], deny: tuple[str, ...]) -> Iterator[_FilterExpression]:
-    """Yield the requirements for the allowed and for the denied values. Patterns are left out."""
+    """Yield the requirements for the allowed and for the denied values, except patterns."""
     for operator, name, listed in (("In", "allow", allow), ("NotIn", "deny", deny)):
         exact = {index: value for index, value in enumerate(listed) if not is_pattern(value)}
         if exact:

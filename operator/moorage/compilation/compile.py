@@ -1,8 +1,8 @@
-"""Compiles a SchedulingPolicy to a ProfileSpec, as a user could write it in a KubeSchedulerConfiguration.
+"""Compiles a SchedulingPolicy to a ProfileSpec, which is similar to a profile of a KubeSchedulerConfiguration.
 
 `expand_preset` first fills in the preset; then every field of `spec` becomes plugins, weights and arguments. moorage's
-own plugins declare which fields configure them (`moorage.framework.policy_plugin`). Pure: the registry builds the
-profile and validates the arguments of the plugins.
+own plugins declare which fields configure them (`moorage.framework.policy_plugin`). This module does not build plugins:
+the registry builds the profile and validates the arguments.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from moorage.framework.profile import CanaryShare, PolicyReference, ProfileSetti
 from moorage.framework.registry import Registry
 
 ALL_NODES = 100
-"""The percentage of nodes to score for policies that must find the best node: they pack pods, or have a section."""
+"""The percentage of nodes to score if a policy packs pods or has a section, because it needs the best node."""
 
 
 def compile_policy(policy: SchedulingPolicy, registry: Registry, defaults: ProfileSettings) -> ProfileSpec:
@@ -70,7 +70,7 @@ class _Parts:
         )
 
     def plugins(self) -> Plugins:
-        """Return the plugins for each extension point: those of the spec's fields, then those of `spec.plugins`."""
+        """Return the plugins for each extension point. The plugins in `spec.plugins` come after the others."""
         weights = self._section_weights() | dict(self.spec.weights)
         filters = self._filters(self.spec)
         scores = [plugin for plugin in self.policy_plugins if weights.get(plugin.__name__)]
@@ -90,10 +90,10 @@ class _Parts:
         )
 
     def filters_before_resources(self) -> tuple[str, ...]:
-        """Return the Filter plugins of the spec's fields, without plugins whose order `spec.plugins` decides.
+        """Return the Filter plugins of the spec's fields, except plugins whose order is set in `spec.plugins`.
 
-        The result is empty for a policy that excludes only the nodes that an empty spec excludes too. Such a policy
-        has the messages of kube-scheduler.
+        Return none if the policy excludes the same nodes as an empty spec. Such a policy keeps kube-scheduler's
+        messages.
         """
         filters = self._filters(self.spec)
         if self.spec.filters == FiltersSection() and filters == self._filters(SchedulingPolicySpec()):
@@ -126,7 +126,7 @@ class _Parts:
         }
 
     def _disabled_scores(self) -> tuple[PluginEntry, ...]:
-        """Return the default plugins whose weight is 0. A plugin of a section is not a default plugin."""
+        """Return the default plugins whose weight is 0. Plugins of sections are not default plugins."""
         own = {plugin.__name__ for plugin in self.policy_plugins}
         return tuple(
             PluginEntry(name=name) for name, weight in self.spec.weights.items() if weight == 0 and name not in own
@@ -144,13 +144,13 @@ def _having(point: str, plugins: list[type[PolicyPlugin]]) -> tuple[PluginEntry,
 
 
 def _joined(ours: PluginSet, theirs: PluginSet) -> PluginSet:
-    """Return `ours` followed by `theirs`, the policy's own set. If both enable a plugin, `theirs` takes precedence."""
+    """Return `ours` followed by `theirs`, the set in the policy. If both enable a plugin, `theirs` takes precedence."""
     named = {plugin.name for plugin in theirs.enabled}
     kept = tuple(plugin for plugin in ours.enabled if plugin.name not in named)
-    # Not validated: the joined set may be longer than the API allows for a policy's own set.
+    # Skip validation, because the joined set may be longer than a set that users may write.
     return PluginSet.model_construct(enabled=kept + theirs.enabled, disabled=ours.disabled + theirs.disabled)
 
 
 def _written(section: ApiModel | None) -> dict[str, Any]:
-    """Return a section as arguments: only the fields that are set, so that the plugin's defaults apply to the rest."""
+    """Return the fields of a section that are set, as arguments. The plugin's defaults apply to the other fields."""
     return {} if section is None else section.model_dump(by_alias=True, exclude_unset=True, mode="json")

@@ -1,4 +1,4 @@
-"""Finds the field of a policy for a fault of its compiled profile, because users know only the fields of the policy."""
+"""Maps a fault of a compiled profile to the field of the policy, because users know only the policy."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from moorage.framework.profile import ProfileSpec
 from moorage.framework.registry import Registry
 
 UPSTREAM_SECTIONS = {"NodeResourcesFit": "resources", "NodeAffinity": "filters"}
-"""The section of the policy that gives arguments to a plugin of kube-scheduler, by plugin name."""
+"""For plugins of kube-scheduler, the section of the policy that gives arguments to the plugin, by plugin name."""
 
 
 def check_plugin_names(policy: SchedulingPolicy, registry: Registry) -> None:
-    """Raise UnknownPlugins with every place of the spec that names an unknown plugin."""
+    """Raise UnknownPlugins with each field of the spec that names an unknown plugin."""
     spec = policy.spec
     unknown = [*registry.unknown_weights(spec.weights), *registry.unknown_plugins(spec.plugins, spec.plugin_config)]
     if unknown:
@@ -28,7 +28,7 @@ def check_plugin_names(policy: SchedulingPolicy, registry: Registry) -> None:
 
 
 def faults_of_plugins(policy: SchedulingPolicy, registry: Registry) -> Iterator[Fault]:
-    """Yield a fault for each plugin that the policy names at an extension point that the plugin does not have."""
+    """Yield a fault for each plugin that the policy enables at an extension point that the plugin lacks."""
     for name, weight in policy.spec.weights.items():
         if weight and not plugin_sets.implements(registry.classes[name], "score"):
             message = f"{name} has no score; `moorage plugins` lists the plugins that have one"
@@ -48,7 +48,7 @@ def fault_in_policy(fault: Fault, policy: SchedulingPolicy, compiled: ProfileSpe
 
 
 def _argument(plugin: str, rest: Location, policy: SchedulingPolicy, registry: Registry) -> Location:
-    """Return the location of an argument in `pluginConfig`, or in the section that it comes from."""
+    """Return the location of an argument: in `pluginConfig`, or in the section that sets the argument."""
     section = _section(plugin, registry)
     if plugin == "NodeAffinity" and (found := location_in_filters(policy.spec.filters, _own_affinity(policy), rest)):
         return found
@@ -64,7 +64,7 @@ def _own_affinity(policy: SchedulingPolicy) -> Any:
 
 
 def _below(section: str, rest: Location) -> Location:
-    """Return the location of an argument below its section; empty if the section's fields have other names."""
+    """Return the location of an argument below its section. Empty if the fields of the section have other names."""
     return () if section in UPSTREAM_SECTIONS.values() else rest
 
 

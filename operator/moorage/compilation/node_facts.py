@@ -1,6 +1,6 @@
 """NodeFacts: the facts about nodes that warnings depend on, such as the set of all zones.
 
-Few changes of nodes change a fact: a zone, for example, only disappears with its last node.
+Most changes of nodes change no fact. For example, a zone disappears only with its last node.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from moorage.cluster.snapshot import Snapshot
 
 
 class NodeFacts:
-    """Facts about all nodes, read from the columns and kept until a node changes. Only for use between two cycles."""
+    """Facts about all nodes, which are read from the columns and kept until a node changes. For use between cycles."""
 
     def __init__(self, snapshot: Snapshot) -> None:
-        """Read from `snapshot`, which always has the current nodes."""
+        """Read from `snapshot`, a live view of the nodes."""
         self._snapshot = snapshot
         self._labels: dict[str, frozenset[str]] = {}
         self._generation = -1
@@ -42,12 +42,12 @@ class NodeFacts:
         return self._labels[label]
 
     def resources(self, name: str) -> frozenset[str]:
-        """Return a set with the name of the resource if a node offers the resource; else an empty set."""
+        """Return a set with the name of the resource if a node offers the resource; otherwise an empty set."""
         return frozenset({name} if (self._snapshot.allocatable(name) > 0).any() else ())
 
 
 class ReadNodeFacts:
-    """The node facts that one computation has read. It is repeated only if one of these facts changes."""
+    """The node facts that one computation has read. The computation is repeated only if one of these facts changes."""
 
     def __init__(self, facts: NodeFacts) -> None:
         """Read from `facts`."""
@@ -60,7 +60,7 @@ class ReadNodeFacts:
         return self._values.setdefault(label, self._facts.values(label))
 
     def resources(self, name: str) -> frozenset[str]:
-        """Return a set with the name of the resource if a node offers the resource; else an empty set."""
+        """Return a set with the name of the resource if a node offers the resource; otherwise an empty set."""
         return self._resources.setdefault(name, self._facts.resources(name))
 
     def are_current(self) -> bool:

@@ -1,7 +1,7 @@
-"""Warnings about names in a policy's spec that no node of the cluster has: instance types, zones, labels, GPUs.
+"""Warnings about names in a policy's spec that match no node: instance types, zones, labels and GPUs.
 
-Such a name may be a typing error, or its nodes do not exist yet. A value that equals a default causes no warning,
-because the API server may have written it into the object.
+The name may be a typing error, or the nodes may not exist yet. A value that equals a default causes no warning, because
+the API server may have written the value into the object.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _lifecycles(spec: SchedulingPolicySpec, nodes: ReadNodeFacts) -> Iterator[Po
 
 
 def _has_class(name: LifecycleClass, spec: SchedulingPolicySpec, nodes: ReadNodeFacts) -> bool:
-    """Return whether a node may have this class because of its labels. Upper and lower case are equal."""
+    """Return whether the labels of a node give it this class, in upper or lower case."""
     for source in (spec.lifecycle and spec.lifecycle.sources) or DEFAULT_SOURCES:
         values = {"spot": source.spot, "on-demand": source.on_demand, "reserved": source.reserved}[name]
         if not _lowered(nodes.values(source.key)).isdisjoint(_lowered(values)):

@@ -1,4 +1,4 @@
-"""Compares two shell patterns of instance types: whether one matches all names that the other matches."""
+"""Finds out whether a shell pattern of instance types matches all names that another pattern matches."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from fnmatch import fnmatchcase, translate
 from moorage.api.policy_filters import is_pattern
 
 UNUSED = "\x00"
-"""A character that no pattern and no instance type contains; only `*`, `?` and `[!...]` match it."""
+"""A character that patterns and instance types never contain. Only `*`, `?` and `[!...]` match it."""
 SET = re.compile(r"\[!?\]?[^\]]*\]")
 
 
 def covers(pattern: str, other: str) -> bool:
     """Return whether `pattern` matches every name that `other` matches. The result may be wrong for an unusual `[...]`.
 
-    This is checked with three example names that `other` matches. In these names, 0, 1 or n unused characters replace
-    each `*`. n is so large that `pattern` needs a `*` to match them.
+    The function makes three names that `other` matches: it replaces each `*` by 0, 1 or n times the character UNUSED.
+    n is so large that only a `*` in `pattern` can match the last name. `pattern` must match all three names.
     """
     if pattern == other:
         return True

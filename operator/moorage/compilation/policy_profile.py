@@ -1,4 +1,4 @@
-"""Builds the profile of a policy. The errors name fields of the policy, not of the compiled profile."""
+"""Builds the profile of a policy. Errors name fields of the policy, not fields of the compiled profile."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def build_policy_profile(
 ) -> Profile:
     """Build the profile of a policy. Raise InvalidPolicy with all faults, or UnknownPlugins.
 
-    `known_faults` are faults that the caller has found; they come first.
+    `known_faults` are faults that the caller has found. InvalidPolicy has these faults first.
     """
     check_plugin_names(policy, registry)
     faults = [*known_faults, *faults_of_plugins(policy, registry)]

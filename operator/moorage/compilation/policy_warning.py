@@ -1,4 +1,4 @@
-"""A warning about a valid policy: a part of it has no effect, or probably not the intended one."""
+"""A warning about a valid policy: one of its parts has no effect, or probably not the intended effect."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class PolicyWarning:
-    """One warning for the condition Warnings: its reason, and a sentence with the field."""
+    """One warning for the condition Warnings: a reason, and a sentence that names the field."""
 
     reason: str
     message: str

@@ -27,13 +27,13 @@ PRESETS: Mapping[Preset, Mapping[str, Any]] = {
 
 
 def expand_preset(spec: SchedulingPolicySpec) -> SchedulingPolicySpec:
-    """Return the spec with the fields of its preset. At every level, fields of the spec replace those of the preset."""
+    """Return the spec with the fields of its preset. At every level, fields of the spec override the preset."""
     written = spec.model_dump(by_alias=True, exclude_unset=True)
     return SchedulingPolicySpec.model_validate(_overlay(PRESETS[spec.preset], written))
 
 
 def _overlay(base: Mapping[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge two mappings, and the mappings in them, key by key. Other values of `top` replace those of `base`."""
+    """Merge two mappings, and the mappings in them, key by key. `top` overrides other values of `base`."""
     merged = dict(base)
     for key, value in top.items():
         below = merged.get(key)

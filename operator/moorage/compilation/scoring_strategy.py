@@ -13,7 +13,7 @@ def packs(resources: ResourcesSection) -> bool:
 
 
 def scoring_strategy(resources: ResourcesSection) -> dict[str, Any]:
-    """Return the arguments with a `scoringStrategy`; nothing if the section sets neither strategy nor weights."""
+    """Return the arguments with a `scoringStrategy`; empty if the section sets neither strategy nor weights."""
     if resources.strategy is None and not resources.weights:
         return {}
     strategy: dict[str, Any] = {"type": resources.strategy or "LeastAllocated"}

@@ -1,4 +1,4 @@
-"""Warnings that follow from a policy's spec alone: fields that contradict or shadow each other, or have no effect."""
+"""Warnings about a policy's spec, without regard to nodes: fields that contradict each other or have no effect."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _contradiction(field: str, name: str, denied: str) -> PolicyWarning:
 
 
 def _shadowed_instance_types(spec: SchedulingPolicySpec) -> Iterator[PolicyWarning]:
-    """Yield a warning for each row that is never used. The first row that matches a node gives its score."""
+    """Yield a warning for each row that is never used, because only the first row that matches a node counts."""
     patterns = [row.match for row in spec.instance_types.scores] if spec.instance_types else []
     for index, pattern in enumerate(patterns):
         earlier = next((number for number in range(index) if covers(patterns[number], pattern)), None)
@@ -55,7 +55,7 @@ def _shadowed_instance_types(spec: SchedulingPolicySpec) -> Iterator[PolicyWarni
 
 
 def _shadowed_sources(sources: Sequence[LifecycleSource]) -> Iterator[PolicyWarning]:
-    """Yield a warning for each value that an earlier source or class with the same label already contains."""
+    """Yield a warning for each value that an earlier source or class with the same label already has."""
     seen: dict[tuple[str, str], str] = {}
     for index, source in enumerate(sources):
         values = [
@@ -71,7 +71,7 @@ def _shadowed_sources(sources: Sequence[LifecycleSource]) -> Iterator[PolicyWarn
 
 
 def _weights_of_zero(spec: SchedulingPolicySpec, plugins: Sequence[type[PolicyPlugin]]) -> Iterator[PolicyWarning]:
-    """Yield a warning for each section that only scores, and whose score is off."""
+    """Yield a warning for each section that only scores nodes, and whose plugin has the weight 0."""
     off = {name for name, weight in spec.weights.items() if not weight}
     for plugin in plugins:
         section = plugin.policy_section if plugin.section_of(spec) is not None else None
