@@ -1,4 +1,4 @@
-"""Kills a program when the test run that started it was killed, so that no program outlives its test run."""
+"""Kills a program when its test run is killed, so that no program outlives its test run."""
 
 import subprocess
 

@@ -20,7 +20,7 @@ from moorage.model.pods.pod import Pod
 REGISTRY = Registry.discover()
 NODE_NAMES = ("n1", "n2", "n3")
 LONG = 10_000.0
-"""Seconds; longer than each backoff, and longer than a pod stays unschedulable without an event."""
+"""In seconds. Longer than any backoff, and longer than a pod stays unschedulable without an event."""
 
 
 @dataclass
@@ -170,7 +170,7 @@ class SchedulerMachine(RuleBasedStateMachine):
         assert dict(zip(snapshot.names, snapshot.requested("cpu").tolist(), strict=True)) == expected
 
     def teardown(self) -> None:
-        """Deliver everything and schedule until nothing changes; then no pending pod fits on a node."""
+        """Deliver all events and schedule until nothing changes. Then check that no pending pod fits on a node."""
         if not self.is_profile_live:
             self.swap_profile()
         for _ in range(3):

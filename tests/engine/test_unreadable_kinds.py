@@ -9,7 +9,7 @@ from moorage.engine.outcomes import Bind, SchedulingFailed, Unschedulable
 
 CLAIM = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
 LATER = 20.0
-"""Seconds; longer than the backoff."""
+"""In seconds. Longer than the backoff."""
 
 
 def refused(kind: str) -> KindUnreadable:

@@ -37,7 +37,7 @@ def positions(names: list[str]) -> dict[str, int]:
 
 
 def summary(decision: dict[str, Any], nodes: dict[str, int], pods: dict[str, int]) -> dict[str, Any]:
-    """Return the parts of a decision that do not contain names, and names as positions."""
+    """Return the comparable parts of a decision. Positions replace the names of nodes and pods."""
     preemption = decision.get("preemption") or {}
 
     def code(status: Any) -> Any:

@@ -68,7 +68,7 @@ def test_the_first_difference_is_found(tmp_path: Path) -> None:
     (path,) = segments(tmp_path)
     with closing(RecordedSegment(path, REGISTRY)) as segment:
         replay = Replay(segment)
-        replay.scheduler.seed += 1  # decides otherwise between nodes with equal scores
+        replay.scheduler.seed += 1  # another seed chooses another node among equal scores
         difference = replay.run(lambda *_: None).difference
     assert difference is not None
     assert difference.expected is not None

@@ -32,7 +32,7 @@ def writer(api: FakeApi) -> BindingWriter:
 
 
 def answering(bind: MoorageError | None, *reads: dict[str, Any] | MoorageError) -> Callable[[Sent], Any]:
-    """Answer the bind, then each read of the pod."""
+    """Answer the binding, and then each read of the pod."""
     left = list(reads)
 
     def answer(sent: Sent) -> Any:

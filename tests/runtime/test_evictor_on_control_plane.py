@@ -130,7 +130,7 @@ async def test_a_pod_created_again_is_not_evicted(empty_control_plane: ControlPl
         new = await scene.get("low")
         assert old["metadata"]["uid"] != new["metadata"]["uid"]
         stale = DECODER.decode_object("Pod", old)
-        # Without Strict, because the eviction subresource retries for ten seconds before it gives the same answer.
+        # The policy is not Strict, because the eviction subresource would retry for ten seconds before the same answer.
         scene.submit(pod("high"), [stale], strict=False)
         await scene.until(lambda: not scene.evictor._preemptors)
 

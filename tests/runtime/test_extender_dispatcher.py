@@ -131,7 +131,7 @@ async def test_a_failing_extender_degrades_its_profile_until_the_extender_answer
         assert made.dispatcher.degradations(profile("gpu", extender)) == []
 
 
-async def test_advice_and_readiness_depend_on_ignorable_and_on_the_circuit_breaker() -> None:
+async def test_message_and_readiness_depend_on_the_field_ignorable_and_on_the_circuit_breaker() -> None:
     async with FakeExtender(misbehave=answering("", status=500)) as extender, asking() as made:
         needed, ignorable = profile("gpu", extender), profile("spare", extender, ignorable=True)
         for _ in range(ExtenderLimits().failures_to_open):
