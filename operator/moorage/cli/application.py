@@ -18,6 +18,7 @@ from moorage.cli.replay_command import replay
 from moorage.cli.run_command import run
 from moorage.cli.sandbox_commands import demo, sandbox
 from moorage.cli.simulate_command import simulate
+from moorage.cli.tune_command import tune
 from moorage.cli.why_command import why
 from moorage.errors import FaultsError, MoorageError
 from moorage.outside_text import one_line
@@ -59,7 +60,7 @@ def build_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_moorage)
-    for command in (run, why, demo, sandbox, dump, lint, simulate, replay, crd, plugins):
+    for command in (run, why, demo, sandbox, dump, lint, simulate, tune, replay, crd, plugins):
         app.command()(command)
     app.command("import")(import_configuration)
     app.command("test")(run_policy_tests)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
 from moorage import __version__
@@ -13,14 +13,16 @@ from moorage.simulator.result_rows import Section, sections_of
 from moorage.simulator.run_measures import GROUP_FIELDS
 from moorage.simulator.simulation import Request, Simulation
 
-__all__ = ["check_libraries", "simulation_page"]
+__all__ = ["check_libraries", "plot_section", "simulation_page", "table_of"]
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """The content security policy: the browser loads nothing and runs no script."""
 
 
-def simulation_page(simulation: Simulation, request: Request) -> str:
-    """Return the page as HTML. Call `check_libraries` first."""
+def simulation_page(
+    simulation: Simulation, request: Request, title: str = "moorage simulate", first: Sequence[str] = ()
+) -> str:
+    """Return the page as HTML, with the sections `first` at its top. Call `check_libraries` first."""
     names = ", ".join(result.name for result in simulation.results)
     summary = (
         f"{simulation.tasks.count:,} tasks of {request.tasks.name} on {len(simulation.nodes):,} nodes of "
@@ -35,13 +37,14 @@ def simulation_page(simulation: Simulation, request: Request) -> str:
             f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta name="color-scheme" content="light dark">',
-            f"<title>moorage simulate: {escape(names)}</title>",
+            f"<title>{escape(title)}: {escape(names)}</title>",
             f"<style>{STYLE_SHEET}</style>",
             "</head>",
             "<body>",
             "<main>",
-            "<h1>moorage simulate</h1>",
+            f"<h1>{escape(title)}</h1>",
             f"<p>{escape(summary)}</p>",
+            *first,
             *_plots(simulation),
             *_moved(simulation),
             "<h2>All figures</h2>",
@@ -56,15 +59,16 @@ def simulation_page(simulation: Simulation, request: Request) -> str:
 
 def _plots(simulation: Simulation) -> Iterator[str]:
     over = "time" if simulation.tasks.is_trace else "the tasks"
-    yield _plot(f"Use over {over}", use_plot(simulation))
+    yield plot_section(f"Use over {over}", use_plot(simulation))
     moment = " at the busiest moment" if simulation.tasks.is_trace else ""
-    yield _plot(f"Nodes by use{moment}", distribution_plot(simulation))
+    yield plot_section(f"Nodes by use{moment}", distribution_plot(simulation))
     for field in GROUP_FIELDS:
         if field in simulation.results[0].groups:
-            yield _plot(f"Use by {field.replace('_', ' ')}{moment}", group_plot(simulation, field))
+            yield plot_section(f"Use by {field.replace('_', ' ')}{moment}", group_plot(simulation, field))
 
 
-def _plot(title: str, svg: str) -> str:
+def plot_section(title: str, svg: str) -> str:
+    """Return a section with a plot."""
     labelled = svg.replace("<svg", f'<svg role="img" aria-label="{escape(title)}"', 1)
     return f"<h2>{escape(title)}</h2>\n<figure>{labelled}</figure>"
 
@@ -82,7 +86,7 @@ def _moved(simulation: Simulation) -> Iterator[str]:
         ("placed only by the policy", [each.only_policy for each in moves]),
         ("placed by neither", [each.neither for each in moves]),
     ]
-    yield _table(
+    yield table_of(
         ["tasks", *(each.policy for each in moves)], [(label, [f"{n:,}" for n in row]) for label, row in counts]
     )
     field = grouping_of(simulation.nodes).replace("_", " ")
@@ -111,10 +115,11 @@ def _figures(simulation: Simulation) -> Iterator[str]:
 
 
 def _section(section: Section, names: list[str]) -> str:
-    return _table([section.title, *names], [(row.label.strip(), row.cells) for row in section.rows])
+    return table_of([section.title, *names], [(row.label.strip(), row.cells) for row in section.rows])
 
 
-def _table(head: list[str], rows: list[tuple[str, list[str] | tuple[str, ...]]]) -> str:
+def table_of(head: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -> str:
+    """Return a table: the titles of its columns, and the label and the cells of each row."""
     titles = "".join(f'<th scope="col">{escape(title)}</th>' for title in head)
     body = "".join(
         f'<tr><th scope="row">{escape(label)}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in cells)}</tr>'

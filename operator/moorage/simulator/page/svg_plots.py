@@ -72,14 +72,14 @@ def use_plot(simulation: Simulation) -> str:
     label, divisor = f"% of all {NAMES[main]} asked for", 1.0
     if tasks.is_trace:
         label, divisor = _time_unit(tasks.last - tasks.first)
-    with _figure(3.2, len(names), "use") as (figure, axes):
+    with figure_of(3.2, len(names), "use") as (figure, axes):
         for axis, name in zip(axes, names, strict=True):
             for number, result in enumerate(results):
                 points = np.array(result.series.points) / divisor
                 axis.plot(points, result.series.percent[name], label=result.name, lw=1.6, **_line(number))
             axis.set(title=f"{NAMES[name]} in use, %", xlabel=label)
             axis.set_ylim(bottom=0)
-        return _rendered(figure, axes[0], len(results))
+        return rendered(figure, axes[0], len(results))
 
 
 def distribution_plot(simulation: Simulation) -> str:
@@ -87,10 +87,10 @@ def distribution_plot(simulation: Simulation) -> str:
     edges = np.linspace(0, 100, BINS + 1)
     labels = [f"{low:.0f}-{high:.0f}" for low, high in pairwise(edges.tolist())]
     counts = [np.histogram(np.minimum(result.node_percent, 100), edges)[0].tolist() for result in simulation.results]
-    with _figure(3.0, 1, "distribution") as (figure, axes):
+    with figure_of(3.0, 1, "distribution") as (figure, axes):
         _bars(axes[0], labels, counts, simulation.results)
         axes[0].set(xlabel="% of a node's GPUs in use (of its cpu if it has none)", ylabel="nodes")
-        return _rendered(figure, axes[0], len(counts))
+        return rendered(figure, axes[0], len(counts))
 
 
 def group_plot(simulation: Simulation, field: str) -> str:
@@ -101,10 +101,10 @@ def group_plot(simulation: Simulation, field: str) -> str:
     shares = [
         [result.groups[field][value].percent.get(resource, 0.0) for value in values] for result in simulation.results
     ]
-    with _figure(3.0, 1, field) as (figure, axes):
+    with figure_of(3.0, 1, field) as (figure, axes):
         _bars(axes[0], [f"{value}\n{nodes_text(groups[value].nodes)}" for value in values], shares, simulation.results)
         axes[0].set(ylabel=f"{NAMES[resource]} in use, %", ylim=(0, 100))
-        return _rendered(figure, axes[0], len(shares))
+        return rendered(figure, axes[0], len(shares))
 
 
 def _bars(axis: Axes, labels: Sequence[str], rows: Sequence[Sequence[float]], results: Sequence[PolicyResult]) -> None:
@@ -119,7 +119,8 @@ def _bars(axis: Axes, labels: Sequence[str], rows: Sequence[Sequence[float]], re
 
 
 @contextmanager
-def _figure(height: float, panels: int, salt: str) -> Iterator[tuple[Figure, list[Axes]]]:
+def figure_of(height: float, panels: int, salt: str) -> Iterator[tuple[Figure, list[Axes]]]:
+    """Yield a figure with panels side by side. `salt` makes the ids in its SVG unique on the page."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -130,7 +131,7 @@ def _figure(height: float, panels: int, salt: str) -> Iterator[tuple[Figure, lis
         yield figure, list(axes[0])
 
 
-def _rendered(figure: Figure, axis: Axes, policies: int) -> str:
+def rendered(figure: Figure, axis: Axes, policies: int) -> str:
     """Return the figure as an SVG element, with a legend above its panels."""
     handles, labels = axis.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper left", ncols=min(policies, 4))

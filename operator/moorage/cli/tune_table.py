@@ -1,0 +1,34 @@
+"""The table of `moorage tune`: the policies found beside the presets."""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from moorage.cli.simulation_table import WIDTH
+from moorage.tuning.judgement import JudgedPolicy
+from moorage.tuning.tuning_run import TuningResult
+
+
+def print_tuning(result: TuningResult) -> None:
+    """Print the table."""
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
+    console.print(f"{len(result.trials):,} trials. Each figure: in the search / on unseen seeds and tasks.")
+    console.print()
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("policy", no_wrap=True)
+    for objective in result.objectives:
+        table.add_column(objective.label, justify="right", overflow="fold")
+    for each in result.policies:
+        table.add_row(each.name, *(Text(cell) for cell in cells_of(each)))
+    console.print(table)
+
+
+def cells_of(policy: JudgedPolicy) -> list[str]:
+    """Return the figures of a policy as text."""
+    return [
+        f"{searched:,.10g} / {unseen:,.10g}" for searched, unseen in zip(policy.searched, policy.unseen, strict=True)
+    ]

@@ -1,0 +1,64 @@
+"""The judgement: the figures of policies on seeds, and perhaps tasks, that the search has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import fmean
+
+from msgspec import Struct
+
+from moorage.tuning.evaluator import Evaluator
+from moorage.tuning.objectives import Objective, values_of
+from moorage.tuning.search import SEARCHED
+from moorage.tuning.search_space import Spec
+
+
+class JudgedPolicy(Struct, frozen=True):
+    """A policy with both figures."""
+
+    name: str
+    spec: Spec
+    searched: tuple[float, ...]
+    """The figures on the workload and the seed of the search."""
+    unseen: tuple[float, ...]
+    """The means of the figures over the other seeds, on the workload of the check."""
+    is_tuned: bool
+
+
+class Candidate(Struct, frozen=True):
+    """A policy to judge."""
+
+    name: str
+    file: Path
+    spec: Spec
+    is_tuned: bool
+
+
+class Judge:
+    """The judge of a search."""
+
+    def __init__(
+        self, evaluator: Evaluator, objectives: Sequence[Objective], seed: int, check: int, check_seeds: int
+    ) -> None:
+        """`seed` is that of the search. The check uses the next `check_seeds` seeds on the workload number `check`."""
+        self._evaluator = evaluator
+        self._objectives = objectives
+        self._seed = seed
+        self._check = check
+        self._check_seeds = check_seeds
+
+    def judge(self, candidates: Sequence[Candidate], report: Callable[[int], None]) -> list[JudgedPolicy]:
+        """Return the candidates with their figures, in the same order. Call `report` with the number of simulations."""
+        submit = self._evaluator.submit
+        seeds = range(self._seed + 1, self._seed + 1 + self._check_seeds)
+        searched = [submit(each.file, SEARCHED, self._seed) for each in candidates]
+        unseen = [[submit(each.file, self._check, seed) for seed in seeds] for each in candidates]
+        judged: list[JudgedPolicy] = []
+        for candidate, first, others in zip(candidates, searched, unseen, strict=True):
+            seen = values_of(first.result(), self._objectives)
+            rows = [values_of(each.result(), self._objectives) for each in others]
+            means = tuple(round(fmean(column), 3) for column in zip(*rows, strict=True))
+            judged.append(JudgedPolicy(candidate.name, candidate.spec, seen, means, candidate.is_tuned))
+            report(len(judged) * (1 + self._check_seeds))
+        return judged

@@ -1,0 +1,160 @@
+"""The search: asks Optuna for trials, simulates them side by side, and tells Optuna the results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from moorage.errors import CommandFailed
+from moorage.outside_text import one_line
+from moorage.simulator.run_result import PolicyResult
+from moorage.tuning.evaluator import Evaluator
+from moorage.tuning.objectives import Objective, values_of
+from moorage.tuning.search_space import SpaceFacts, Spec, known_choices, manifest_of, suggest_spec
+
+if TYPE_CHECKING:
+    from optuna.study import Study
+    from optuna.trial import FrozenTrial, Trial
+
+OBJECTIVES_KEY = "moorage objectives"
+SPEC_KEY = "moorage spec"
+"""The attributes of a study and of its trials."""
+SEARCHED = 0
+"""The number of the workload that the search sees."""
+
+
+class SearchOptions(Struct, frozen=True, kw_only=True):
+    """The options of a search."""
+
+    objectives: tuple[Objective, ...]
+    base: Mapping[str, Any]
+    """The spec of the policy to improve."""
+    facts: SpaceFacts
+    trials: int
+    """The number of finished trials at the end, those of earlier runs of the study included."""
+    jobs: int
+    seed: int = 0
+    storage: str | None = None
+    """The URL of Optuna's storage; None: the memory of this process."""
+    study: str = "moorage"
+
+
+class FoundPolicy(Struct, frozen=True):
+    """The policy of a trial, and its figures on the workload that the search has seen."""
+
+    number: int
+    spec: Spec
+    values: tuple[float, ...]
+
+
+def check_optuna() -> None:
+    """Raise CommandFailed if Optuna is not installed."""
+    if find_spec("optuna") is None:
+        raise CommandFailed("this command needs Optuna, which is not installed: pip install 'moorage[tune]'")
+
+
+def open_study(options: SearchOptions) -> Study:
+    """Open or create the study. Raise CommandFailed if the storage or the study cannot be used."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        study = optuna.create_study(
+            storage=options.storage,
+            study_name=options.study,
+            directions=["minimize"] * len(options.objectives),
+            sampler=optuna.samplers.TPESampler(seed=options.seed),
+            load_if_exists=True,
+        )
+        earlier = study.user_attrs.get(OBJECTIVES_KEY)
+        names = [each.name for each in options.objectives]
+        if earlier is None:
+            study.set_user_attr(OBJECTIVES_KEY, names)
+            for choices in known_choices(options.facts):
+                study.enqueue_trial(choices)
+    except Exception as error:  # Optuna passes on the errors of each kind of storage
+        message = f"the storage {options.storage} cannot be used: {one_line(str(error))}"
+        raise CommandFailed(message) from error
+    if earlier is not None and earlier != names:
+        raise CommandFailed(
+            f"the study {options.study} has the objectives {', '.join(earlier)}; choose another name with --study"
+        )
+    return study
+
+
+class Search:
+    """One process's part of a search. Several processes may search in one storage."""
+
+    def __init__(self, options: SearchOptions, study: Study, evaluator: Evaluator, folder: Path) -> None:
+        """Write the policies of trials to `folder`."""
+        self._options = options
+        self._study = study
+        self._evaluator = evaluator
+        self._folder = folder
+        self._running: dict[Future[PolicyResult], Trial] = {}
+
+    def run(self, report: Callable[[int], None]) -> None:
+        """Run trials until the study has enough. Call `report` with the number of finished trials.
+
+        After a KeyboardInterrupt, the trials that have not ended are marked as failed.
+        """
+        from optuna.trial import TrialState
+
+        try:
+            while (done := len(finished(self._study))) < self._options.trials:
+                report(done)
+                while len(self._running) < min(self._options.jobs, self._options.trials - done):
+                    self._start()
+                ended, _ = wait(self._running, return_when=FIRST_COMPLETED)
+                for future in ended:
+                    trial = self._running.pop(future)
+                    self._study.tell(trial, values_of(future.result(), self._options.objectives))
+        finally:
+            for trial in self._running.values():
+                self._study.tell(trial, state=TrialState.FAIL)
+        report(done)
+
+    def _start(self) -> None:
+        trial = self._study.ask()
+        spec = suggest_spec(trial, self._options.base, self._options.facts)
+        trial.set_user_attr(SPEC_KEY, spec)
+        file = write_policy(self._folder, f"trial-{trial.number}", spec)
+        self._running[self._evaluator.submit(file, SEARCHED, self._options.seed)] = trial
+
+
+def write_policy(folder: Path, name: str, spec: Mapping[str, Any]) -> Path:
+    """Write a policy to the file NAME.yaml in a folder; JSON is YAML, too."""
+    file = folder / f"{name}.yaml"
+    file.write_text(json.dumps(manifest_of(name, spec)), encoding="utf-8")
+    return file
+
+
+def finished(study: Study) -> list[FrozenTrial]:
+    """Return the finished trials."""
+    from optuna.trial import TrialState
+
+    return study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+
+
+def front_of(study: Study) -> list[FoundPolicy]:
+    """Return the Pareto front, sorted by the figures: for each policy, no other is better in all figures.
+
+    Of several policies with equal figures, return the first.
+    """
+    found: dict[tuple[float, ...], FoundPolicy] = {}
+    for trial in study.best_trials:
+        values = tuple(trial.values)
+        found.setdefault(values, FoundPolicy(trial.number, trial.user_attrs[SPEC_KEY], values))
+    return [found[values] for values in sorted(found)]
+
+
+def all_values(study: Study) -> Iterator[Sequence[float]]:
+    """Yield the figures of each finished trial."""
+    for trial in finished(study):
+        yield trial.values

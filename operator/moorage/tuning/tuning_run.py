@@ -1,0 +1,107 @@
+"""Tunes a policy: searches, judges the Pareto front beside the presets, and writes the policies."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from moorage.compilation.presets import PRESETS
+from moorage.simulator.simulation_input import Progress, Request, SimulationInput, read_input
+from moorage.tuning.evaluator import Workload, evaluator
+from moorage.tuning.judgement import Candidate, Judge, JudgedPolicy
+from moorage.tuning.objectives import Objective
+from moorage.tuning.search import Search, SearchOptions, all_values, front_of, open_study, write_policy
+from moorage.tuning.search_space import SpaceFacts
+
+if TYPE_CHECKING:
+    from optuna.study import Study
+
+MAX_FRONT = 10
+"""The number of policies of the front that are judged and written."""
+
+
+class TuningRequest(Struct, frozen=True, kw_only=True):
+    """The input and the options of a search."""
+
+    search: Request
+    check_tasks: Path | None
+    """The tasks of the check; None: the tasks of the search."""
+    check_seeds: int
+    objectives: tuple[Objective, ...]
+    base: Mapping[str, Any]
+    trials: int
+    jobs: int
+    storage: str | None = None
+    study: str = "moorage"
+
+
+class TuningResult(Struct, frozen=True):
+    """The result of a search."""
+
+    objectives: tuple[Objective, ...]
+    policies: tuple[JudgedPolicy, ...]
+    """The tuned policies, then the presets."""
+    trials: tuple[Sequence[float], ...]
+    """The figures of all finished trials."""
+    is_interrupted: bool
+    """Whether Ctrl-C ended the search."""
+
+
+def tune(request: TuningRequest, progress: Progress) -> TuningResult:
+    """Search, and judge the results. Raise CommandFailed or InvalidInput if the input cannot be used."""
+    content = read_input(request.search, progress)
+    options = SearchOptions(
+        objectives=request.objectives,
+        base=request.base,
+        facts=SpaceFacts.of(content.measured.nodes),
+        trials=request.trials,
+        jobs=request.jobs,
+        seed=request.search.seed,
+        storage=request.storage,
+        study=request.study,
+    )
+    study = open_study(options)
+    workloads = [Workload(request.search, content.measured), *_check(request, progress)]
+    with tempfile.TemporaryDirectory(prefix="moorage-tune-") as name, evaluator(workloads, request.jobs) as pool:
+        folder = Path(name)
+        is_interrupted = False
+        try:
+            Search(options, study, pool, folder).run(_counting(progress, "searching", request.trials))
+        except KeyboardInterrupt:
+            is_interrupted = True
+        candidates = _candidates(study, content, folder)
+        judge = Judge(pool, request.objectives, options.seed, len(workloads) - 1, request.check_seeds)
+        runs = len(candidates) * (1 + request.check_seeds)
+        judged = judge.judge(candidates, _counting(progress, "judging", runs))
+    return TuningResult(request.objectives, tuple(judged), tuple(all_values(study)), is_interrupted)
+
+
+def _check(request: TuningRequest, progress: Progress) -> list[Workload]:
+    """Return the workload of the check, if its tasks differ from those of the search."""
+    if request.check_tasks is None:
+        return []
+    checked = replace(request.search, tasks=request.check_tasks)
+    return [Workload(checked, read_input(checked, progress).measured)]
+
+
+def _candidates(study: Study, content: SimulationInput, folder: Path) -> list[Candidate]:
+    found: list[Candidate] = []
+    for number, policy in enumerate(front_of(study)[:MAX_FRONT], 1):
+        name = f"tuned-{number}"
+        found.append(Candidate(name, write_policy(folder, name, policy.spec), policy.spec, is_tuned=True))
+    facts = SpaceFacts.of(content.measured.nodes)
+    useless = {*(() if facts.has_gpus else ("GpuPack",)), *(() if facts.has_lifecycles else ("SpotFirst",))}
+    for preset in PRESETS:
+        if preset not in useless:
+            spec = {"preset": preset}
+            found.append(Candidate(preset, write_policy(folder, preset.lower(), spec), spec, is_tuned=False))
+    return found
+
+
+def _counting(progress: Progress, step: str, total: int) -> Callable[[int], None]:
+    return lambda done: progress(step, done, total)

@@ -1,0 +1,163 @@
+"""`moorage tune`: the policies that it finds, and its errors."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cli.command_line import Ended, Run
+from moorage.api.v1alpha1 import parse_policy
+
+pytestmark = pytest.mark.slow
+pytest.importorskip("optuna", reason="Optuna is not installed (the extra tune)")
+
+NODES = "name,cpu_milli,memory_mib,gpu,model\n" + "".join(f"n{number},8000,16384,4,T4\n" for number in range(4))
+TASKS = "name,cpu_milli,memory_mib,gpu\n" + "".join(
+    f"small{number},1000,1024,1\n" for number in range(8)
+) + "large1,1000,1024,4\nlarge2,1000,1024,4\n"  # fmt: skip
+"""The large tasks fit only if the small tasks are packed on two of the four nodes."""
+TRACE = "name,cpu_milli,memory_mib,gpu,created_s,duration_s\nt1,1000,1024,1,0,10\n"
+
+
+Tune = Callable[..., Ended]
+
+
+def command(folder: Path, *arguments: str, jobs: int = 1, **files: str) -> list[str]:
+    """Write the files, and return the arguments of the command."""
+    contents = {"nodes.csv": NODES, "tasks.csv": TASKS}
+    contents |= {name.replace("_", "."): content for name, content in files.items()}
+    for name, content in contents.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    inputs = [f"--nodes={folder / 'nodes.csv'}", f"--arrivals={folder / 'tasks.csv'}"]
+    return ["tune", *inputs, f"--jobs={jobs}", "--check-seeds=1", *arguments]
+
+
+@pytest.fixture
+def tune(moorage: Run, tmp_path: Path) -> Callable[..., Ended]:
+    """Return a function that runs the command in this process."""
+    return lambda *arguments, **files: moorage(*command(tmp_path, *arguments, **files))
+
+
+def found(done: Ended) -> dict[str, Any]:
+    assert done.status == 0, done.err
+    result: dict[str, Any] = json.loads(done.out)
+    return result
+
+
+def test_a_tuned_policy_is_better_than_the_default_and_is_written(tune: Tune, tmp_path: Path) -> None:
+    done = tune("--trials", "6", "--directory", str(tmp_path / "found"), "-o", "json")
+    result = found(done)
+    policies = {each["name"]: each for each in result["policies"]}
+    assert (result["objectives"], result["trials"]) == (["unplaced"], 6)
+    assert policies["tuned-1"]["searched"] == policies["tuned-1"]["unseen"] == {"unplaced": 0}
+    assert policies["Default"]["searched"]["unplaced"] > 0
+    written = (tmp_path / "found" / "tuned-1.yaml").read_text(encoding="utf-8")
+    assert written.startswith("# Found by moorage tune. not placed: 0 in the search, 0 on unseen seeds and tasks.\n")
+    assert parse_policy(yaml.safe_load(written)).metadata.name == "tuned-1"
+
+
+def test_a_study_goes_on_where_an_earlier_run_ended(tune: Tune, tmp_path: Path) -> None:
+    study = ("--storage", f"sqlite:///{tmp_path}/study.db", "-o", "json")
+    first = found(tune("--trials", "4", *study))
+    assert found(tune("--trials", "4", *study)) == first
+    assert found(tune("--trials", "6", *study))["trials"] == 6
+    refused = tune("--objective", "stranded-cpu", *study)
+    assert refused.status == 1
+    assert "the study moorage has the objectives unplaced; choose another name with --study" in refused.err
+
+
+def test_an_interrupted_search_shows_what_it_has_found(tmp_path: Path) -> None:
+    database = tmp_path / "study.db"
+    options = command(tmp_path, "--trials=100000", f"--storage=sqlite:///{database}", "-o", "json", jobs=2)
+    arguments, pipe = [sys.executable, "-m", "moorage", *options], subprocess.PIPE
+    with subprocess.Popen(arguments, stdout=pipe, stderr=pipe, text=True) as process:
+        wait_for_trials(database, process)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=100)
+    assert process.returncode == 0, errors
+    assert "warning: the search ended early, after" in errors
+    assert json.loads(output)["policies"][0]["name"] == "tuned-1"
+
+
+def wait_for_trials(database: Path, process: subprocess.Popen[str]) -> None:
+    """Wait until three trials of the study have ended."""
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline:
+        assert process.poll() is None
+        if database.exists() and ended_trials(database) >= 3:
+            return
+        time.sleep(0.1)
+    raise AssertionError("the search ended no trials")
+
+
+def ended_trials(database: Path) -> int:
+    with closing(sqlite3.connect(database)) as connection, suppress(sqlite3.OperationalError):
+        (count,) = connection.execute("SELECT count(*) FROM trial_values").fetchone()
+        return int(count)
+    return 0  # The process has not created the tables yet, or is writing.
+
+
+def test_the_table_fits_80_columns_and_the_page_has_the_front(tune: Tune, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed (the extra plots)")
+    objectives = ("--objective", "free-gpus", "--objective", "stranded-cpu")
+    done = tune("--trials", "5", *objectives, "--html", str(tmp_path / "page.html"))
+    assert done.status == 0, done.err
+    lines = done.out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0] == "5 trials. Each figure: in the search / on unseen seeds and tasks."
+    assert any(line.startswith("GpuPack ") for line in lines)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<h1>moorage tune</h1>" in page
+    assert "free GPUs, % and stranded cpu, % of all policies tried" in page
+    assert "<script" not in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--objective", "speed"), "unknown objective 'speed'; use one of unplaced, free-gpus"),
+        (("--objective", "cost"), "the objective cost needs --prices"),
+        (("--objective", "p99"), "the objective p99 needs a trace"),
+        (("--objective", "skew"), "the objective skew needs nodes in zones"),
+        (("--storage", "nonsense://x"), "the storage nonsense://x cannot be used: "),
+        (("--policy", "DIR/two.yaml"), "two.yaml must hold exactly one SchedulingPolicy"),
+        (("--policy", "DIR/wrong.yaml"), "wrong.yaml:4: spec.preset: "),
+        (("--check-arrivals", "DIR/gone.csv"), "gone.csv"),
+    ],
+)
+def test_input_that_cannot_be_used_is_refused_in_words(
+    tune: Tune, tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    policy = "apiVersion: scheduling.moorage.dev/v1alpha1\nkind: SchedulingPolicy\nmetadata: {name: p}\n"
+    two, wrong = f"{policy}---\n{policy.replace('p}', 'q}')}", f"{policy}spec: {{preset: None}}\n"
+    placed = (argument.replace("DIR", str(tmp_path)) for argument in arguments)
+    done = tune("--trials", "2", *placed, two_yaml=two, wrong_yaml=wrong)
+    assert done.status == 1
+    assert message in done.err
+
+
+def test_a_trace_can_be_tuned_for_the_waiting_time(tune: Tune) -> None:
+    done = tune("--trials", "2", "--objective", "p99", "-o", "json", tasks_csv=TRACE)
+    assert found(done)["policies"][0]["unseen"] == {"p99": 0}
+
+
+def test_the_policy_to_improve_keeps_its_other_fields(tune: Tune, tmp_path: Path) -> None:
+    base = (
+        "apiVersion: scheduling.moorage.dev/v1alpha1\nkind: SchedulingPolicy\nmetadata: {name: p}\n"
+        "spec: {weights: {ImageLocality: 0}, filters: {zones: {deny: [z]}}}\n"
+    )
+    done = tune("--trials", "2", "--policy", str(tmp_path / "base.yaml"), "-o", "json", base_yaml=base)
+    spec = found(done)["policies"][0]["spec"]
+    assert spec["filters"] == {"zones": {"deny": ["z"]}}
+    assert spec["weights"]["ImageLocality"] == 0
