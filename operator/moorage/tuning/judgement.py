@@ -26,7 +26,7 @@ class JudgedPolicy(Struct, frozen=True):
     is_tuned: bool
 
 
-class Candidate(Struct, frozen=True):
+class CandidatePolicy(Struct, frozen=True):
     """A policy to judge."""
 
     name: str
@@ -48,7 +48,7 @@ class Judge:
         self._check = check
         self._check_seeds = check_seeds
 
-    def judge(self, candidates: Sequence[Candidate], report: Callable[[int], None]) -> list[JudgedPolicy]:
+    def judge(self, candidates: Sequence[CandidatePolicy], report: Callable[[int], None]) -> list[JudgedPolicy]:
         """Return the candidates with their figures, in the same order. Call `report` with the number of simulations."""
         submit = self._evaluator.submit
         seeds = range(self._seed + 1, self._seed + 1 + self._check_seeds)

@@ -88,7 +88,7 @@ def open_study(options: SearchOptions) -> Study:
     return study
 
 
-class Search:
+class PolicySearch:
     """One process's part of a search. Several processes may search in one storage."""
 
     def __init__(self, options: SearchOptions, study: Study, evaluator: Evaluator, folder: Path) -> None:

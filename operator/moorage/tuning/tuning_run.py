@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from moorage.compilation.presets import PRESETS
 from moorage.simulator.simulation_input import Progress, Request, SimulationInput, read_input
 from moorage.tuning.evaluator import Workload, evaluator
-from moorage.tuning.judgement import Candidate, Judge, JudgedPolicy
+from moorage.tuning.judgement import CandidatePolicy, Judge, JudgedPolicy
 from moorage.tuning.objectives import Objective
-from moorage.tuning.search import Search, SearchOptions, all_values, front_of, open_study, write_policy
+from moorage.tuning.search import PolicySearch, SearchOptions, all_values, front_of, open_study, write_policy
 from moorage.tuning.search_space import SpaceFacts
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class TuningResult(Struct, frozen=True):
 
 
 def tune(request: TuningRequest, progress: Progress) -> TuningResult:
-    """Search, and judge the results. Raise CommandFailed or InvalidInput if the input cannot be used."""
+    """PolicySearch, and judge the results. Raise CommandFailed or InvalidInput if the input cannot be used."""
     content = read_input(request.search, progress)
     options = SearchOptions(
         objectives=request.objectives,
@@ -71,7 +71,7 @@ def tune(request: TuningRequest, progress: Progress) -> TuningResult:
         folder = Path(name)
         is_interrupted = False
         try:
-            Search(options, study, pool, folder).run(_counting(progress, "searching", request.trials))
+            PolicySearch(options, study, pool, folder).run(_counting(progress, "searching", request.trials))
         except KeyboardInterrupt:
             is_interrupted = True
         candidates = _candidates(study, content, folder)
@@ -89,17 +89,17 @@ def _check(request: TuningRequest, progress: Progress) -> list[Workload]:
     return [Workload(checked, read_input(checked, progress).measured)]
 
 
-def _candidates(study: Study, content: SimulationInput, folder: Path) -> list[Candidate]:
-    found: list[Candidate] = []
+def _candidates(study: Study, content: SimulationInput, folder: Path) -> list[CandidatePolicy]:
+    found: list[CandidatePolicy] = []
     for number, policy in enumerate(front_of(study)[:MAX_FRONT], 1):
         name = f"tuned-{number}"
-        found.append(Candidate(name, write_policy(folder, name, policy.spec), policy.spec, is_tuned=True))
+        found.append(CandidatePolicy(name, write_policy(folder, name, policy.spec), policy.spec, is_tuned=True))
     facts = SpaceFacts.of(content.measured.nodes)
     useless = {*(() if facts.has_gpus else ("GpuPack",)), *(() if facts.has_lifecycles else ("SpotFirst",))}
     for preset in PRESETS:
         if preset not in useless:
             spec = {"preset": preset}
-            found.append(Candidate(preset, write_policy(folder, preset.lower(), spec), spec, is_tuned=False))
+            found.append(CandidatePolicy(preset, write_policy(folder, preset.lower(), spec), spec, is_tuned=False))
     return found
 
 
