@@ -96,6 +96,7 @@ def explanations() -> st.SearchStrategy[Explanation]:
         operator=TEXTS,
         records=st.lists(records(), max_size=2).map(tuple),
         now=st.none() | records(),
+        shadows=st.lists(records(), max_size=2).map(tuple),
         changes=st.lists(
             st.builds(change_to, st.sampled_from(ChangeKind), TEXTS, st.lists(NAMES, min_size=1, max_size=5)),
             max_size=3,

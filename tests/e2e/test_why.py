@@ -247,6 +247,25 @@ def test_yaml_has_the_same_values_as_json(scene: Scene) -> None:
     assert found["records"] == scene.explain("web")["records"]
 
 
+def test_the_decisions_of_shadow_policies_are_shown(scene: Scene) -> None:
+    scene.nodes("large", cpu="16")
+    scene.nodes("small", cpu="4")
+    nowhere = {"nodeSelector": {"matchLabels": {"no": "such"}}}
+    scene.case.make_live("-pack", mode="Shadow", shadowOf=scene.case.name, preset="BinPack")
+    scene.case.make_live("-nowhere", mode="Shadow", shadowOf=scene.case.name, filters=nowhere)
+    scene.pod("web")
+    assert scene.case.wait_until_bound("web") == scene.named("large")
+
+    output = scene.why("web")
+
+    check_width(output)
+    words = " ".join(output.split())
+    assert f"The shadow policy {scene.named('pack')} would choose {scene.named('small')} now; 2 of" in words
+    assert f"The shadow policy {scene.named('nowhere')} would find no node now" in words
+    shadows = {each["policy"]["name"]: each["outcome"] for each in scene.explain("web")["shadows"]}
+    assert shadows == {scene.named("pack"): "Bound", scene.named("nowhere"): "Unschedulable"}
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [

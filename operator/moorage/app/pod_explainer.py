@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -19,6 +19,8 @@ from moorage.framework.profile import Profile
 from moorage.model.pods.pod import Pod
 from moorage.runtime.clock import Clock
 
+MAX_SHADOWS_SHOWN = 5
+"""The number of policies in mode Shadow whose decisions are shown."""
 SEARCH_SECONDS = 5.0
 """The time after which a search for changes ends. A usual search takes 0.1 s."""
 
@@ -103,6 +105,7 @@ class PodExplainer:
             records=tuple(records),
             earlier_uid=records[0].uid if is_earlier else "",
             now=decision.record(preempts=not self.operator) if decision else None,
+            shadows=tuple(self._shadow_decisions(pod)),
             verdict=decision.verdict(node) if decision and node else None,
         )
 
@@ -112,8 +115,15 @@ class PodExplainer:
         A command also searches for pods to evict. An operator does not, because the search may take long.
         """
         profile = self.scheduler.profiles.get(pod.scheduler_name)
-        if profile is None or pod.is_terminal:
-            return None
+        return None if profile is None or pod.is_terminal else self._decision(profile, pod)
+
+    def _shadow_decisions(self, pod: Pod) -> Iterator[DecisionRecord]:
+        handlers = self.scheduler.parts.handlers
+        for shadow in () if pod.is_terminal else handlers.shadows.of(pod)[:MAX_SHADOWS_SHOWN]:
+            if handlers.is_allowed(shadow, pod):
+                yield self._decision(shadow, pod).record()
+
+    def _decision(self, profile: Profile, pod: Pod) -> PresentDecision:
         moment = Moment(self.scheduler.seed, 0, self.clock.time())
         return PresentDecision(profile, pod, self.scheduler.snapshot, moment)
 

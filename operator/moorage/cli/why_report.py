@@ -76,6 +76,9 @@ def _parts(explanation: Explanation) -> Iterator[RenderableType]:
     if now is not None:
         yield ""
         yield from _present(explanation, now)
+    for shadow in explanation.shadows:
+        yield ""
+        yield from _shadow(shadow, explanation.node)
     if explanation.changes:
         yield ""
         yield _heading("Single changes after which the pod would fit, as of now")
@@ -213,6 +216,18 @@ def _present(explanation: Explanation, now: DecisionRecord) -> Iterator[Renderab
         yield _heading(f"{heading}: {found}{', for the same reasons' if is_same else ''}")
     if not is_same:
         yield from _details(now)
+
+
+def _shadow(decision: DecisionRecord, node: str) -> Iterator[RenderableType]:
+    """Yield what a policy in mode Shadow would decide now."""
+    name = decision.policy.name if decision.policy else decision.scheduler_name
+    if decision.outcome is DecisionOutcome.BOUND:
+        again = " (the same node)" if decision.node == node else ""
+        fit = f"{decision.fitting_nodes} of {_nodes(decision.total_nodes)} fit"
+        yield _heading(f"The shadow policy {name} would choose {decision.node}{again} now; {fit}")
+    else:
+        yield _heading(f"The shadow policy {name} would find no node now")
+        yield _indented(decision.message)
 
 
 def _verdict(verdict: NodeVerdict, explanation: Explanation) -> Iterator[RenderableType]:

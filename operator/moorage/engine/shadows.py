@@ -78,6 +78,10 @@ class Shadows:
             if shadows.pop(name, None) and not shadows:
                 del self._by_followed[followed]
 
+    def of(self, pod: Pod) -> list[Profile]:
+        """Return the shadows that decide for a pod."""
+        return list(islice(self._by_followed.get(pod.canary_of or pod.scheduler_name, {}).values(), MAX_SHADOWS))
+
     def state(self) -> ShadowState:
         """Return a copy of all fields."""
         shadows = [shadow for shadows in self._by_followed.values() for shadow in shadows.values()]
@@ -98,7 +102,7 @@ class Shadows:
         Call this before the pod uses resources of the node. `may_use` returns whether a profile allows the pod's
         namespace.
         """
-        for shadow in islice(self._by_followed.get(pod.canary_of or pod.scheduler_name, {}).values(), MAX_SHADOWS):
+        for shadow in self.of(pod) if self._by_followed else ():
             if not may_use(shadow, pod):
                 continue
             if len(self._unreported) >= MAX_UNREPORTED or not self._recorder.may_shadow():

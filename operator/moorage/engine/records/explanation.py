@@ -68,6 +68,8 @@ class Explanation(Struct, frozen=True, kw_only=True, rename="camel", omit_defaul
     """The uid of an earlier pod with the same name, if `records` are about that pod."""
     now: DecisionRecord | None = None
     """The decision that the present cluster would lead to; None if no profile has the schedulerName."""
+    shadows: tuple[DecisionRecord, ...] = ()
+    """The decisions of policies in mode Shadow that follow the pod's schedulerName, on the present cluster."""
     verdict: NodeVerdict | None = None
     """The answer about the node that the user asked for."""
     changes: tuple[Counterfactual, ...] = ()
