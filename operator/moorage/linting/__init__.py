@@ -1,4 +1,4 @@
-"""Checks files of policies as the operator does when it reads the objects, before they are applied."""
+"""Checks files with policies before users apply them. The checks are the same as those of the operator."""
 
 from moorage.linting.finding import Finding, LintReport
 from moorage.linting.linter import Linter

@@ -19,11 +19,11 @@ class Finding:
     message: str
     line: int | None = None
     document: int | None = None
-    """The number of the YAML document in the file, counted from 1."""
+    """The number of the YAML document in the file. The first document is 1."""
     subject: str = ""
-    """The object, such as `SchedulingPolicy gold`."""
+    """The object with the fault, such as `SchedulingPolicy gold`."""
     path: str = ""
-    """The field, such as `spec.weights.Gpu`."""
+    """The field with the fault, such as `spec.weights.Gpu`."""
 
     @property
     def order(self) -> tuple[str, int]:
@@ -69,7 +69,7 @@ class LintReport:
         return len(self.findings) - self.errors
 
     def fails(self, *, strict: bool) -> bool:
-        """Return whether the check fails: there are errors, or warnings although `strict` is set."""
+        """Return whether the check fails. It fails if there are errors or, with `strict`, warnings."""
         return bool(self.findings if strict else self.errors)
 
     def as_json(self) -> dict[str, Any]:

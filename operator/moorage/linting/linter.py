@@ -1,4 +1,4 @@
-"""Linter: checks files with policies and KubeSchedulerConfigurations, each one alone and all of them together."""
+"""Linter: checks files with policies and KubeSchedulerConfigurations, and finds conflicts between the files."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ MAX_FILE_BYTES = 8 << 20
 
 @dataclass(slots=True)
 class Linter:
-    """Checks files. `read` returns the bytes of a file, or raises OSError."""
+    """A checker of files. `read` returns the bytes of a file, or raises OSError."""
 
     checks: PolicyChecks
     read: Callable[[Path], bytes]
     cluster_policies: Sequence[Mapping[str, Any]] = ()
-    """The policies that the cluster has already."""
+    """The policies that already exist in the cluster."""
     each_alone: bool = False
-    """Whether each file is for another cluster, so that files cannot conflict."""
+    """Whether each file is meant for a different cluster. Then files cannot conflict with each other."""
     report: LintReport = field(default_factory=LintReport)
     _names: dict[str, str] = field(default_factory=dict)
-    """The place of each policy by its name."""
+    """For each policy name, the file and line of the policy."""
     _scheduler_names: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """For each schedulerName, the object that has it, and its place."""
+    """For each schedulerName, the object that has this name, and its file and line."""
 
     def lint(self, files: Iterable[Path]) -> LintReport:
         """Check the files, and return all findings by file and line."""
@@ -80,7 +80,7 @@ class Linter:
             self._add_faults(file, found, "warning", self.checks.warnings_of(policy))
 
     def _conflicts(self, file: Path, found: SourceObject, policy: SchedulingPolicy) -> list[Fault]:
-        """Return the faults of a policy together with the files before, and with the cluster."""
+        """Return the conflicts of a policy with earlier files and with the cluster."""
         name, scheduler_name = policy.metadata.name, policy.scheduler_name
         place = f"{file}:{found.line_of(('metadata', 'name'))}"
         earlier = self._names.setdefault(name, place)

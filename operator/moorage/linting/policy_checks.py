@@ -30,15 +30,15 @@ _STEP = re.compile(r"\.?(\w+)|\[(\d+)\]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyChecks:
-    """Checks policies as an operator with these plugins and permissions does."""
+    """A checker of policies, with the plugins and permissions of an operator."""
 
     registry: Registry
     permissions: PolicyPermissions
     nodes: NodeFacts | None = None
-    """The nodes of the cluster for which the policy is meant; None: unknown."""
+    """The nodes of the cluster for which the policy is meant; None if they are unknown."""
 
     def faults_of(self, content: dict[str, Any]) -> tuple[SchedulingPolicy | None, list[Fault]]:
-        """Return the policy, and all its faults. The policy is None if it has a fault that hides its parts."""
+        """Return the policy, and all faults of the policy. If a fault prevents parsing, the policy is None."""
         fields = {key: value for key, value in content.items() if key != "status"}
         validation = TolerantValidation(SchedulingPolicy, fields)
         faults = [*_header_faults(content), *size_faults(content), *_faults_of_fields(validation)]
@@ -49,7 +49,7 @@ class PolicyChecks:
         return policy, faults
 
     def warnings_of(self, policy: SchedulingPolicy) -> Iterator[Fault]:
-        """Yield the warnings of a valid policy, with the field that each one begins with as its location."""
+        """Yield the warnings about a valid policy. The location of a warning is the field that its text begins with."""
         spec = expand_preset(policy.spec)
         found = list(spec_warnings(spec, self.registry.policy_plugins()))
         if self.nodes is not None and self.nodes.are_known:
@@ -87,12 +87,12 @@ def _faults_of_fields(validation: TolerantValidation[SchedulingPolicy]) -> Itera
 
 
 def scheduler_name_location(policy: SchedulingPolicy) -> Location:
-    """Return the location of the field that gives a policy its schedulerName."""
+    """Return the location of the field that sets the schedulerName of a policy."""
     return ("spec", "schedulerName") if policy.spec.scheduler_name else ("metadata", "name")
 
 
 def location_of(path: str) -> Location:
-    """Return the location that a path such as `spec.zones.prefer[1]` names."""
+    """Return the location for a path such as `spec.zones.prefer[1]`."""
     return tuple(int(index) if index else name for name, index in _STEP.findall(path))
 
 

@@ -1,4 +1,4 @@
-"""Finds policies and configurations in a file: JSON, or YAML with one or several documents; also below a List."""
+"""Finds policies and configurations in a file. The file is JSON or YAML, and may contain Lists of objects."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class SourceObject:
     """One object in a file."""
 
     number: int
-    """The number of its document, counted from 1."""
+    """The number of the document that contains the object. The first document is 1."""
     text: str
-    """The document. Its line numbers are those of the file."""
+    """The text of the document. Its line numbers are the line numbers of the file."""
     source: LocatedContent
     prefix: Location
-    """The location of the object in the document; empty if the object is the whole document."""
+    """The location of the object in the document. Empty if the object is the whole document."""
     content: Mapping[str, Any]
 
     @property
@@ -42,12 +42,12 @@ class SourceObject:
         return str(metadata.get("name") or "") if isinstance(metadata, Mapping) else ""
 
     def line_of(self, location: Location) -> int | None:
-        """Return the line of a part of the object, or of the nearest part around it."""
+        """Return the line of a part of the object. If the object lacks it, return the line of the part around it."""
         return self.source.line_of((*self.prefix, *location))
 
     @property
     def own_faults(self) -> list[Fault]:
-        """The faults of the text, such as repeated fields, with locations below the object."""
+        """The faults of the object's text, such as repeated fields. Their locations begin at the object."""
         depth = len(self.prefix)
         return [
             Fault(fault.location[depth:], fault.line, fault.message)
@@ -57,9 +57,9 @@ class SourceObject:
 
 
 def objects_in(text: str) -> Iterator[SourceObject | tuple[int, ConfigurationError]]:
-    """Yield the policies and configurations of a text; for a document that cannot be parsed, its number and the error.
+    """Yield the policies and configurations of a text. If a document cannot be parsed, yield its number and the error.
 
-    Documents that name no policy and no configuration are not parsed. They may use tags of other programs.
+    Documents that contain neither a policy nor a configuration are not parsed, because they may use unknown tags.
     """
     for number, document in enumerate(document_texts(text), 1):
         if not _RELEVANT.search(document):
