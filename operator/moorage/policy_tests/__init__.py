@@ -1,1 +1,1 @@
-"""Tests of policies: pods and expectations in YAML files, run on the engine without a server."""
+"""Runs tests of policies. A test is a YAML file with pods and expectations. The engine runs it without a server."""

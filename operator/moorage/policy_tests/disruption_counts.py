@@ -1,4 +1,4 @@
-"""Counts the disruptions that budgets allow, as the disruption controller does in a cluster."""
+"""Computes how many disruptions each budget allows, like the disruption controller of a cluster."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ KIND = "PodDisruptionBudget"
 
 @dataclass(slots=True)
 class DisruptionCounts:
-    """The budgets of a test. A budget without minAvailable and maxUnavailable keeps the number in its status."""
+    """The budgets of a test. Without minAvailable and maxUnavailable, a budget keeps the number in its status."""
 
     _budgets: list[tuple[Json, PodDisruptionBudget]] = field(default_factory=list)
     """The spec of each budget, and the budget as the engine knows it."""
     _lost: dict[str, int] = field(default_factory=dict)
-    """By budget, the number of evicted pods."""
+    """The number of evicted pods, by budget."""
 
     def watch(self, bodies: Iterable[Json], decoder: Decoder) -> None:
-        """Count for the budgets among some objects."""
+        """Add the budgets that are among some objects."""
         for body in bodies:
             if body.get("kind") == KIND:
                 metadata = {"namespace": "default", **body["metadata"]}
@@ -41,13 +41,13 @@ class DisruptionCounts:
                 self._lost[key] = self._lost.get(key, 0) + 1
 
     def changes(self, placed: Iterable[Pod]) -> Iterator[tuple[PodDisruptionBudget, PodDisruptionBudget]]:
-        """Yield each budget whose number changes with these running pods: the old and the new state."""
+        """Yield the old and the new version of each budget whose number is different with these running pods."""
         pods = list(placed)
         for index, (spec, budget) in enumerate(self._budgets):
             healthy = sum(_covers(budget, pod) for pod in pods)
             lost = self._lost.get(f"{budget.namespace}/{budget.name}", 0)
             if spec.keys() & {"minAvailable", "maxUnavailable"}:
-                # The workload's controller replaces evicted pods later, so they are still expected.
+                # Evicted pods are still expected, because the controller of the workload replaces them later.
                 allowed = max(healthy - desired_healthy(spec, healthy + lost), 0)
             else:
                 allowed = max(budget.disruptions_allowed - lost, 0)

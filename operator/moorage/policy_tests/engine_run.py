@@ -30,9 +30,9 @@ from moorage.policy_tests.policy_test_scene import PolicyTestScene
 
 POD = "Pod"
 MAX_ROUNDS = 50
-"""How often waiting pods are tried again after evictions; a real test needs a few rounds."""
+"""The number of times that waiting pods are tried again after evictions. A real test needs only a few rounds."""
 ARRIVAL_SECONDS = 0.001
-"""The time between two pods of a test."""
+"""The time between the arrivals of two pods of a test."""
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class PodResult:
     namespace: str
     name: str
     arrives: bool = True
-    """Whether the pod arrived in the test; otherwise it was in place."""
+    """Whether the pod arrived during the test. If False, the pod was in place before the test."""
     node: str = ""
     message: str = ""
     """Why the pod has no node."""
@@ -65,14 +65,14 @@ class EngineRun:
     results: dict[str, PodResult] = field(default_factory=dict)
     """The results by uid."""
     tried: list[str] = field(default_factory=list)
-    """The keys of pods in the order in which they were first tried."""
+    """The keys of the pods, in the order of their first attempts."""
     _now: float = 0.0
     _decoder: Decoder = field(default_factory=Decoder)
     _placed: dict[str, Pod] = field(default_factory=dict)
     _budgets: DisruptionCounts = field(default_factory=DisruptionCounts)
 
     def run(self, scene: PolicyTestScene) -> None:
-        """Add the objects of a scene, and try all pods until nothing changes any more."""
+        """Add the objects of a scene, and try all pods until nothing changes."""
         bodies = [*scene.cluster, *scene.placed]
         for event in cluster_events(Inventory.of(bodies), self._decoder):
             self.scheduler.apply(event, self._now)
@@ -94,7 +94,7 @@ class EngineRun:
             self.scheduler.apply(event, self._now)
 
     def _try_all(self) -> None:
-        """Try pods until none is ready; after evictions, wait on the virtual clock for the pods to be tried again."""
+        """Try pods until none is ready. After evictions, move the virtual clock to the next attempts."""
         for _ in range(MAX_ROUNDS):
             has_evicted = False
             while (outcome := self.scheduler.schedule_one(self._now)) is not None:
@@ -106,7 +106,7 @@ class EngineRun:
             self.scheduler.tick(self._now)
 
     def _carry_out(self, outcome: Outcome) -> bool:
-        """Carry out a decision as the runtime does; return whether pods were evicted."""
+        """Carry out a decision like the runtime. Return whether pods were evicted."""
         pod = outcome.pod
         result = self.results[pod.uid]
         if result.key not in self.tried:
@@ -152,13 +152,13 @@ class EngineRun:
         return bool(evicted)
 
     def _recount(self) -> None:
-        """Tell the engine how many disruptions each budget allows now."""
+        """Update the number of disruptions that each budget allows in the engine."""
         for old, new in self._budgets.changes(self._placed.values()):
             self.scheduler.apply(updated("PodDisruptionBudget", old, new), self._now)
 
 
 def run_scene(scene: PolicyTestScene, profiles: Iterable[Profile], seed: int) -> EngineRun:
-    """Run a scene with profiles; return the results."""
+    """Run a scene with profiles, and return the run with the results."""
     run = EngineRun(Scheduler(seed, profiles))
     run.run(scene)
     return run

@@ -18,9 +18,9 @@ class CheckFailure:
     """An expectation that does not hold."""
 
     text: str
-    """What was expected, and what was found."""
+    """A text with the expected and the actual result."""
     details: tuple[str, ...] = ()
-    """The pods that differ, one in each line."""
+    """The pods that do not meet the expectation, one in each line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class ExpectationChecks:
         ]
 
     def lines(self, pods: Sequence[PodResult]) -> tuple[str, ...]:
-        """Return a line for each pod: its node, or why it has none."""
+        """Return a line for each pod: the pod's node, or why the pod has no node."""
         shown = [f"{pod.name}: {self._describe(pod)}" for pod in pods[:SHOWN_PODS]]
         more = [f"... and {len(pods) - SHOWN_PODS} more"] if len(pods) > SHOWN_PODS else []
         return (*shown, *more)

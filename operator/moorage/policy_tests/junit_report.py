@@ -1,4 +1,4 @@
-"""The results of policy tests as JUnit XML, which CI systems show."""
+"""Writes the results of policy tests as JUnit XML, which CI systems show."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from moorage.policy_tests.policy_test_runner import PolicyTestResult
 
 
 def junit_xml(results: Iterable[PolicyTestResult]) -> bytes:
-    """Return the document: a suite for each file, a case for each test."""
+    """Return the document, with a suite for each file and a case for each test."""
     root = ET.Element("testsuites")
     for file, group in groupby(results, key=lambda result: result.file):
         found = list(group)

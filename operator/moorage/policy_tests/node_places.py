@@ -1,4 +1,4 @@
-"""The places of a cluster's nodes: zone, instance type and lifecycle, as expectations name them."""
+"""The zone, instance type and lifecycle of each node, for the expectations of tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LIFECYCLE = Lifecycle()
 
 @dataclass(frozen=True, slots=True)
 class NodePlaces:
-    """The labels of each node by its name."""
+    """The labels of each node, by node name."""
 
     labels: Mapping[str, Mapping[str, str]]
 
@@ -26,7 +26,7 @@ class NodePlaces:
         return cls({body["metadata"]["name"]: body["metadata"].get("labels") or {} for body in nodes})
 
     def value(self, node: str, field: str) -> str:
-        """Return a node's name, zone, instance type, lifecycle or label; empty if the node lacks it."""
+        """Return a node's name, zone, instance type, lifecycle or label. Empty if the node lacks it."""
         labels = self.labels.get(node, {})
         match field:
             case "node":
@@ -40,7 +40,10 @@ class NodePlaces:
         return labels.get(field, "")
 
     def counts(self, field: str, nodes: Iterable[str]) -> Counter[str]:
-        """Return the numbers of pods by a field, for the nodes of the pods. Each value of the cluster has a number."""
+        """Return the number of pods for each value of a field; `nodes` has the node of each pod.
+
+        The result has all values of the cluster's nodes, even if the number is 0.
+        """
         found = Counter({value: 0 for name in self.labels if (value := self.value(name, field))})
         found.update(value for name in nodes if (value := self.value(name, field)))
         return found

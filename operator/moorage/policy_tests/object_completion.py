@@ -12,7 +12,7 @@ Json = dict[str, Any]
 
 
 def complete_pods(pods: Sequence[Json], cluster: Sequence[Json]) -> None:
-    """Complete pods; their priorities come from the priority classes of the cluster."""
+    """Complete pods. Their priorities come from the priority classes in `cluster`."""
     priorities = SYSTEM_PRIORITIES | {
         body["metadata"]["name"]: body.get("value", 0) for body in cluster if body.get("kind") == "PriorityClass"
     }
@@ -21,7 +21,7 @@ def complete_pods(pods: Sequence[Json], cluster: Sequence[Json]) -> None:
 
 
 def complete_cluster(cluster: MutableSequence[Json], pods: Sequence[Json]) -> None:
-    """Complete the objects of a cluster, and add the namespaces of the pods that are missing."""
+    """Complete the objects of a cluster, and add missing namespaces of the pods."""
     known = {body["metadata"]["name"] for body in cluster if body.get("kind") == "Namespace"}
     for name in sorted({pod["metadata"]["namespace"] for pod in pods} - known):
         cluster.append({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})

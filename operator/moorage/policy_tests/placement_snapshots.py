@@ -1,4 +1,4 @@
-"""Snapshots: where each pod of a test was placed, in a file beside the tests that `moorage test --update` writes."""
+"""Snapshots: the node of each pod of a test, in a file beside the tests. `moorage test --update` writes the file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from moorage.policy_tests.policy_test_reader import in_file, read_located, read_
 
 HEAD = "# Written by `moorage test --update`. Review each change.\n"
 Placements = dict[str, str]
-"""By pod, its node, or `pending: REASON`."""
+"""For each pod, its node or `pending: REASON`."""
 
 
 def snapshot_path(tests: Path) -> Path:
@@ -27,7 +27,7 @@ def snapshot_path(tests: Path) -> Path:
 
 
 def read_snapshots(tests: Path) -> dict[str, Placements]:
-    """Return the placements by test; empty if there is no file. Raise InvalidInput if the file is not valid."""
+    """Return the placements by test. Empty if there is no file. Raise InvalidInput if the file is not valid."""
     path = snapshot_path(tests)
     if not path.exists() or not read_text(path).strip():
         return {}
@@ -59,7 +59,7 @@ def difference(expected: Mapping[str, str] | None, found: Mapping[str, str]) -> 
 
 
 def write_snapshots(tests: Path, snapshots: Mapping[str, Placements]) -> None:
-    """Replace the snapshots of a test file; without snapshots, remove the file."""
+    """Replace the snapshots of a test file. If there are no snapshots, remove the file."""
     path = snapshot_path(tests)
     if not snapshots:
         path.unlink(missing_ok=True)

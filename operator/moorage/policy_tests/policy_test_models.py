@@ -25,7 +25,7 @@ Counts = dict[str, Annotated[int, Field(ge=0)]]
 
 
 class ClusterSection(ApiModel):
-    """The cluster of a test. Without node groups, a file or a dump, it has the 40 nodes of `moorage sandbox`."""
+    """The cluster of a test. By default, it has the 40 nodes of `moorage sandbox`."""
 
     rules = (
         Rule(
@@ -35,11 +35,11 @@ class ClusterSection(ApiModel):
     )
 
     node_groups: Annotated[tuple[NodeGroup, ...], ListOf] = ()
-    """Groups of equal nodes, as for `moorage sandbox --nodes`."""
+    """Groups of equal nodes, like the groups in `moorage sandbox --nodes`."""
     node_groups_file: str | None = None
     """A file of node groups."""
     dump: str | None = None
-    """A file of `moorage dump`. Its pods are in place, and its waiting pods are left out."""
+    """A file of `moorage dump`. Pods with a node are in place. Waiting pods are left out."""
     objects: Annotated[tuple[str, ...], ListOf] = ()
     """Files of further objects: namespaces, budgets, claims, storage classes, priority classes."""
 
@@ -55,15 +55,15 @@ class PodGroup(ApiModel):
     )
 
     name: str | None = None
-    """The name of the pod. Of several pods, the names are NAME-0, NAME-1, ..."""
+    """The name of the pod. If `count` is above 1, the names are NAME-0, NAME-1, ..."""
     file: str | None = None
-    """A file with Pod objects. Its other objects belong to the cluster."""
+    """A file with Pod objects. Other objects in the file become part of the cluster."""
     count: Annotated[int, Field(ge=1, le=MAX_PODS)] = 1
     """The number of pods."""
     namespace: str = "default"
     """The pods' namespace."""
     scheduler_name: str | None = None
-    """The pods' schedulerName. Absent: that of the file's first policy."""
+    """The pods' schedulerName. Default: the schedulerName of the first policy of the test file."""
     cpu: Amount | None = None
     """The CPU that each pod requests."""
     memory: Amount | None = None
@@ -75,19 +75,19 @@ class PodGroup(ApiModel):
     priority: int = 0
     """The pods' priority."""
     node: str | None = None
-    """The node of pods in place."""
+    """The node of these pods. Only for pods in place."""
     spec: dict[str, Any] = Field(default_factory=dict)
     """Further fields of the pods' spec, such as tolerations and affinity."""
 
 
 class PodExpectation(ApiModel):
-    """What must be true after all pods were tried, about the pods whose names match `pods`.
+    """The expected result for the pods whose names match `pods`, after all pods were tried.
 
-    Where it says "each pod is", pods that preemption evicted are left out.
+    Fields with the text "Each pod is" do not check pods that preemption evicted.
     """
 
     pods: Pattern = "*"
-    """A shell pattern for names of pods, as `web-*`, or for `namespace/name`. Absent: all pods that arrive."""
+    """A shell pattern for names of pods, such as `web-*`, or for `namespace/name`. Default: all pods that arrive."""
     scheduled: Annotated[int, Field(ge=0)] | None = None
     """The number of these pods that have a node."""
     pending: Annotated[int, Field(ge=0)] | None = None
@@ -101,9 +101,9 @@ class PodExpectation(ApiModel):
     lifecycle: Pattern | None = None
     """Each pod is on a node of this lifecycle: spot, on-demand, reserved or unknown."""
     node_labels: dict[str, Pattern] = Field(default_factory=dict)
-    """Each pod is on a node with these labels; the values are patterns. `!*` as a value: the node lacks the label."""
+    """Each pod is on a node with these labels. The values are patterns. `!*` means that the node lacks the label."""
     nodes: Counts = Field(default_factory=dict)
-    """The number of pods by node: for the named nodes, these numbers."""
+    """The number of pods by node. Nodes that are not listed may have any number."""
     zones: Counts = Field(default_factory=dict)
     """The number of pods by zone."""
     instance_types: Counts = Field(default_factory=dict)
@@ -113,31 +113,31 @@ class PodExpectation(ApiModel):
     different_nodes: Annotated[int, Field(ge=0)] | None = None
     """The number of nodes that these pods use."""
     max_skew: Counts = Field(default_factory=dict)
-    """By zone, node, instanceType, lifecycle or a label key: the greatest difference between the numbers of pods in two
-    of its values. All values that nodes of the cluster have count."""
+    """The greatest allowed difference between the numbers of pods of two values. The keys are zone, node, instanceType,
+    lifecycle or a label key. All values that nodes of the cluster have are compared."""
     unschedulable: Pattern | None = None
     """Each pod has no node, and its message contains this text."""
     rejected_by: Annotated[tuple[str, ...], ListOf] = ()
-    """Each pod has no node, and these plugins are among those that rejected it."""
+    """Each pod has no node, and at least these plugins rejected the pod."""
     nominated: Pattern | None = None
     """Each pod was nominated to a node whose name matches."""
     evicted: Annotated[int, Field(ge=0)] | None = None
-    """The number of these pods that preemption evicted. Pods in place count, too."""
+    """The number of these pods that preemption evicted. Pods in place count too."""
     order: Annotated[tuple[str, ...], ListOf] = ()
-    """The names of pods in the order in which they were first tried."""
+    """The names of pods in the order of their first attempts."""
 
 
 class PolicyTestCase(ApiModel):
     """One test: pods that arrive in a cluster, and expectations about them."""
 
     name: Annotated[str, Field(min_length=1)]
-    """A sentence that says what the policy does."""
+    """A sentence about the expected behaviour of the policy."""
     cluster: ClusterSection | None = None
-    """The cluster of this test. Absent: that of the file."""
+    """The cluster of this test. Default: the cluster of the file."""
     seed: Annotated[int, Field(ge=0)] = 0
-    """Decides between equally good nodes."""
+    """The seed that decides between equally good nodes."""
     placed: Annotated[tuple[PodGroup, ...], ListOf] = ()
-    """Pods in place. Each group has a node."""
+    """Pods that are in place before the test. Each group needs a node."""
     pods: Annotated[tuple[PodGroup, ...], ListOf]
     """Pods that arrive at the same time."""
     later: Annotated[tuple[PodGroup, ...], ListOf] = ()
@@ -145,7 +145,7 @@ class PolicyTestCase(ApiModel):
     expect: Annotated[tuple[PodExpectation, ...], ListOf] = ()
     """The expectations."""
     snapshot: bool = False
-    """Whether each pod must be where the snapshot file says. `moorage test --update` writes this file."""
+    """Whether each pod must be on the node in the snapshot file. `moorage test --update` writes this file."""
 
     rules = (
         Rule(
@@ -162,7 +162,7 @@ class PolicyTestCase(ApiModel):
 
 
 class PolicyTestFile(ApiModel):
-    """A file of tests, with names that end with `.test.yaml`."""
+    """A file of tests. Its name ends with `.test.yaml`."""
 
     policies: Annotated[tuple[str, ...], ListOf] = ()
     """Files of SchedulingPolicies or KubeSchedulerConfigurations. Paths start at the directory of the test file."""

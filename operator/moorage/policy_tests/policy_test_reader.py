@@ -1,4 +1,4 @@
-"""Reads files of policy tests, and the files that they name. Faults have the file, the line and the field."""
+"""Reads files of policy tests, and the files that the tests name. Faults have the file, the line and the field."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class LoadedTests:
 
 
 def find_files(directory: Path) -> list[Path]:
-    """Return the test files below a directory, or the file itself."""
+    """Return the test files below a directory. If `directory` is a file, return this file."""
     if not directory.is_dir():
         return [directory]
     return sorted(path for path in directory.rglob("*") if path.name.endswith(SUFFIXES) and path.is_file())

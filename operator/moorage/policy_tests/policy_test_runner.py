@@ -39,7 +39,7 @@ from moorage.settings import Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureAt:
-    """A failure, and the line of its expectation."""
+    """A failure, and the line of the expectation that failed."""
 
     failure: CheckFailure
     line: int | None = None
@@ -47,7 +47,7 @@ class FailureAt:
 
 @dataclass(slots=True, kw_only=True)
 class PolicyTestResult:
-    """The result of one test, or of a file that cannot be used."""
+    """The result of one test, or of a file that cannot be read."""
 
     file: Path
     name: str
@@ -64,7 +64,7 @@ class PolicyTestResult:
         return not self.failures and not self.errors
 
     def lines(self) -> Iterator[str]:
-        """Yield what is wrong, for people."""
+        """Yield the errors and failures as lines for users."""
         yield from self.errors
         for each in self.failures:
             place = f"{self.file}:{each.line or self.line}"
@@ -81,7 +81,7 @@ class PolicyTestRunner:
     """Whether to write snapshots instead of comparing with them."""
 
     def run_files(self, files: Iterable[Path]) -> Iterator[PolicyTestResult]:
-        """Run all tests of the files. A file that cannot be used has one result, with the errors."""
+        """Run all tests of the files. A file that cannot be read gives one result, with the errors."""
         for file in files:
             try:
                 yield from self._run_file(load_tests(file))
@@ -133,7 +133,10 @@ class PolicyTestRunner:
         return placements
 
     def _profiles(self, tests: LoadedTests) -> list[Profile]:
-        """Return the profiles of the policies, and kube-scheduler's; raise InvalidInput with all faults of policies."""
+        """Return the profiles of the policies, and kube-scheduler's default profile.
+
+        Raise InvalidInput with all faults of policies.
+        """
         paths = [tests.resolve(name) for name in tests.file.policies]
         self._check(paths)
         found: list[Profile] = []

@@ -25,7 +25,7 @@ class PolicyTestScene:
     """All objects except pods. Nodes are sorted by name."""
     placed: list[Json] = field(default_factory=list)
     waves: tuple[list[Json], list[Json]] = field(default_factory=lambda: ([], []))
-    """The pods that arrive, and those that arrive later."""
+    """The pods that arrive first, and the pods that arrive later."""
 
     def nodes(self) -> Iterator[Json]:
         """Yield the nodes."""
@@ -33,7 +33,7 @@ class PolicyTestScene:
 
 
 def build_scene(tests: LoadedTests, case: PolicyTestCase, scheduler_name: str) -> PolicyTestScene:
-    """Build the objects of a test; raise InvalidInput for a file that cannot be used."""
+    """Build the objects of a test. Raise InvalidInput if a file cannot be read."""
     scene = PolicyTestScene()
     _add_cluster(scene, tests, case.cluster or tests.file.cluster)
     of_cluster = len(scene.placed)
