@@ -179,5 +179,5 @@ def test_kubectl_explain_shows_the_docstrings(served: ControlPlane) -> None:
     text = served.kubectl("explain", "schedulingpolicies.spec.lifecycle").stdout
     flat = " ".join(text.split())
     assert "Ranks nodes by lifecycle class: spot, on-demand or reserved." in flat
-    assert "Preferred class of pods that do not ask for a class." in flat
+    assert "Preferred class of nodes for pods that ask for no class." in flat
     assert "enum: spot, on-demand, none" in flat

@@ -1,5 +1,5 @@
-"""The API that users write: pydantic models of SchedulingPolicy and of the parts of KubeSchedulerConfiguration.
+"""The API that users write: pydantic models of SchedulingPolicy, and of parts of KubeSchedulerConfiguration.
 
-Also here: the CRD generated from the models, and the rules of conditions. This package knows no plugin and no engine,
-reads no file, and calls no API server.
+This package also generates the CRD from the models, and builds conditions. It imports no plugin and no engine, reads no
+file, and calls no API server.
 """

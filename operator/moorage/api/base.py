@@ -1,7 +1,7 @@
-"""ApiModel, the base of all API models, and the types and rules that they share.
+"""ApiModel, the base of all API models, and types and rules that the models share.
 
-A rule across fields has two forms: CEL for the API server, Python for the models. One `Rule` holds both, so that they
-are changed and tested together.
+A rule across fields has two forms: CEL for the API server, and Python for the models. One `Rule` holds both forms, so
+that they are changed and tested together.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -28,21 +28,21 @@ from moorage.errors import Location
 LIST_TYPE = "x-kubernetes-list-type"
 LIST_MAP_KEYS = "x-kubernetes-list-map-keys"
 RULE_ERROR = "rule"
-"""The pydantic error type of a broken rule. `depth` in its context is the length of the field's location."""
+"""The pydantic error type of a broken rule. The error's context has `depth`, the length of the field's location."""
 
 LABEL_VALUE_LENGTH = 63
-"""The maximum length of a label value. It limits the names of policies and profiles, which are used in labels."""
+"""The maximum length of a label value. Names of policies and profiles have this limit, because labels contain them."""
 LABEL_VALUE_PATTERN = r"^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
 """Matches a label value that is not empty."""
 QUALIFIED_NAME_LENGTH = 317
-"""The maximum length of a label key or resource name: a DNS subdomain of 253 characters, a slash, 63 characters."""
+"""The maximum length of a label key or resource name: 253 characters of a DNS subdomain, a slash, 63 characters."""
 QUALIFIED_NAME_PATTERN = (
     r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
 )
 """Matches a label key or a resource name, with or without a prefix."""
 PLUGIN_NAME_LENGTH = 253
-"""The maximum length of a DNS subdomain. kube-scheduler sets no limit. The API server needs a limit to estimate the
-cost of CEL rules."""
+"""The maximum length of a plugin name, equal to that of a DNS subdomain. kube-scheduler sets no limit, but the API
+server needs a limit to estimate the cost of CEL rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,11 @@ class Rule:
     message: str
     """The requirement, as a sentence without a full stop."""
     cel: str = ""
-    """The rule in CEL, for the API server; `self` is the model's object. Empty for models that are in no CRD."""
+    """The rule in CEL, for the API server; `self` is the object of the model. Empty if the model is in no CRD."""
     field: str = ""
-    """The field that the error names, as in `tlsConfig.insecure`. Empty: the model itself."""
+    """The field that the error names, such as `tlsConfig.insecure`. Empty if the error is about the whole model."""
     locate: Callable[[Any], Iterable[Location]] | None = None
-    """Returns the locations of the values that break the rule, below the model. CEL can only name `field`."""
+    """Returns the locations, below the model, of the values that break the rule. In CEL, the error names `field`."""
     reason: Literal["FieldValueInvalid", "FieldValueRequired", "FieldValueForbidden", "FieldValueDuplicate"] = (
         "FieldValueInvalid"
     )
@@ -80,7 +80,7 @@ class Rule:
 class ApiModel(BaseModel):
     """An immutable part of an API object, with camelCase names.
 
-    A null counts as an absent field, as in the API server, which drops nulls of fields that are not nullable.
+    Null means that the field is absent. The API server drops nulls in the same way, because no field is nullable.
     """
 
     model_config = ConfigDict(
@@ -97,7 +97,7 @@ class ApiModel(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _drop_nulls(cls, fields: Any) -> Any:
-        """Drop the nulls of known fields. An unknown field stays, so that it is an error even if it is null."""
+        """Drop known fields that are null. Keep unknown fields, which are errors even if they are null."""
         if not isinstance(fields, Mapping) or None not in fields.values():
             return fields
         known = {name for key, field in cls.model_fields.items() for name in (key, field.alias)}
@@ -111,7 +111,7 @@ class ApiModel(BaseModel):
         return self
 
     def _duplicates(self) -> list[InitErrorDetails]:
-        """Return an error for each duplicate in a list of type set or map, as the API server does."""
+        """Return an error for each duplicate in a list of type set or map. The API server refuses duplicates too."""
         errors = []
         for name, field in type(self).model_fields.items():
             extra = field.json_schema_extra
@@ -140,7 +140,7 @@ class ApiModel(BaseModel):
 
 
 def list_type(kind: Literal["atomic", "set"]) -> dict[str, Any]:
-    """Return the schema keyword of a list that server-side apply replaces (atomic) or merges by element (set)."""
+    """Return the schema keyword of a list: server-side apply replaces an atomic list, and merges a set."""
     return {LIST_TYPE: kind}
 
 
@@ -156,7 +156,7 @@ def _without_nulls(fields: Any) -> Any:
 
 
 def rule_error(message: str, *location: int | str) -> InitErrorDetails:
-    """Return an error for the value at a location below a model. `raise_errors` raises it."""
+    """Return an error about the value at a location below a model, for `raise_errors`."""
     context = {"message": message, "depth": len(location)}
     return InitErrorDetails(type=PydanticCustomError(RULE_ERROR, "{message}", context), loc=location, input=None)
 

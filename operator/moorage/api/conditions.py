@@ -1,7 +1,7 @@
-"""Builds and merges conditions (metav1.Condition). Pure: the time is an argument.
+"""Builds and merges conditions (metav1.Condition). The time is an argument.
 
-The rules come from the Kubernetes API conventions and kstatus: `lastTransitionTime` changes only with the status, every
-condition has the generation that it describes, and Ready sums up the other conditions. A fault that only the user can
+The rules come from the Kubernetes API conventions and kstatus. `lastTransitionTime` changes only with the status. Each
+condition has the generation that it describes. Ready sums up the other conditions. A fault that only the user can
 correct also sets Stalled to True, so that `helm install --wait` and Flux stop waiting.
 """
 
@@ -23,9 +23,9 @@ READY = "Ready"
 DEGRADED = "Degraded"
 """The policy is live, but a part that it depends on fails."""
 WARNINGS = "Warnings"
-"""The policy is valid, but parts of it have no effect, or name nodes that do not exist. It does not affect Ready."""
+"""Parts of the valid policy have no effect, or name nodes that do not exist. This condition does not affect Ready."""
 STALLED = "Stalled"
-"""The policy cannot become Ready until its spec changes, so tools that wait for Ready can stop."""
+"""The policy cannot become Ready until its spec changes, so tools can stop waiting for Ready."""
 
 UNDATED = datetime.fromtimestamp(0, UTC)
 """The time of a condition before `merge` sets it."""
@@ -34,7 +34,7 @@ UNDATED = datetime.fromtimestamp(0, UTC)
 def condition(
     type_: str, status: ConditionStatus, reason: str, message: str = "", *, observed_generation: int | None = None
 ) -> Condition:
-    """Return a condition with its message cut to the API's limit. Its time is not set yet: `merge` sets it."""
+    """Return a condition without a time, which `merge` sets later. Cut the message to the API's limit."""
     return Condition(
         type=type_,
         status=status,
@@ -46,8 +46,9 @@ def condition(
 
 
 def merge(before: Iterable[Condition], wanted: Iterable[Condition], now: datetime) -> tuple[Condition, ...]:
-    """Return the wanted conditions with their times: the time in `before` if the status is the same, else `now`.
+    """Return the wanted conditions with their times.
 
+    A condition keeps the time that it has in `before` if its status is the same; otherwise its time is `now`.
     Conditions in `before` whose type is not wanted are dropped. Times are whole seconds, as in metav1.Time.
     """
     earlier = {one.type: one for one in before}
@@ -63,9 +64,9 @@ def _dated(wanted: Condition, earlier: Condition | None, now: datetime) -> Condi
 def summarize(parts: Sequence[Condition], obstacle: Condition | None = None) -> tuple[Condition, ...]:
     """Return the conditions, followed by Ready and Stalled.
 
-    Ready is False if Accepted or Programmed is False, with the reason and message of the first False condition. Ready
-    is Unknown if Accepted or Programmed is Unknown or missing. Otherwise Ready is `obstacle`, or True without an
-    obstacle. Stalled is True if Accepted is False, because only the author can correct the policy.
+    If Accepted or Programmed is False, Ready is False, with the reason and message of the first False condition. If
+    Accepted or Programmed is Unknown or missing, Ready is Unknown. Otherwise Ready is `obstacle`; without an obstacle,
+    Ready is True. If Accepted is False, Stalled is True, because only the author can correct the policy.
     """
     by_type = {one.type: one for one in parts}
     needed = [by_type.get(ACCEPTED), by_type.get(PROGRAMMED)]

@@ -1,4 +1,4 @@
-"""The CustomResourceDefinition of SchedulingPolicy, generated from its models. `crds/` has the output of `render`."""
+"""Generates the CustomResourceDefinition of SchedulingPolicy from the models. `crds/` has the output of `render`."""
 
 from typing import Any
 
@@ -19,9 +19,9 @@ _TYPE_DESCRIPTIONS = {
 
 
 def render(release: str = "", namespace: str = "") -> str:
-    """Return the CRD as YAML, with a header that names its source.
+    """Return the CRD as YAML, with a header that says how it is generated.
 
-    If `release` is given, the CRD has the metadata that lets Helm adopt it when Helm installs this release.
+    If `release` is given, the CRD has metadata that allows Helm to adopt the CRD when Helm installs this release.
     """
     definition = crd()
     if release:
@@ -109,7 +109,10 @@ def _schema() -> Schema:
 
 
 def _metadata(schema: Schema) -> Schema:
-    """Return a schema of metadata that limits only the name's length. A CRD may restrict only name and generateName."""
+    """Return a schema of metadata that limits only the length of the name.
+
+    The API server allows a CRD to restrict only name and generateName.
+    """
     name = ObjectMeta.model_fields["name"].alias or "name"
     limit = schema["properties"][name]["maxLength"]
     return {"type": "object", "properties": {name: {"type": "string", "maxLength": limit}}}
@@ -118,8 +121,8 @@ def _metadata(schema: Schema) -> Schema:
 def _initial_status() -> dict[str, Any]:
     """Return the status of a policy that no operator has read yet, for `kubectl get` and `kubectl wait`.
 
-    The status has counts, so that `kubectl get` shows 0 instead of empty columns. It has no schedulerName, because a
-    default in a CRD cannot be the name of the object.
+    The status has counts, so that `kubectl get` shows 0 instead of empty columns. The status has no schedulerName,
+    because a default in a CRD cannot depend on the name of the object.
     """
     waiting = Condition.model_validate(
         {
@@ -136,7 +139,7 @@ def _initial_status() -> dict[str, Any]:
 
 
 class _NoAliases(yaml.SafeDumper):
-    """A dumper that repeats equal parts instead of using anchors, which are hard to read and to diff."""
+    """A dumper that repeats equal parts. It uses no anchors, because they are hard to read and to compare."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
         return True

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 DURATION_PATTERN = r"^(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+)$"
 """Matches the durations that time.ParseDuration accepts. The API server checks the pattern too."""
 DURATION_LENGTH = 32
-"""The maximum number of characters; longer durations have no practical meaning."""
+"""The maximum number of characters of a duration. No real duration is longer."""
 
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _PART = re.compile(r"([0-9.]+)(ns|us|µs|ms|s|m|h)")

@@ -1,7 +1,9 @@
 """kube-scheduler's `Extender`: a web service that filters, scores or binds, in addition to the plugins.
 
-Upstream: staging/src/k8s.io/kube-scheduler/config/v1/types.go, pkg/scheduler/extender.go. One rule is stricter than
-upstream: HTTPS without a CA needs `insecure: true`. kube-scheduler silently skips the verification instead.
+One rule is stricter than upstream: HTTPS without a CA needs `insecure: true`. Without a CA, kube-scheduler silently
+skips the verification.
+
+Upstream: staging/src/k8s.io/kube-scheduler/config/v1/types.go, pkg/scheduler/extender.go.
 """
 
 from collections.abc import Set as AbstractSet
@@ -41,7 +43,7 @@ _USER = r"([^\s/?#@:]+(:[^\s/?#@]*)?@)?"
 _HOST = r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])"
 _PORT = r"(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?"
 URL_PREFIX = rf"^https?://{_USER}{_HOST}{_PORT}(/[^\s?#]*)?$"
-"""Matches a URL that a verb can be appended to: a host, a port up to 65535, a path, no query."""
+"""Matches a URL to which a verb can be appended: with a host, a port up to 65535 and a path, but no query."""
 
 
 class ExtenderTLSConfig(ApiModel):
@@ -68,7 +70,7 @@ class ExtenderTLSConfig(ApiModel):
     insecure: bool = False
     """Whether to accept any certificate of the extender. For tests only."""
     server_name: Annotated[str, Field(min_length=1, max_length=253, pattern=SERVER_NAME_PATTERN)] | None = None
-    """Server name that the extender's certificate must have: a host name or an IP address. Absent: the host of
+    """Server name that the extender's certificate must have: a host name or an IP address. Default: the host of
     `urlPrefix`."""
     cert_file: FilePath | None = None
     """Path of the client certificate, in PEM format."""
@@ -85,7 +87,7 @@ class ExtenderTLSConfig(ApiModel):
     """CA certificates that verify the extender's certificate, in PEM format, base64-encoded."""
 
     def sets(self, name: str) -> bool:
-        """Return whether a field, given by its camelCase name, is set."""
+        """Return whether the field with this camelCase name is set."""
         return any(field.alias == name and getattr(self, key) for key, field in type(self).model_fields.items())
 
     @property
@@ -151,15 +153,15 @@ class Extender(ApiModel):
     url_prefix: Annotated[str, Field(max_length=URL_LENGTH, pattern=URL_PREFIX)]
     """URL of the extender. The scheduler appends a slash and a verb for each call."""
     filter_verb: Verb | None = None
-    """Verb of the filter call. Absent: the extender filters no nodes."""
+    """Verb of the filter call. If absent, the extender filters no nodes."""
     preempt_verb: Verb | None = None
-    """Verb of the preempt call, which can remove candidates for preemption. Absent: the extender is not asked."""
+    """Verb of the preempt call, which can remove candidates for preemption. If absent, there is no such call."""
     prioritize_verb: Verb | None = None
-    """Verb of the prioritize call. Absent: the extender scores no nodes."""
+    """Verb of the prioritize call. If absent, the extender scores no nodes."""
     weight: Annotated[int, Field(ge=0, le=INT32_MAX)] = 0
-    """Factor for the extender's scores, which are 0 to 10. It must be above 0 if there is a `prioritizeVerb`."""
+    """Factor for the extender's scores, which are 0 to 10. If `prioritizeVerb` is set, the factor must be above 0."""
     bind_verb: Verb | None = None
-    """Verb of the bind call. Absent: moorage binds the pod. Only one extender can bind."""
+    """Verb of the bind call. If absent, moorage binds the pod. Only one extender can bind."""
     enable_https: Annotated[bool, Field(alias="enableHTTPS")] = False
     """Whether to use HTTPS with the settings of `tlsConfig`."""
     tls_config: Annotated[ExtenderTLSConfig | None, Field(alias="tlsConfig")] = None
@@ -167,7 +169,7 @@ class Extender(ApiModel):
     http_timeout: Annotated[GoDuration, Field(alias="httpTimeout")] = DEFAULT_HTTP_TIMEOUT
     """Timeout of a call, as a duration such as 500ms, 5s or 1m30s. 0 means 5s."""
     node_cache_capable: bool = False
-    """Whether the extender has its own cache of nodes. True: calls contain the names of nodes only. False: calls
+    """Whether the extender has its own cache of nodes. If true, calls contain only the names of nodes. If false, calls
     contain whole nodes."""
     managed_resources: Annotated[
         tuple[ExtenderManagedResource, ...],
@@ -175,9 +177,9 @@ class Extender(ApiModel):
         Field(max_length=MANAGED_RESOURCES, json_schema_extra=map_list("name")),
     ] = ()
     """Extended resources that the extender manages. The extender is called only for pods that request one of them.
-    Empty: it is called for all pods."""
+    If empty, the extender is called for all pods."""
     ignorable: bool = False
-    """Whether pods are scheduled without the extender when it fails. False: the scheduling attempt fails."""
+    """Whether pods are scheduled without the extender when its call fails. If false, the scheduling attempt fails."""
 
     @property
     def http_timeout_seconds(self) -> float:
@@ -185,9 +187,9 @@ class Extender(ApiModel):
         return parse_duration(self.http_timeout) or parse_duration(DEFAULT_HTTP_TIMEOUT)
 
     def is_interested(self, resource_names: AbstractSet[str]) -> bool:
-        """Return whether the extender is asked about a pod whose containers request or limit these resources.
+        """Return whether the extender is called for a pod whose containers request or limit these resources.
 
-        An extender without managed resources is asked about every pod. Upstream: IsInterested in
+        An extender without managed resources is called for every pod. Upstream: IsInterested in
         pkg/scheduler/extender.go.
         """
         managed = self.managed_resources
@@ -195,18 +197,18 @@ class Extender(ApiModel):
 
 
 def is_extended_resource(name: str) -> bool:
-    """Return whether a name is that of an extended resource (upstream v1helper.IsExtendedResourceName)."""
+    """Return whether a resource is an extended resource (upstream v1helper.IsExtendedResourceName)."""
     return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
 
 
 def further_binders(extenders: tuple[Extender, ...]) -> list[Location]:
-    """Return the locations of the bind verbs after the first; only one extender can bind."""
+    """Return the locations of all bind verbs except the first, because only one extender can bind."""
     binders = [index for index, extender in enumerate(extenders) if extender.bind_verb]
     return [("extenders", index, "bindVerb") for index in binders[1:]]
 
 
 def repeated_resources(extenders: tuple[Extender, ...]) -> list[Location]:
-    """Return the locations of the resource names that occur before in the list of extenders."""
+    """Return the locations of resource names that occur earlier in the list of extenders."""
     seen: set[str] = set()
     repeated: list[Location] = []
     for index, extender in enumerate(extenders):

@@ -1,7 +1,7 @@
 """Reads the docstrings of fields from the source of their classes, for the descriptions in the CRD.
 
-pydantic's `use_attribute_docstrings` reads the source when a class is made, and so adds a quarter of a second to every
-start of the process. This module reads the source only when a schema is generated.
+pydantic's `use_attribute_docstrings` reads the source when Python creates a class, which adds a quarter of a second to
+every start of the process. This module reads the source only when a schema is generated.
 """
 
 import ast
@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 
 def field_docstrings(model: type[BaseModel]) -> dict[str, str]:
-    """Return the docstrings of a class's fields, inherited ones included, by field name."""
+    """Return the docstrings of a class's fields by field name, including inherited fields."""
     found: dict[str, str] = {}
     for base in reversed(model.__mro__):
         module = inspect.getmodule(base)

@@ -31,16 +31,16 @@ class NamespaceLabelRequirement(ApiModel):
 
 
 class NamespaceSelector(ApiModel):
-    """A selector for labels of namespaces, as metav1.LabelSelector. A namespace must meet all parts.
+    """A selector for labels of namespaces, as metav1.LabelSelector. A namespace must match all parts.
 
-    Empty: every namespace matches.
+    An empty selector matches every namespace.
     """
 
     match_labels: Annotated[dict[str, NamespaceLabelValue], WithoutNulls] = Field(
         default_factory=dict, max_length=VALUES
     )
-    """Values that labels of the namespace must have, by label key. The label kubernetes.io/metadata.name is the name of
-    the namespace."""
+    """Values that labels of the namespace must have, by label key. The label kubernetes.io/metadata.name contains the
+    name of the namespace."""
     match_expressions: Annotated[
         tuple[NamespaceLabelRequirement, ...],
         ListOf,

@@ -13,7 +13,7 @@ from moorage.api.base import ApiModel, ListOf, PluginName, list_type
 
 INT32_MAX = 2**31 - 1
 PLUGINS_PER_POINT = 64
-"""More than three times the number of kube-scheduler's plugins."""
+"""The maximum number of plugins in a list. kube-scheduler has less than a third of this number."""
 
 
 class PluginEntry(ApiModel):
@@ -22,8 +22,8 @@ class PluginEntry(ApiModel):
     name: PluginName
     """Name of the plugin. In `disabled`, `*` means all default plugins."""
     weight: Annotated[int, Field(ge=0, le=INT32_MAX, json_schema_extra={"format": "int32"})] = 0
-    """Weight of the plugin's score. Only for Score plugins. 0 means 1 for kube-scheduler's plugins, and the default
-    weight for other plugins."""
+    """Weight of the plugin's score. Only for Score plugins. For kube-scheduler's plugins, 0 means 1. For other plugins,
+    0 means the default weight."""
 
 
 PluginList = Annotated[
@@ -35,9 +35,10 @@ class PluginSet(ApiModel):
     """Plugins to enable and to disable at an extension point."""
 
     enabled: PluginList = ()
-    """Plugins to run after the default plugins, in this order. To reorder default plugins, disable them too."""
+    """Plugins to run after the default plugins, in this order. To reorder default plugins, also list them in
+    `disabled`."""
     disabled: PluginList = ()
-    """Default plugins not to run."""
+    """Default plugins that do not run."""
 
 
 class Plugins(ApiModel):
@@ -72,7 +73,7 @@ class Plugins(ApiModel):
     placement_score: PluginSet = PluginSet()
     """Plugins that score placements of a pod group. No plugin of moorage has this point."""
     multi_point: PluginSet = PluginSet()
-    """Plugins to enable or to disable at all their extension points. Entries at a specific extension point take
+    """Plugins to enable or to disable at all their extension points. The field of a single extension point takes
     precedence."""
 
     def points(self) -> Iterator[tuple[str, PluginSet]]:

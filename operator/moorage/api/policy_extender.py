@@ -1,7 +1,7 @@
 """The extender of a SchedulingPolicy: kube-scheduler's fields, with limits that the operator's flags set.
 
-The runtime recognizes these extenders by their class. The author of a policy has written them, not the operator's
-administrator.
+The author of a policy writes these extenders, and not the operator's administrator. So the runtime restricts them. It
+recognizes them by their class.
 """
 
 from typing import Annotated

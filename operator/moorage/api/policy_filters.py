@@ -7,7 +7,7 @@ from pydantic import Field
 from moorage.api.base import ApiModel, LabelValue, ListOf, QualifiedName, Rule, WithoutNulls, list_type
 
 LifecycleClass = Literal["spot", "on-demand", "reserved", "unknown"]
-"""Billing class of a node, which affects its lifetime. unknown: the node has none of the known labels."""
+"""Billing class of a node, which affects the node's lifetime. Nodes without a known label are `unknown`."""
 
 _PATTERN_CHARACTERS = frozenset("*?[")
 
@@ -55,7 +55,7 @@ class NodeLabelRequirement(ApiModel):
 
 
 class NodeLabelSelector(ApiModel):
-    """A selector for node labels, as metav1.LabelSelector. A node must meet all parts. Empty: every node matches."""
+    """A selector for node labels, as metav1.LabelSelector. A node must match all parts. If empty, all nodes match."""
 
     match_labels: Annotated[dict[str, Annotated[str, Field(max_length=63)]], WithoutNulls] = Field(
         default_factory=dict, max_length=VALUES
@@ -74,7 +74,7 @@ class InstanceTypeFilter(ApiModel):
 
     allow: PatternList = ()
     """Shell patterns for the label `node.kubernetes.io/instance-type`, such as `c5*`. A node must match one of them.
-    Empty: all instance types are allowed."""
+    If empty, all instance types are allowed."""
     deny: PatternList = ()
     """Shell patterns for the label `node.kubernetes.io/instance-type`. A node must match none of them. `deny` takes
     precedence over `allow`."""
@@ -84,8 +84,8 @@ class ZoneFilter(ApiModel):
     """Allowed and denied zones."""
 
     allow: ZoneList = ()
-    """Values of the label `topology.kubernetes.io/zone`. A node must be in one of these zones. Empty: all zones are
-    allowed."""
+    """Values of the label `topology.kubernetes.io/zone`. A node must be in one of these zones. If empty, all zones
+    are allowed."""
     deny: ZoneList = ()
     """Values of the label `topology.kubernetes.io/zone`. A node must be in none of these zones. `deny` takes precedence
     over `allow`."""
@@ -95,16 +95,16 @@ class FiltersSection(ApiModel):
     """Requirements for nodes. A node must meet all of them."""
 
     node_selector: NodeLabelSelector | None = Field(default=None, json_schema_extra={"x-kubernetes-map-type": "atomic"})
-    """Selector that the labels of a node must match. Absent: all labels are allowed."""
+    """Selector that the labels of a node must match. If absent, all labels are allowed."""
     instance_types: InstanceTypeFilter | None = None
-    """Allowed and denied instance types. Absent: all are allowed."""
+    """Allowed and denied instance types. If absent, all are allowed."""
     zones: ZoneFilter | None = None
-    """Allowed and denied zones. Absent: all are allowed."""
+    """Allowed and denied zones. If absent, all are allowed."""
     lifecycles: Annotated[
         tuple[LifecycleClass, ...], ListOf, Field(max_length=4, json_schema_extra=list_type("set"))
     ] = ()
-    """Allowed lifecycle classes. The labels in `spec.lifecycle.sources` give the class of a node; without a match, the
-    class is unknown. Empty: all classes are allowed."""
+    """Allowed lifecycle classes. The labels in `spec.lifecycle.sources` give the class of a node. If no label matches,
+    the class is unknown. If this list is empty, all classes are allowed."""
     serverless_nodes: Literal["Exclude", "Allow"] = "Exclude"
-    """Whether pods may run on Fargate and virtual-kubelet nodes. Pods that are bound to such nodes by a scheduler
-    rarely start. kube-scheduler's default profile allows these nodes."""
+    """Whether pods may run on Fargate and virtual-kubelet nodes. A pod that a scheduler binds to such a node rarely
+    starts. kube-scheduler's default profile allows these nodes."""

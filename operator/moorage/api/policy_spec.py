@@ -1,4 +1,4 @@
-"""`spec` of a SchedulingPolicy. The docstrings under its fields are the texts of `kubectl explain`."""
+"""`spec` of a SchedulingPolicy. `kubectl explain` shows the docstrings under the fields."""
 
 from typing import Annotated, Literal
 
@@ -23,23 +23,23 @@ WEIGHTS = 64
 EXTENDERS = 16
 PLUGIN_CONFIGS = 64
 MAX_BACKOFF_SECONDS = 3600
-"""One hour. A pod that waits longer looks stuck."""
+"""The longest backoff that a policy may set: one hour. A pod that waits longer looks stuck."""
 
 Preset = Literal["Default", "BinPack", "Spread", "SpotFirst", "GpuPack"]
 
 
 class PreemptionSection(ApiModel):
-    """Eviction of pods with lower priority, to make room for a pod that fits no node."""
+    """Eviction of pods with lower priority, to make room for a pod that fits on no node."""
 
     enabled: bool = True
-    """Whether pods of this policy may evict others."""
+    """Whether pods of this policy may evict other pods."""
     pdb_policy: Literal["BestEffort", "Strict"] = "BestEffort"
-    """Use of PodDisruptionBudgets. BestEffort avoids violations if possible, and deletes the victims, as kube-scheduler
-    does. Strict evicts the victims through the eviction API, which never violates a budget."""
+    """Use of PodDisruptionBudgets. BestEffort avoids violations if possible, and deletes the victims, like
+    kube-scheduler. Strict evicts the victims through the eviction API, which never violates a budget."""
 
 
 class BackoffSection(ApiModel):
-    """Waiting time after a failed scheduling attempt. Each further failure doubles it, up to the maximum."""
+    """Waiting time after a failed scheduling attempt. Each further failure doubles the time, up to the maximum."""
 
     rules = (
         Rule(
@@ -55,10 +55,10 @@ class BackoffSection(ApiModel):
     )
 
     initial_seconds: Annotated[int, Field(ge=1, le=MAX_BACKOFF_SECONDS)] | None = None
-    """Waiting time after the first failed attempt, in seconds, 1 to 3600. Absent: podInitialBackoffSeconds of the
+    """Waiting time after the first failed attempt, in seconds, 1 to 3600. Default: podInitialBackoffSeconds of the
     operator's configuration, which is 1 by default."""
     max_seconds: Annotated[int, Field(ge=1, le=MAX_BACKOFF_SECONDS)] | None = None
-    """Maximum waiting time, in seconds, 1 to 3600. Absent: podMaxBackoffSeconds of the operator's configuration, which
+    """Maximum waiting time, in seconds, 1 to 3600. Default: podMaxBackoffSeconds of the operator's configuration, which
     is 10 by default."""
 
 
@@ -68,14 +68,15 @@ class CanarySection(ApiModel):
     of: LabelValue
     """The name of the other policy."""
     percent: Annotated[int, Field(ge=0, le=100)]
-    """The share in percent, 0 to 100. The uid of a pod's owner, such as its ReplicaSet, decides whether the policy
-    takes the pod. So it takes all pods of an owner or none, and a larger share keeps the pods of a smaller one."""
+    """The share in percent, 0 to 100. The uid of a pod's owner, such as its ReplicaSet, decides whether this policy
+    takes the pod. So this policy takes all pods of an owner or none of them. If the share grows, pods stay with this
+    policy."""
 
 
 class SchedulingPolicySpec(ApiModel):
     """Scheduling of the pods of this policy.
 
-    An empty spec schedules as kube-scheduler's default profile does, but excludes serverless nodes
+    An empty spec schedules like kube-scheduler's default profile, but excludes serverless nodes
     (`filters.serverlessNodes`).
     """
 
@@ -114,28 +115,29 @@ class SchedulingPolicySpec(ApiModel):
     )
 
     scheduler_name: LabelValue | None = None
-    """The spec.schedulerName of the pods of this policy. Immutable. Absent: the name of the policy."""
+    """The spec.schedulerName of the pods of this policy. Immutable. Default: the name of the policy."""
     allow_default_scheduler: bool = False
-    """Whether schedulerName may be default-scheduler. Set it to true only if no kube-scheduler serves that name. The
-    operator must also run with --allow-default-scheduler; otherwise it refuses the policy."""
+    """Whether schedulerName may be default-scheduler. Set this field to true only if no kube-scheduler serves the name.
+    The operator refuses the policy if it runs without --allow-default-scheduler."""
     mode: Literal["Active", "Shadow"] = "Active"
-    """Active binds pods. Shadow decides for the pods of the schedulerName `shadowOf` at the moment when another policy
-    or scheduler places them, counts in the status how the decisions differ, and binds no pods."""
+    """A policy in mode Active binds pods. A policy in mode Shadow binds no pods. When another policy or scheduler
+    places a pod with the schedulerName `shadowOf`, the shadow also decides for this pod. The status counts how the
+    decisions differ."""
     shadow_of: LabelValue | None = None
-    """The spec.schedulerName of the pods for which this policy decides in mode Shadow. default-scheduler stands for the
-    pods of kube-scheduler."""
+    """The spec.schedulerName of the pods for which this policy decides in mode Shadow. kube-scheduler's pods have the
+    name default-scheduler."""
     canary: CanarySection | None = None
     """Takes a share of the pods of another policy, in addition to the pods with this policy's own schedulerName.
-    Absent: no share."""
+    If absent, this policy takes no share."""
     paused: bool = False
-    """Whether scheduling is paused: the pods of this policy wait, and none is bound."""
+    """Whether scheduling is paused. The pods of a paused policy wait, and none of them is bound."""
     allowed_namespaces: NamespaceSelector | None = Field(
         default=None, json_schema_extra={"x-kubernetes-map-type": "atomic"}
     )
-    """Selector for the namespaces whose pods may use this policy. Pods of other namespaces wait, with the reason in
-    their condition and an event. Absent: all namespaces may use it."""
+    """Selector for the namespaces whose pods may use this policy. Pods of other namespaces wait, and their condition
+    and an event show the reason. If absent, pods of all namespaces may use this policy."""
     preset: Preset = "Default"
-    """A named set of fields. Fields that this spec sets take precedence over those of the preset.
+    """A named set of fields. Fields that this spec sets take precedence over fields of the preset.
     Default sets no fields.
     BinPack sets resources.strategy MostAllocated, and the weights NodeResourcesFit 5 and
     NodeResourcesBalancedAllocation 0.
@@ -146,43 +148,43 @@ class SchedulingPolicySpec(ApiModel):
     filters: FiltersSection = FiltersSection()
     """Requirements for nodes. A node must meet all of them."""
     weights: Annotated[dict[str, Weight], WithoutNulls] = Field(default_factory=dict, max_length=WEIGHTS)
-    """Weights of scores, 0 to 100, by plugin name. 0 turns the score of a plugin off; any other weight turns it on. A
-    plugin without an entry has the weight of the preset, or its default weight."""
+    """Weights of scores, 0 to 100, by plugin name. 0 turns the score of a plugin off. Any other weight turns the score
+    on. A plugin without an entry has the weight of the preset, or its default weight."""
     resources: ResourcesSection = ResourcesSection()
     """Ranks nodes by the use of their resources."""
     instance_types: InstanceTypesSection | None = None
-    """Ranks nodes by instance type. {} uses the default scores. Absent: the section of the preset, or no ranking."""
+    """Ranks nodes by instance type. {} uses the default scores. Default: the section of the preset, or no ranking."""
     lifecycle: LifecycleSection | None = None
-    """Ranks nodes by lifecycle class: spot, on-demand or reserved. {} prefers spot nodes. Absent: the section of the
+    """Ranks nodes by lifecycle class: spot, on-demand or reserved. {} prefers spot nodes. Default: the section of the
     preset, or no ranking."""
     zones: ZonesSection | None = None
-    """Spreads pods over zones, and ranks zones. {} prefers zones with fewer pods of the same workload. Absent: the
+    """Spreads pods over zones, and ranks zones. {} prefers zones with fewer pods of the same workload. Default: the
     section of the preset, or only the default spreading of kube-scheduler."""
     gpu: GpuSection | None = None
     """Keeps GPU nodes for pods that request GPUs, and ranks these nodes. {} avoids GPU nodes for other pods, and packs
-    GPU nodes. Absent: the section of the preset, or no difference between GPUs and other resources."""
+    GPU nodes. Default: the section of the preset, or no difference between GPUs and other resources."""
     scarcity: ScarcitySection | None = None
-    """Keeps free amounts of scarce resources usable for the next pods. Absent: no such ranking, unless
-    gpu.podsWithGpu is LeastFragmentation."""
+    """Keeps free amounts of scarce resources usable for the next pods. If absent, only gpu.podsWithGpu:
+    LeastFragmentation has this effect."""
     extenders: Annotated[
         tuple[PolicyExtender, ...], ListOf, Field(max_length=EXTENDERS, json_schema_extra=list_type("atomic"))
     ] = ()
-    """Extenders: web services that the scheduler calls after its plugins, in this order, but ignorable extenders last.
-    The extenders of the operator's configuration are called before these extenders."""
+    """Extenders: web services that the scheduler calls after its plugins. The scheduler first calls the extenders of
+    the operator's configuration, then these extenders in their order. It calls ignorable extenders last."""
     preemption: PreemptionSection = PreemptionSection()
-    """Eviction of pods with lower priority, to make room for a pod that fits no node."""
+    """Eviction of pods with lower priority, to make room for a pod that fits on no node."""
     percentage_of_nodes_to_score: Annotated[int, Field(ge=0, le=100)] | None = None
-    """Percentage of all nodes, 0 to 100. The scheduler stops its search for feasible nodes when it has found this part
-    of the nodes, and at least 100 nodes. 0: from 50 percent for small clusters down to 5 percent for large ones.
-    Absent: 100 if the policy packs nodes or has one of the sections instanceTypes, lifecycle, zones, gpu and scarcity;
+    """Percentage of all nodes, 0 to 100. The scheduler stops its search when it has found this percentage of nodes that
+    fit, and at least 100 nodes. 0 means 50 percent in small clusters, falling to 5 percent in large clusters. Default:
+    100 if the policy packs nodes or has one of the sections instanceTypes, lifecycle, zones, gpu and scarcity;
     otherwise the value of the operator's configuration."""
     backoff: BackoffSection | None = None
-    """Waiting time after a failed scheduling attempt. Absent: the times of the operator's configuration."""
+    """Waiting time after a failed scheduling attempt. Default: the times of the operator's configuration."""
     plugins: Plugins = Plugins()
-    """Plugins to enable or disable at each extension point, as in a KubeSchedulerConfiguration. They take precedence
-    over the plugins that the fields above enable."""
+    """Plugins to enable or disable at each extension point, as in a KubeSchedulerConfiguration. This field takes
+    precedence over the plugins that other fields enable."""
     plugin_config: Annotated[
         tuple[PluginConfig, ...], ListOf, Field(max_length=PLUGIN_CONFIGS, json_schema_extra=map_list("name"))
     ] = ()
-    """Arguments of plugins, as in a KubeSchedulerConfiguration. They take precedence over the arguments that the fields
-    above set."""
+    """Arguments of plugins, as in a KubeSchedulerConfiguration. They take precedence over the arguments that other
+    fields set."""

@@ -15,7 +15,7 @@ REJECTIONS = 16
 MESSAGE_LENGTH = 32768
 REASON_LENGTH = 1024
 CONDITION_TYPE_LENGTH = 316
-"""The limit for the type of a metav1.Condition. MESSAGE_LENGTH and REASON_LENGTH are its limits too."""
+"""The limit of metav1.Condition for `type`. MESSAGE_LENGTH and REASON_LENGTH are its limits for other fields."""
 REJECTION_LENGTH = 1024
 
 INT64 = {"format": "int64"}
@@ -34,21 +34,22 @@ class Condition(ApiModel):
     ]
     """Type of the condition: Accepted, Programmed, Degraded, Warnings, Ready or Stalled."""
     status: Literal["True", "False", "Unknown"]
-    """Whether the condition applies: True, False or Unknown."""
+    """Status of the condition: True, False or Unknown."""
     observed_generation: Count | None = None
     """Generation of the policy that the condition describes."""
     last_transition_time: Timestamp
     """Time of the last change of `status`."""
     reason: Annotated[str, Field(max_length=REASON_LENGTH, pattern=r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$")]
-    """Reason of the status, as one word for programs."""
+    """Reason for the status, as one word for programs."""
     message: Annotated[str, Field(max_length=MESSAGE_LENGTH)] = ""
-    """Reason of the status, as text for users, with the next step."""
+    """Reason for the status, as text for users, with the next step."""
 
 
 class PodCounts(ApiModel):
     """Counts of the policy's pods.
 
-    Binds are counted since the active generation went live, or since this replica became leader, whichever was later.
+    The counts of binds begin when the active generation goes live or when this replica becomes leader, whichever is
+    later.
     """
 
     model_config = ConfigDict(extra="ignore")
@@ -56,13 +57,13 @@ class PodCounts(ApiModel):
     pending: Count = 0
     """Pods that wait for a scheduling attempt, including pods in backoff and pods with scheduling gates."""
     unschedulable: Count = 0
-    """Pods that fitted no node in their last attempt."""
+    """Pods that fitted on no node in their last attempt."""
     not_allowed: Count = 0
     """Pods of namespaces that `spec.allowedNamespaces` does not select. They wait, and do not count as pending."""
     bound: Count = 0
-    """Pods bound since the active generation went live, or since this replica became leader, whichever was later."""
+    """Pods that were bound since the count began."""
     failed: Count = 0
-    """Failed binds since the active generation went live, or since this replica became leader, whichever was later."""
+    """Binds that failed since the count began."""
 
 
 class ShadowCounts(ApiModel):
@@ -73,24 +74,24 @@ class ShadowCounts(ApiModel):
     same: Count = 0
     """Pods for which this policy chose the real node, or also found no node."""
     tie: Count = 0
-    """Pods for which this policy chose another node, although the real node has the same score."""
+    """Pods for which this policy chose another node with the same score as the real node."""
     other_node: Count = 0
     """Pods for which this policy prefers another node."""
     fits_nowhere: Count = 0
-    """Pods that have a node, but fit on no node by this policy."""
+    """Pods that have a node, but fit on no node according to this policy."""
     fits: Count = 0
-    """Pods that have no node, but fit on a node by this policy."""
+    """Pods that have no node, but fit on a node according to this policy."""
     failed: Count = 0
     """Pods for which a plugin failed."""
     skipped: Count = 0
-    """Pods that were not compared, because shadows use at most a tenth of the time."""
+    """Pods for which this policy did not decide, because shadows use at most a tenth of the scheduler's time."""
     zone_skew: Count = 0
-    """Largest minus smallest number of compared pods in a zone, by the decisions of this policy."""
+    """Largest minus smallest number of compared pods in a zone, if this policy had placed them."""
     actual_zone_skew: Count = 0
-    """Largest minus smallest number of compared pods in a zone, on the real nodes."""
+    """Largest minus smallest number of compared pods in a zone, as they are really placed."""
     last_difference: Annotated[str, Field(max_length=REJECTION_LENGTH)] = ""
-    """How the decisions about the last pod with another result differ. The pod is not named, because who can read
-    policies may not be allowed to read pods."""
+    """The difference between the decisions about the last pod with different decisions. The text does not name the pod,
+    because users who may read policies may not be allowed to read pods."""
 
 
 class SchedulingPolicyStatus(ApiModel):
@@ -103,8 +104,8 @@ class SchedulingPolicyStatus(ApiModel):
     observed_generation: Count | None = None
     """Generation of the policy that the operator last read."""
     active_generation: Count | None = None
-    """Generation of the policy that schedules pods now. It is older than `observedGeneration` while the observed
-    generation is not accepted."""
+    """Generation of the policy that schedules pods now. If the operator has not accepted `observedGeneration`, this is
+    an older generation."""
     conditions: Annotated[
         tuple[Condition, ...], ListOf, Field(max_length=CONDITIONS, json_schema_extra=map_list("type"))
     ] = ()
@@ -114,7 +115,7 @@ class SchedulingPolicyStatus(ApiModel):
     pods: PodCounts | None = None
     """Counts of the policy's pods."""
     shadow: ShadowCounts | None = None
-    """Counts of the decisions in mode Shadow. Absent in mode Active."""
+    """Counts of the decisions in mode Shadow. In mode Active, this field is absent."""
     last_bound_time: Timestamp | None = None
     """Time of the last bind that `pods.bound` counts."""
     top_rejections: Annotated[
@@ -122,6 +123,6 @@ class SchedulingPolicyStatus(ApiModel):
         ListOf,
         Field(max_length=REJECTIONS, json_schema_extra=list_type("atomic")),
     ] = ()
-    """Most frequent reasons for which nodes did not fit the last unschedulable pod, in kube-scheduler's words, each
-    with its number of nodes. If a field of the policy rejects the nodes, the field follows in brackets, as in
+    """Most frequent reasons why the last unschedulable pod did not fit on nodes, each with the number of nodes. The
+    texts are kube-scheduler's. If a field of the policy rejects the nodes, the field follows in brackets, as in
     `(filters.zones)`."""

@@ -1,13 +1,12 @@
 """Converts models to a structural schema: the subset of OpenAPI v3 that a CustomResourceDefinition accepts.
 
-pydantic's JSON Schema has `$ref`, `anyOf`, `title` and `const`, which an API server refuses. If a model has no
-structural schema, the generation of the CRD raises TypeError, before a user can apply the CRD.
+pydantic's JSON Schema has `$ref`, `anyOf`, `title` and `const`, which an API server refuses. If a model cannot be
+converted, `structural_schema` raises TypeError, so that developers notice the problem before users do.
 
-Fields of list elements get no defaults here, only in the models. The API server would write the defaults into the
-lists, and tools that compare whole lists, such as Argo CD, would always report the object as changed.
+Fields of list elements have defaults in the models, but not in the schema. The API server would write defaults of the
+schema into the lists. Tools that compare whole lists, such as Argo CD, would then always report a change.
 
-The descriptions are the texts of `kubectl explain`, which does not show defaults. So the default value of a field is
-appended to its description.
+`kubectl explain` shows descriptions, but no defaults. So the default value of a field is appended to its description.
 """
 
 import json
@@ -65,14 +64,14 @@ class _Walker:
         return schema
 
     def _inlined(self, raw: Schema) -> Schema:
-        """Replace a reference by its definition. Keywords beside the reference take precedence."""
+        """Replace a reference by its definition. Keywords next to the reference take precedence."""
         if "$ref" not in raw:
             return raw
         beside = {keyword: value for keyword, value in raw.items() if keyword != "$ref"}
         return {**self._inlined(self._definitions[raw["$ref"].removeprefix("#/$defs/")]), **beside}
 
     def _without_null(self, node: Schema) -> Schema:
-        """Turn `X | None` into X: the models drop nulls, as the API server does for fields that are not nullable."""
+        """Replace `X | None` by X, because the models and the API server both drop nulls."""
         if "anyOf" not in node:
             return node
         options = [option for option in node["anyOf"] if option.get("type") != "null"]
@@ -106,7 +105,7 @@ class _Walker:
 
     @staticmethod
     def _reduce_default(schema: Schema) -> None:
-        """Reduce the default of an object to `{}` if its fields have defaults, else drop it. Drop empty lists too."""
+        """Replace an object's default by `{}` if its fields have defaults; otherwise drop it. Also drop empty lists."""
         if schema.get("type") == "object" and "default" in schema and "properties" in schema:
             if any("default" in child for child in schema["properties"].values()):
                 schema["default"] = {}
@@ -117,7 +116,7 @@ class _Walker:
 
     @staticmethod
     def _set_description(schema: Schema, text: str) -> None:
-        """Set the description, followed by the default; leave it out if both are empty."""
+        """Set the description: the text, followed by the default. Set nothing if there is neither text nor default."""
         default = schema.get("default")
         sentences = [" ".join(text.split())]
         if default is not None and schema.get("type") != "object":

@@ -19,7 +19,7 @@ API_VERSION = f"{GROUP}/{VERSION}"
 KIND = "SchedulingPolicy"
 PLURAL = "schedulingpolicies"
 DEFAULT_SCHEDULER_NAME = "default-scheduler"
-"""The schedulerName of pods that set none. Usually kube-scheduler serves it."""
+"""The schedulerName of pods that do not set one. Usually kube-scheduler schedules these pods."""
 
 
 class ObjectMeta(ApiModel):
@@ -30,7 +30,7 @@ class ObjectMeta(ApiModel):
     name: Annotated[str, Field(min_length=1, max_length=LABEL_VALUE_LENGTH)]
     """Name of the object, at most 63 characters, so that it fits into a label."""
     uid: str = ""
-    """Unique identifier. An object that is deleted and created again has another uid."""
+    """Unique identifier. If an object is deleted and created again, it has a new uid."""
     generation: int = 0
     """Number of changes of the spec."""
     resource_version: str = ""
@@ -45,7 +45,7 @@ _SCHEDULER_NAME = "(has({0}.spec.schedulerName) ? {0}.spec.schedulerName : {0}.m
 
 
 class SchedulingPolicy(ApiModel):
-    """A policy for all pods with its schedulerName: which nodes they may run on, and which nodes are best."""
+    """A policy for all pods with one schedulerName: which nodes they may run on, and which nodes are best."""
 
     rules = (
         Rule(
@@ -80,7 +80,7 @@ class SchedulingPolicy(ApiModel):
     metadata: ObjectMeta
     """Standard metadata of Kubernetes objects."""
     spec: SchedulingPolicySpec = SchedulingPolicySpec()
-    """Scheduling of the pods of this policy. {} schedules as kube-scheduler's default profile does, but excludes
+    """Scheduling of the pods of this policy. {} schedules like kube-scheduler's default profile, but excludes
     serverless nodes."""
     status: SchedulingPolicyStatus | None = None
     """The observed state of the policy. Only the operator writes it."""
@@ -94,7 +94,7 @@ class SchedulingPolicy(ApiModel):
 def parse_policy(manifest: Mapping[str, Any]) -> SchedulingPolicy:
     """Return the policy of an object. Raise InvalidPolicy with the paths of all faults.
 
-    The status is ignored, so that a status from another version of moorage cannot make a policy invalid.
+    Ignore the status, because a status from another version of moorage must not make a policy invalid.
     """
     if faults := size_faults(manifest):
         raise InvalidPolicy(faults)

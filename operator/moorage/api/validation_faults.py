@@ -1,4 +1,4 @@
-"""Turns pydantic's errors into faults for users: the location of the field, and a message with a verb."""
+"""Converts pydantic's errors to faults for users, with the location of the field and a message."""
 
 import re
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ _EXPECTED = {
 _FIXED_MESSAGES = {"extra_forbidden": "is not a known field", "missing": "is required"}
 _PYDANTIC_OPENING = re.compile(r"^\w+ should ")
 _SHOWN_LENGTH = 60
-"""The maximum length of a value in a message; longer values are cut."""
+"""The maximum length of a value in a message. Longer values are cut."""
 
 
 def faults_of(error: ValidationError) -> tuple[Fault, ...]:
@@ -50,7 +50,7 @@ def message_of(details: ErrorDetails) -> str:
 
 
 def _actual(value: Any) -> str:
-    """Return the end of a message, which shows the actual value."""
+    """Return the last part of a message, which shows the actual value."""
     if isinstance(value, str):
         shown = value if len(value) <= _SHOWN_LENGTH else value[:_SHOWN_LENGTH] + "..."
         return f", not the text {shown!r}"
