@@ -67,7 +67,7 @@ def test_a_tuned_policy_is_better_than_the_default_and_is_written(tune: Tune, tm
     assert parse_policy(yaml.safe_load(written)).metadata.name == "tuned-1"
 
 
-def test_a_study_goes_on_where_an_earlier_run_ended(tune: Tune, tmp_path: Path) -> None:
+def test_a_second_run_continues_the_study_of_the_first_run(tune: Tune, tmp_path: Path) -> None:
     study = ("--storage", f"sqlite:///{tmp_path}/study.db", "-o", "json")
     first = found(tune("--trials", "4", *study))
     assert found(tune("--trials", "4", *study)) == first
@@ -77,7 +77,7 @@ def test_a_study_goes_on_where_an_earlier_run_ended(tune: Tune, tmp_path: Path) 
     assert "the study moorage has the objectives unplaced; choose another name with --study" in refused.err
 
 
-def test_an_interrupted_search_shows_what_it_has_found(tmp_path: Path) -> None:
+def test_an_interrupted_search_prints_the_policies_that_it_has_found(tmp_path: Path) -> None:
     database = tmp_path / "study.db"
     options = command(tmp_path, "--trials=100000", f"--storage=sqlite:///{database}", "-o", "json", jobs=2)
     arguments, pipe = [sys.executable, "-m", "moorage", *options], subprocess.PIPE
@@ -105,7 +105,7 @@ def ended_trials(database: Path) -> int:
     with closing(sqlite3.connect(database)) as connection, suppress(sqlite3.OperationalError):
         (count,) = connection.execute("SELECT count(*) FROM trial_values").fetchone()
         return int(count)
-    return 0  # The process has not created the tables yet, or is writing.
+    return 0  # The process has not created the tables yet, or is writing to the tables.
 
 
 def test_the_table_fits_80_columns_and_the_page_has_the_front(tune: Tune, tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_the_table_fits_80_columns_and_the_page_has_the_front(tune: Tune, tmp_pa
         (("--check-arrivals", "DIR/gone.csv"), "gone.csv"),
     ],
 )
-def test_input_that_cannot_be_used_is_refused_in_words(
+def test_unusable_input_is_refused_with_an_error(
     tune: Tune, tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     policy = "apiVersion: scheduling.moorage.dev/v1alpha1\nkind: SchedulingPolicy\nmetadata: {name: p}\n"

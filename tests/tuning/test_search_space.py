@@ -1,4 +1,4 @@
-"""The policies that a search suggests: each compiles, and only fields that fit the nodes are searched."""
+"""Each policy that a search suggests compiles. The search tries only fields that fit the nodes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class DrawnChoices:
 
 
 class FixedChoices:
-    """A suggester with given choices; the lowest or first choice for all other fields."""
+    """A suggester with given choices. For all other fields, it suggests the lowest or the first choice."""
 
     def __init__(self, choices: dict[str, Any]) -> None:
         self.unused = dict(choices)
@@ -69,7 +69,7 @@ def test_every_suggested_policy_compiles(data: st.DataObject, facts: SpaceFacts)
 
 
 @given(st.data())
-def test_fields_about_things_that_no_node_has_are_not_searched(data: st.DataObject) -> None:
+def test_fields_are_not_searched_if_no_node_has_what_they_rank(data: st.DataObject) -> None:
     spec = suggest_spec(DrawnChoices(data), {}, NOTHING)
     assert set(spec) == {"resources", "weights"}
     assert GPU not in spec["resources"]["weights"]
@@ -91,7 +91,7 @@ def test_arguments_of_other_plugins_are_kept() -> None:
     assert [each["name"] for each in spec["pluginConfig"]] == ["InterPodAffinity", "NodeResourcesBalancedAllocation"]
 
 
-def test_facts_follow_the_nodes() -> None:
+def test_facts_describe_the_nodes() -> None:
     assert SpaceFacts.of([FileNode("a", 1, 1, gpu=1, zone="x"), FileNode("b", 1, 1, zone="y", lifecycle="spot")]) == (
         EVERYTHING
     )
