@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aiohttp import ClientSession, DummyCookieJar, TCPConnector
+from aiohttp import ClientSession, DummyCookieJar
 
 import moorage
 from moorage.runtime.extenders.answer_budget import AnswerBudget
+from moorage.runtime.extenders.answer_parsing import LimitedConnector
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -68,7 +69,7 @@ def open_extender_session(system_tls: SSLContext | None = None) -> ClientSession
     limit: a hanging extender must not use up other profiles' connections.
     """
     return ClientSession(
-        connector=TCPConnector(limit=0, keepalive_timeout=IDLE_CONNECTION_SECONDS, ssl=system_tls or True),
+        connector=LimitedConnector(limit=0, keepalive_timeout=IDLE_CONNECTION_SECONDS, ssl=system_tls or True),
         headers={
             "User-Agent": f"moorage/{moorage.__version__}",
             "Content-Type": "application/json",
