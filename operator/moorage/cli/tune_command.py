@@ -1,4 +1,4 @@
-"""`moorage tune`: the command that searches better policies with simulations."""
+"""`moorage tune`: the command that searches for better policies with simulations."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def tune(  # noqa: PLR0913 - an argument for each flag
         ),
     ] = None,
     trials: Annotated[
-        int, typer.Option(min=1, help="Try this many policies, earlier runs of the study included.")
+        int, typer.Option(min=1, help="Try this many policies, including earlier runs of the study.")
     ] = 50,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Simulate this many policies at a time. Default: one for each CPU.")
@@ -62,15 +62,15 @@ def tune(  # noqa: PLR0913 - an argument for each flag
         typer.Option(
             metavar="URL",
             help="Keep the study in this storage of Optuna, such as sqlite:///study.db. Other processes with the same "
-            "storage search together, and a later run goes on.",
+            "storage search together, and a later run continues.",
         ),
     ] = None,
     study: Annotated[str, typer.Option(help="The name of the study in the storage.")] = "moorage",
     check_arrivals: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Judge the policies found on these tasks, which the search has not seen."),
+        typer.Option(metavar="FILE", help="Check the policies found on these tasks, which the search has not used."),
     ] = None,
-    check_seeds: Annotated[int, typer.Option(min=1, help="Judge them with this many other seeds.")] = 3,
+    check_seeds: Annotated[int, typer.Option(min=1, help="Check the policies found with this many other seeds.")] = 3,
     directory: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write each policy found to a file in this directory.")
     ] = None,
@@ -80,10 +80,10 @@ def tune(  # noqa: PLR0913 - an argument for each flag
     seed: Annotated[int, typer.Option(min=0, help="The seed of the search and of its simulations.")] = 0,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Search policies that do better on a cluster and its pods, with simulations. Needs the extra tune.
+    """Search for policies with better results on a cluster and its pods, with simulations. Needs the extra tune.
 
     Prints the Pareto front: each policy for which no other policy is better in all objectives. Each figure is shown
-    twice: as the search has seen it, and on other seeds and perhaps other tasks. docs/tune.md explains the search.
+    twice: from the search, and from a check with other seeds and perhaps other tasks. docs/tune.md explains the search.
     """
     from moorage.simulator.simulation_input import Request
     from moorage.tuning.base_policy import read_base

@@ -1,4 +1,4 @@
-"""The table of `moorage tune`: the policies found beside the presets."""
+"""The table of `moorage tune`: the policies that were found, and the presets."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def schema_of() -> str:
 
 
 def _visit(kind: Any, seen: dict[type, str]) -> None:
-    """Add the classes that values of a type consist of. A profile is recorded as its specification."""
+    """Add the classes of which values of a type consist. A profile is recorded as its specification."""
     for part in get_args(kind):
         _visit(part, seen)
     if not isinstance(kind, type) or kind in seen or kind is Profile:

@@ -1,1 +1,1 @@
-"""Searches policies that do better in a simulation, with Optuna: the search space, the study, and the judgement."""
+"""Searches for policies with better simulation results, with Optuna: the search space, the study, and the judgement."""

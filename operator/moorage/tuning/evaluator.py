@@ -21,7 +21,7 @@ from moorage.simulator.simulation_input import Request, SimulationInput, input_o
 
 
 class Workload(Struct, frozen=True):
-    """The tasks and the nodes that a policy is judged on."""
+    """The tasks and the nodes of the simulations."""
 
     request: Request
     measured: Measured
@@ -35,7 +35,7 @@ class Evaluator:
         self._pool = pool
 
     def submit(self, policy: Path, workload: int, seed: int) -> Future[PolicyResult]:
-        """Simulate the policy of a file on a workload with a seed. The result of the future is the figures."""
+        """Simulate the policy of a file on a workload with a seed. The future returns the figures."""
         return self._pool.submit(_evaluate, policy, workload, seed)
 
 
@@ -57,7 +57,7 @@ def evaluator(workloads: Sequence[Workload], jobs: int) -> Iterator[Evaluator]:
 
 _workloads: tuple[Workload, ...] = ()
 _inputs: dict[int, SimulationInput] = {}
-"""The workloads of this process, and those that it has read."""
+"""The workloads of this process, and the content of the files of the workloads that were used."""
 
 
 def _start_process(workloads: tuple[Workload, ...]) -> None:

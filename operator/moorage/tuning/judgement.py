@@ -15,7 +15,7 @@ from moorage.tuning.search_space import Spec
 
 
 class JudgedPolicy(Struct, frozen=True):
-    """A policy with both figures."""
+    """A policy with the figures of the search and of the check."""
 
     name: str
     spec: Spec
@@ -41,7 +41,10 @@ class Judge:
     def __init__(
         self, evaluator: Evaluator, objectives: Sequence[Objective], seed: int, check: int, check_seeds: int
     ) -> None:
-        """`seed` is that of the search. The check uses the next `check_seeds` seeds on the workload number `check`."""
+        """`seed` is the seed of the search.
+
+        The check uses the next `check_seeds` seeds on the workload number `check`.
+        """
         self._evaluator = evaluator
         self._objectives = objectives
         self._seed = seed

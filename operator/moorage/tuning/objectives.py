@@ -1,4 +1,4 @@
-"""The objectives of a search: figures of a simulation, all of which become better as they become smaller."""
+"""The objectives of a search: figures of a simulation. Smaller figures are better."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Objective(Struct, frozen=True):
     label: str
     """The heading in tables, with the unit."""
     needs: str
-    """What the input must have, as the rest of a sentence. Empty if every input has the figure."""
+    """The requirements of the input, as the end of an error message. Empty if every input has the figure."""
     value: Callable[[PolicyResult], float | None]
     """Returns the figure; None if the input does not have it."""
 
@@ -45,8 +45,8 @@ OBJECTIVES: Mapping[str, Objective] = {
         Objective("p99", "p99 wait, s", "a trace", lambda result: result.waiting.p99 if result.waiting else None),
     )
 }
-"""By name. `free-gpus` is the mean, over the marks of `moorage.simulator.run_result`, of the GPUs that tasks have asked
-for and not got, in percent of all GPUs."""
+"""The objectives by name. `free-gpus` is the percentage of all GPUs that tasks have requested but not received: the
+mean over the marks of `moorage.simulator.run_result`."""
 
 
 def objectives_of(names: Sequence[str]) -> tuple[Objective, ...]:

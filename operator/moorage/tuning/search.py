@@ -37,11 +37,11 @@ class SearchOptions(Struct, frozen=True, kw_only=True):
     """The spec of the policy to improve."""
     facts: SpaceFacts
     trials: int
-    """The number of finished trials at the end, those of earlier runs of the study included."""
+    """The number of finished trials at which the search ends, including the trials of earlier runs of the study."""
     jobs: int
     seed: int = 0
     storage: str | None = None
-    """The URL of Optuna's storage; None: the memory of this process."""
+    """The URL of Optuna's storage. None means the memory of this process."""
     study: str = "moorage"
 
 
@@ -78,7 +78,7 @@ def open_study(options: SearchOptions) -> Study:
             study.set_user_attr(OBJECTIVES_KEY, names)
             for choices in known_choices(options.facts):
                 study.enqueue_trial(choices)
-    except Exception as error:  # Optuna passes on the errors of each kind of storage
+    except Exception as error:  # Optuna raises the errors of each kind of storage
         message = f"the storage {options.storage} cannot be used: {one_line(str(error))}"
         raise CommandFailed(message) from error
     if earlier is not None and earlier != names:
@@ -89,7 +89,7 @@ def open_study(options: SearchOptions) -> Study:
 
 
 class PolicySearch:
-    """One process's part of a search. Several processes may search in one storage."""
+    """The part of a search that one process does. Several processes may search in one storage."""
 
     def __init__(self, options: SearchOptions, study: Study, evaluator: Evaluator, folder: Path) -> None:
         """Write the policies of trials to `folder`."""
@@ -100,7 +100,7 @@ class PolicySearch:
         self._running: dict[Future[PolicyResult], Trial] = {}
 
     def run(self, report: Callable[[int], None]) -> None:
-        """Run trials until the study has enough. Call `report` with the number of finished trials.
+        """Run trials until the study has enough finished trials. Call `report` with the number of finished trials.
 
         After a KeyboardInterrupt, the trials that have not ended are marked as failed.
         """
@@ -143,9 +143,9 @@ def finished(study: Study) -> list[FrozenTrial]:
 
 
 def front_of(study: Study) -> list[FoundPolicy]:
-    """Return the Pareto front, sorted by the figures: for each policy, no other is better in all figures.
+    """Return the Pareto front, sorted by the figures: the policies for which no other policy is better in all figures.
 
-    Of several policies with equal figures, return the first.
+    If several policies have equal figures, return only the first.
     """
     found: dict[tuple[float, ...], FoundPolicy] = {}
     for trial in study.best_trials:

@@ -115,7 +115,7 @@ def _gpu(trial: Suggester, weights: dict[str, int]) -> str:
 
 
 def _plugin_config(trial: Suggester, written: Iterable[Any]) -> list[Any]:
-    """Let NodeResourcesBalancedAllocation count GPUs, too, if the trial chooses so."""
+    """Let NodeResourcesBalancedAllocation also count GPUs if the trial chooses this."""
     plugin = "NodeResourcesBalancedAllocation"
     others = [each for each in written if each.get("name") != plugin]
     if not trial.suggest_categorical("balance GPUs", [False, True]):

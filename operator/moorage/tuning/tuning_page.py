@@ -22,7 +22,7 @@ MAX_SHOWN = 4
 
 
 def tuning_page(result: TuningResult, request: TuningRequest, progress: Progress) -> str:
-    """Simulate the policies found and the presets again, and return the page as HTML."""
+    """Simulate the tuned policies and the presets again, and return the page as HTML."""
     tuned = [each for each in result.policies if each.is_tuned][:MAX_SHOWN]
     presets = [each for each in result.policies if not each.is_tuned and each.name != "Default"]
     with tempfile.TemporaryDirectory(prefix="moorage-tune-") as folder:
@@ -35,11 +35,12 @@ def tuning_page(result: TuningResult, request: TuningRequest, progress: Progress
 def _front(result: TuningResult) -> Iterator[str]:
     """Yield the section about the search."""
     labels = [each.label for each in result.objectives]
-    yield f"<p>{len(result.trials):,} policies were tried. None is better than a policy found in all figures.</p>"
+    yield f"<p>{len(result.trials):,} policies were tried.</p>"
+    yield "<p>No tried policy is better in all figures than a policy that was found.</p>"
     if len(labels) > 1:
         yield plot_section(f"{labels[0]} and {labels[1]} of all policies tried", _scatter(result))
     yield "<h2>Policies found, and presets</h2>"
-    yield "<p>Each figure as the search has seen it, and on seeds and tasks that it has not seen.</p>"
+    yield "<p>Each figure from the search, and from a check with other seeds and tasks.</p>"
     head = ["policy", *(f"{label}, {when}" for label in labels for when in ("search", "unseen"))]
     rows = []
     for each in result.policies:
@@ -59,7 +60,7 @@ def _yaml(spec: object) -> str:
 
 
 def _scatter(result: TuningResult) -> str:
-    """Return a plot of the first two figures of all trials, with the policies found and the presets marked."""
+    """Return a plot of the first two figures of all trials. The plot marks the tuned policies and the presets."""
     with figure_of(3.6, 1, "front") as (figure, axes):
         axis = axes[0]
         tuned = [each.searched for each in result.policies if each.is_tuned]

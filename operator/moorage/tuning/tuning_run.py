@@ -30,7 +30,7 @@ class TuningRequest(Struct, frozen=True, kw_only=True):
 
     search: Request
     check_tasks: Path | None
-    """The tasks of the check; None: the tasks of the search."""
+    """The tasks of the check. None means the tasks of the search."""
     check_seeds: int
     objectives: tuple[Objective, ...]
     base: Mapping[str, Any]

@@ -1,8 +1,8 @@
 """Limits the time that parsing the answers of extenders takes in the event loop.
 
-An extender can send bytes that cost much time and never end the answer: interim answers (1xx), chunks of one byte,
-extensions of chunks. Limits on the length of an answer do not stop them. Without this module, 16 such answers blocked
-the event loop for 16 s, so that the replica lost its Lease.
+An extender can send an endless answer whose bytes are expensive to parse: interim answers (1xx), chunks of one byte,
+extensions of chunks. A limit on the length of an answer does not stop such an answer. Without this module, 16 such
+answers blocked the event loop for 16 s, so that the replica lost its Lease.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SHARE = 0.1
-"""Expensive answers use at most this share of the time. aiohttp needs about as much time again to pass them on."""
+"""Parsing expensive answers uses at most this share of the event loop's time. aiohttp needs about the same time again
+to pass the parsed data on."""
 SAVED_SECONDS = 0.1
-"""The time that may be used at once after a pause."""
+"""The unused time that is saved for later answers."""
 FREE_SECONDS = 0.02
-"""The time that one answer may use regardless of the others; enough for several megabytes of an ordinary answer."""
+"""The time that each answer may use in any case. It is enough for several megabytes of an ordinary answer."""
 PIECE_BYTES = 1 << 14
-"""The bytes that are parsed at once: a millisecond of the most expensive answer."""
+"""The number of bytes that are parsed at once. This takes a millisecond for the most expensive answer."""
 MAX_INTERIM_ANSWERS = 5
-"""As in Go's client."""
+"""The number of interim answers (1xx) before the final answer; the limit of Go's client."""
 
 
 class ParsingTime:
@@ -102,7 +103,10 @@ class LimitedResponseHandler(ResponseHandler):
         self._continue_after(0.0)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Forget the bytes that wait. The connection reads nothing while bytes wait, so this side has closed it."""
+        """Forget the waiting bytes.
+
+        The connection reads nothing while bytes wait, so moorage has closed it, not the extender.
+        """
         self._forget_pieces()
         super().connection_lost(exc)
 
