@@ -30,6 +30,13 @@ def test_errors_are_printed_with_exit_status_1(moorage: Run, file: Path) -> None
     assert ended.err == "1 file, 1 policy, 0 configurations, 1 error, 0 warnings\n"
 
 
+def test_number_with_too_many_digits_is_an_error(moorage: Run, file: Path) -> None:
+    file.write_text(POLICY + f"  weights: {{Foo: 0x{'f' * 5_000}}}\n")
+    ended = moorage("lint", file)
+    assert ended.status == 1
+    assert "spec.weights.Foo: is not a value of the tag !!int" in ended.out
+
+
 def test_warnings_fail_only_a_strict_check(moorage: Run, file: Path) -> None:
     file.write_text(WARNED)
     assert moorage("lint", file).status == 0

@@ -45,6 +45,15 @@ def test_command_prints_results_and_exits_with_1(moorage: Run, directory: Path) 
     assert ET.parse(junit).getroot().tag == "testsuites"
 
 
+def test_control_characters_in_names_do_not_reach_the_terminal(moorage: Run, directory: Path) -> None:
+    (directory / "some.test.yaml").write_text(FAILING.replace("name: b", r'name: "\e[31mb\n::error::c"'))
+    junit = directory / "junit.xml"
+    ended = moorage("test", directory, "--junit", junit)
+    assert "b ::error::c" in ended.out
+    assert ET.parse(junit).getroot().tag == "testsuites"
+    assert "\x1b" not in ended.out
+
+
 def test_command_prints_json(moorage: Run, directory: Path) -> None:
     ended = moorage("test", directory, "-o", "json")
     (result,) = json.loads(ended.out)

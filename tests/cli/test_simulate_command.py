@@ -100,6 +100,12 @@ def test_all_policies_that_do_not_compile_are_named(tmp_path: Path) -> None:
     assert "pack.yaml:9: spec.preest: " in done.stderr
 
 
+def test_control_characters_in_names_do_not_reach_the_terminal(tmp_path: Path) -> None:
+    done = simulate(tmp_path, "--policy", "pack.yaml", pack_yaml=PACK.replace("name: pack", r'name: "\e[31mpack"'))
+    assert "pack" in done.stdout
+    assert "\x1b" not in done.stdout + done.stderr
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     done = simulate(tmp_path, "--policy", "absent.yaml")
     assert done.returncode == 1

@@ -126,6 +126,12 @@ def test_line_after_the_end_is_noticed(dump: Path) -> None:
     assert "line 7 follows the line that ends the dump" in refusal(dump)
 
 
+def test_deep_nesting_is_refused(dump: Path) -> None:
+    deep = b'{"kind": "Node", "metadata": {"name": "n1"}, "x": ' + b"[" * 5_000 + b"]" * 5_000 + b"}\n"
+    edit(dump, lambda lines: [lines[0], deep, *lines[1:]])
+    assert "is nested too deeply; take a new dump" in refusal(dump)
+
+
 def test_broken_line_is_named(dump: Path) -> None:
     edit(dump, lambda lines: [*lines[:2], b"{oops\n", *lines[3:]])
     assert "line 3 is not an object" in refusal(dump)

@@ -10,9 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from moorage.cli.options import Output, OutputOption
+from moorage.outside_text import one_line
 
 if TYPE_CHECKING:
     from moorage.policy_tests.policy_test_runner import PolicyTestResult
+
+
+LINE_CHARACTERS = 4096
+"""The longest line of a failure that is printed."""
 
 
 def run_policy_tests(
@@ -73,13 +78,13 @@ def _print_table(results: list[PolicyTestResult]) -> None:
             file = result.file
             table.add_row(f"[dim]{escape(str(file))}[/dim]")
         verdict = "[green]passed[/green]" if result.has_passed else "[red]failed[/red]"
-        table.add_row(f"  {escape(result.name)}", str(result.pods or ""), verdict)
+        table.add_row(f"  {escape(one_line(result.name))}", str(result.pods or ""), verdict)
     console.print(table)
     for result in results:
         if not result.has_passed:
-            console.print(f"\n[bold]{escape(result.name)}[/bold]")
+            console.print(f"\n[bold]{escape(one_line(result.name))}[/bold]")
             for line in result.lines():
-                console.print(escape(line), soft_wrap=True)
+                console.print(escape(one_line(line, LINE_CHARACTERS)), soft_wrap=True)
     failed = sum(not result.has_passed for result in results)
     sys.stdout.flush()
     print(f"{len(results) - failed} passed, {failed} failed", file=sys.stderr)

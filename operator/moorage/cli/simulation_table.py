@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from moorage.outside_text import one_line
 from moorage.simulator.result_rows import Section, sections_of
 from moorage.simulator.simulation import Simulation
 
@@ -37,12 +38,12 @@ def _table(simulation: Simulation, sections: list[Section], policies: list[int])
     title = f"{simulation.tasks.count:,} tasks, {len(simulation.nodes):,} nodes"
     table.add_column(title, max_width=LABEL_WIDTH, overflow="fold", no_wrap=False)
     for policy in policies:
-        name = Text(simulation.results[policy].name, overflow="fold")
+        name = Text(one_line(simulation.results[policy].name), overflow="fold")
         table.add_column(name, justify="right", min_width=POLICY_WIDTH - 1, overflow="fold")
     for section in sections:
-        table.add_row(Text(f"\n{section.title}", style="bold"))
+        table.add_row(Text(f"\n{one_line(section.title)}", style="bold"))
         for row in section.rows:
             table.add_row(
-                Padding(Text(row.label), (0, 0, 0, INDENT)), *(Text(row.cells[policy]) for policy in policies)
+                Padding(Text(one_line(row.label)), (0, 0, 0, INDENT)), *(Text(row.cells[policy]) for policy in policies)
             )
     return table

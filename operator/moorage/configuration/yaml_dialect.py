@@ -23,6 +23,8 @@ MERGE = "tag:yaml.org,2002:merge"
 _NULL = "tag:yaml.org,2002:null"
 _BOOL = "tag:yaml.org,2002:bool"
 _INT = "tag:yaml.org,2002:int"
+MAX_INTEGER_CHARACTERS = 1000
+"""The longest whole number. Python refuses to print numbers with more than 4,300 digits."""
 _FLOAT = "tag:yaml.org,2002:float"
 _BINARY = "tag:yaml.org,2002:binary"
 
@@ -132,7 +134,7 @@ def _boolean(text: str) -> bool:
 
 def _integer(text: str) -> int:
     found = _INTEGER.fullmatch(_digits(text))
-    if not found:
+    if not found or len(text) > MAX_INTEGER_CHARACTERS:
         raise ValueError(text)
     sign, *groups = found.groups()
     amount = next(int(digits, base) for digits, base in zip(groups, _BASES, strict=True) if digits)

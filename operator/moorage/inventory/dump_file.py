@@ -95,6 +95,8 @@ def read_dump(path: Path) -> Inventory:
     except gzip.BadGzipFile as error:
         message = f"{path} is not a dump, or is damaged ({error}); `moorage dump -o FILE` writes one"
         raise UnusableDump(message) from error
+    except RecursionError as error:
+        raise UnusableDump(f"{path} is nested too deeply; take a new dump") from error
 
 
 def _lines(inventory: Inventory) -> Iterator[bytes]:
