@@ -188,6 +188,15 @@ def test_the_first_of_two_canaries_of_a_policy_takes_pods() -> None:
     assert canaries.fault_of(profile("c", canary=CanaryShare("gone", 1))) == "no live policy has the name gone"
 
 
+def test_a_canary_that_the_loop_has_not_applied_yet_has_no_fault() -> None:
+    without = scheduler_with(profile(BASE)).parts.handlers.canaries
+    older = scheduler_with(profile(BASE), canary(10)).parts.handlers.canaries
+    older.update()
+
+    assert without.fault_of(canary(50)) == ""
+    assert older.fault_of(canary(50)) == ""
+
+
 def test_a_pod_that_waits_for_extenders_moves_too() -> None:
     asking = Extender.model_validate({"urlPrefix": "http://e", "filterVerb": "filter"})
     scheduler = scheduler_with(profile(BASE), canary(100, extenders=(asking,)))

@@ -63,12 +63,18 @@ class Canaries:
     def fault_of(self, profile: Profile) -> str:
         """Return why a profile takes no pods as a canary; empty if it takes some, or is no canary."""
         canary = profile.settings.canary
-        if canary is None or profile.settings.paused or any(each is profile for each in self._by_base.values()):
+        if (
+            canary is None
+            or profile.settings.paused
+            or any(each.name == profile.name for each in self._by_base.values())
+        ):
             return ""
         base = next((each for each in self._profiles.values() if _policy_name(each) == canary.of), None)
         if base is None:
             return f"no live policy has the name {canary.of}"
-        return f"the policy {_policy_name(self._by_base[base.name])} is a canary of {canary.of} already"
+        # The controller may know a profile that the scheduling loop has not applied yet; then there is no canary.
+        other = self._by_base.get(base.name)
+        return f"the policy {_policy_name(other)} is a canary of {canary.of} already" if other else ""
 
 
 def _is_in_share(pod: Pod, canary: Profile) -> bool:
