@@ -84,7 +84,7 @@ def test_an_interrupted_search_prints_the_policies_that_it_has_found(tmp_path: P
     with subprocess.Popen(arguments, stdout=pipe, stderr=pipe, text=True) as process:
         wait_for_trials(database, process)
         process.send_signal(signal.SIGINT)
-        output, errors = process.communicate(timeout=100)
+        output, errors = process.communicate(timeout=50)
     assert process.returncode == 0, errors
     assert "warning: the search ended early, after" in errors
     assert json.loads(output)["policies"][0]["name"] == "tuned-1"
@@ -92,7 +92,7 @@ def test_an_interrupted_search_prints_the_policies_that_it_has_found(tmp_path: P
 
 def wait_for_trials(database: Path, process: subprocess.Popen[str]) -> None:
     """Wait until three trials of the study have ended."""
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         assert process.poll() is None
         if database.exists() and ended_trials(database) >= 3:
