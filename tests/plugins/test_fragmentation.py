@@ -57,7 +57,7 @@ def expected(cluster: Snapshot, pods: Weighted) -> list[float]:
             weight / total
             for each, weight in common
             if node_meets_pod_affinity(each.shape, cluster.node(position))
-            and all(each.shape.requests.get(name) <= amount for name, amount in free.items())
+            and all(each.shape.requests.get(name) <= max(amount, 0) for name, amount in free.items())
         )
         found.append(free[GPU] * (1 - fitting))
     return found
@@ -82,6 +82,13 @@ def scenes(draw: st.DrawFn) -> tuple[Snapshot, Weighted]:
     pods = [asking(gpus, cpu, model, number) for number, (gpus, cpu, model) in enumerate(drawn)]
     weights = sorted((draw(st.integers(1, 300)) for _ in pods), reverse=True)
     return snapshot_of(nodes, placed), list(zip(pods, map(float, weights), strict=True))
+
+
+def test_a_node_with_too_many_requests_takes_pods_that_request_none_of_the_resource() -> None:
+    cluster = snapshot_of([gpu_node("n0", gpus=4, cpu=1, model="a")], [pod("on0", cpu="2", node="n0")])
+    pods = [(asking(1, 0, number=0), 2.0), (asking(1, 1, number=1), 1.0)]
+
+    assert measured(cluster, Fragmentation(GPU, shares_of(pods), cluster)) == pytest.approx([4 / 3])
 
 
 @given(scenes())

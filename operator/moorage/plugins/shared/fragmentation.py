@@ -57,7 +57,9 @@ class _Table:
 
     def fitting(self, free: Mapping[str, IntArray]) -> FloatArray:
         """Return, for each node, the share of the requests that fits."""
-        places = (axis.searchsorted(free[resource], side="right") for resource, axis in self.axes.items())
+        # A pod that requests none of a resource fits, even if the pods on the node request more than the node has.
+        not_negative = {resource: np.maximum(free[resource], 0) for resource in self.axes}
+        places = (axis.searchsorted(not_negative[resource], side="right") for resource, axis in self.axes.items())
         shares: FloatArray = self.shares[tuple(places)]
         return shares
 
