@@ -11,8 +11,8 @@ The states of a pod:
         +--------------------------------------------------------+
 
 A pod is assumed when the scheduler has chosen its node. An assumed pod uses resources of the node at once. The pod
-stays assumed until the watch delivers the pod with a node, the same or another, or until `forget` is called. There is
-no timeout. If the cache does not have a pod's node, the pod uses no resources until the node is added.
+stays assumed until the watch delivers the pod with this or another node, or until `forget` is called. There is no
+timeout. If the cache does not have a pod's node, the pod uses no resources until the node is added.
 
 Upstream: pkg/scheduler/backend/cache/interface.go.
 """
@@ -64,7 +64,7 @@ class _PodState:
 
 
 class Cache:
-    """Nodes, pods with a node, nominations and other objects. The only writer of the columns."""
+    """Nodes, pods with a node, nominations and other objects. Only this class writes to the columns."""
 
     def __init__(self) -> None:
         """Start with an empty cluster."""
@@ -179,7 +179,7 @@ class Cache:
             self._volumes.observe(event.kind, _key(thing), thing)
 
     def state(self) -> CacheState:
-        """Return a copy of all fields. The objects in it are shared, because they never change."""
+        """Return a copy of all fields. The copy shares the objects, because they never change."""
         columns = self._columns
         return CacheState(
             nodes=list(columns.nodes),

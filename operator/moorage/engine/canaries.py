@@ -1,7 +1,7 @@
 """Canaries: policies that take a share of the pods of another policy.
 
-The engine gives such a pod the schedulerName of the canary. So the queue, the counts and the metrics treat the pod as
-one of the canary. `Pod.canary_of` keeps the schedulerName of the pod's spec.
+The engine gives each of these pods the schedulerName of the canary. So the queue, the counts and the metrics treat the
+pod as a pod of the canary. `Pod.canary_of` keeps the schedulerName of the pod's spec.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,11 +13,11 @@ from moorage.framework.profile import Profile
 from moorage.model.pods.pod import Pod
 
 HASHES = 1 << 32
-"""The number of values of the hash."""
+"""The number of possible hashes."""
 
 
 class Canaries:
-    """The live canaries by the schedulerName whose pods they share."""
+    """The live canaries, by the schedulerName of the policy whose pods they share."""
 
     def __init__(self, profiles: Mapping[str, Profile]) -> None:
         """Read from `profiles`, a live mapping by schedulerName."""
@@ -42,14 +42,14 @@ class Canaries:
 
     @property
     def names(self) -> list[str]:
-        """The schedulerNames whose pods canaries take, and the names of the canaries, sorted."""
+        """The schedulerNames of the canaries and of the policies whose pods they take, sorted."""
         return sorted({*self._by_base, *(canary.name for canary in self._by_base.values())})
 
     def route(self, pod: Pod, allows: Callable[[Profile, Pod], bool]) -> Pod:
         """Return the pod with the schedulerName of the canary that takes it, or with its own schedulerName.
 
-        A canary takes no pods of namespaces that it does not allow: `allows` returns whether a profile allows the
-        namespace of a pod.
+        A canary takes only pods whose namespace it allows. `allows` returns whether a profile allows the namespace of
+        a pod.
         """
         if not self._by_base and not pod.canary_of:
             return pod
@@ -61,7 +61,7 @@ class Canaries:
         return replace(pod, scheduler_name=name, canary_of="" if name == base else base)
 
     def fault_of(self, profile: Profile) -> str:
-        """Return why a profile takes no pods as a canary; empty if it takes some, or is no canary."""
+        """Return why a canary takes no pods; empty if the profile takes pods or is not a canary."""
         canary = profile.settings.canary
         if (
             canary is None
@@ -78,9 +78,9 @@ class Canaries:
 
 
 def _is_in_share(pod: Pod, canary: Profile) -> bool:
-    """Return whether a canary takes a pod. All pods of one owner are in the share, or none is.
+    """Return whether a pod is in the share of a canary. A share has all pods of an owner, or none of them.
 
-    A larger percentage keeps the pods of a smaller one.
+    If the percentage grows, all pods in the share stay in it.
     """
     owner = pod.shape.owner
     position = crc32((owner.uid if owner else pod.uid).encode()) / HASHES

@@ -106,7 +106,7 @@ def restore(parts: SchedulerParts, state: EngineState) -> None:
 
 
 class _Copies:
-    """The copies of the queue's records. If several parts share a record, their copies share one copy of it."""
+    """The copies of the queue's records. A record that several parts share is copied only once."""
 
     def __init__(self) -> None:
         self._copies: dict[int, QueuedPodInfo] = {}

@@ -91,7 +91,7 @@ class EventHandlers:
             self._admit(pod, now)
 
     def route(self, pod: Pod) -> Pod:
-        """Return the pod with the schedulerName of the policy that decides for it: its own, or a canary's."""
+        """Return the pod with the schedulerName of the policy that schedules the pod, which may be a canary."""
         return self.canaries.route(pod, self.is_allowed)
 
     def _remove_profile(self, scheduler_name: str, hold: Hold, now: float) -> None:
@@ -103,14 +103,14 @@ class EventHandlers:
         self._hold_profile(scheduler_name, hold)
 
     def _follow_profiles(self, now: float) -> None:
-        """Learn what pods request if a profile needs it, and move waiting pods to and from canaries."""
+        """Count the requests of pods if a profile needs the counts, and move waiting pods to and from canaries."""
         mix = self.cache.snapshot.request_mix
         waiting = (queued.pod for queued in self.queue.parts.pods.values())
         follow_profiles(mix, self.profiles.values(), chain(self.cache.pods(), waiting))
         self._route_again(self.canaries.update(), now)
 
     def _route_again(self, names: Collection[str], now: float) -> None:
-        """Find the canary again for the waiting pods of these schedulerNames."""
+        """Decide again which canary takes each waiting pod of these schedulerNames."""
         waiting = [queued.pod for queued in self.queue.parts.pods.values() if queued.pod.scheduler_name in names]
         for name in names:
             waiting += [*self.held.of_profile(name), *self.disallowed.of_profile(name)]

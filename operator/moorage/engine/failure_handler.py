@@ -88,7 +88,7 @@ class FailureHandler:
         queued = self.queue.find(uid)
         if queued is not None and void_nomination:
             self.nominations.clear(queued, void_nomination)
-            # The nomination no longer blocks other pods. An update of the pod that cleared it has not requeued them.
+            # Requeue the pods that may use the room now, even if an update of this pod has cleared the nomination.
             self.queue.move_on_event(deleted(POD, queued.pod), now)
         self.queue.retry(uid, now)
 

@@ -62,7 +62,7 @@ class HeldPods:
 
     @property
     def next_tick(self) -> float | None:
-        """The time at which to call `tick` next, in seconds; it may be in the past. None if no pod seems misnamed."""
+        """The time of the next `tick`, in seconds, which may be in the past. None if no pod seems misnamed."""
         return min((due for _, due in self._suspects.values()), default=None)
 
     def tick(self, now: float) -> None:
@@ -99,7 +99,7 @@ class HeldPods:
                 self._report(pod)
 
     def add_policy_name(self, scheduler_name: str) -> None:
-        """Add the schedulerName of a live policy. Report held pods whose schedulerName is similar to it."""
+        """Add the schedulerName of a live policy. Report held pods whose schedulerName is similar to this name."""
         self._policy_names.add(scheduler_name)
         for name in self._by_name:
             if name not in self._holds and are_similar(name, scheduler_name):
@@ -188,7 +188,7 @@ class HeldPods:
             self._suspects.setdefault(pod.uid, (pod, UNTIMED))
 
     def _similar_name(self, pod: Pod) -> str:
-        """Return the schedulerName of a live policy that the pod may mean; empty if there is none.
+        """Return the schedulerName of a live policy that is similar to the pod's; empty if there is none.
 
         Never treat kube-scheduler's name as misspelled. Otherwise a policy with a similar name would cause events on
         all pods of kube-scheduler.

@@ -62,7 +62,7 @@ class ExtendersAnswered(Struct, frozen=True, kw_only=True):
     unresolvable: Mapping[str, str] = field(default_factory=dict)
     """The rejected nodes on which preemption cannot help, each with the reason."""
     scores: Mapping[str, int] = field(default_factory=dict)
-    """By node, the score to add to the node's total; the extenders' weights are included."""
+    """For each node, the score to add to the node's total. The score includes the extenders' weights."""
     error: str | None = None
     """The error that fails the attempt; None if the answer is valid."""
     calls: tuple[ExtenderCall, ...] = ()
@@ -100,13 +100,13 @@ class NodeRefused(Struct, frozen=True):
 
 
 class KindUnreadable(Struct, frozen=True):
-    """The objects of a kind cannot be read now, so the scheduler's copies of them may be old or missing."""
+    """The objects of a kind cannot be read now, so the scheduler's copies of these objects may be old or missing."""
 
     kind: str
     error: str
     """The error and the next step, as a sentence for users."""
     is_refused: bool
-    """Whether the API server refuses the kind; otherwise the connection or the API server has failed."""
+    """Whether the API server refuses to list the kind. If False, the connection or the API server has failed."""
 
 
 class KindReadable(Struct, frozen=True):

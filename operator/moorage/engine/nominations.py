@@ -17,9 +17,9 @@ class Nominations:
         self._queue = queue
 
     def set(self, queued: QueuedPodInfo, node_name: str | None) -> str | None:
-        """Nominate a pod to a node; an empty name clears the pod's nomination, None keeps it.
+        """Nominate a pod to a node. An empty name clears the pod's nomination; None keeps the nomination.
 
-        Return the new value of `status.nominatedNodeName`; None if it does not change.
+        Return the new value of `status.nominatedNodeName`; None if the value does not change.
         """
         pod = queued.pod
         if node_name is None or node_name == pod.nominated_node_name:

@@ -1,7 +1,7 @@
-"""The outcomes of attempts to schedule a pod; the runtime carries them out.
+"""The outcomes of attempts to schedule a pod. The runtime carries out the outcomes.
 
-When the engine returns an outcome, its own state is complete: the pod of a `Bind` is assumed, and the pod of an
-`Unschedulable` or a `SchedulingFailed` is back in the queue.
+When the engine returns an outcome, it has already updated its own state: the pod of a `Bind` is assumed, and the pod
+of an `Unschedulable` or a `SchedulingFailed` is back in the queue.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ class Bind(Struct, frozen=True, kw_only=True):
     intents: Sequence[object]
     """Writes that must precede the binding (`moorage.cluster.intents`)."""
     attempts: int
-    """The number of attempts, this one included."""
+    """The number of attempts, including this attempt."""
     first_attempt_at: float
     """When the pod first became active, in seconds of the clock given to `schedule_one`."""
     was_flushed: bool = False
@@ -41,11 +41,11 @@ class Unschedulable(Struct, frozen=True, kw_only=True):
     """kube-scheduler's FitError text."""
     diagnosis: Diagnosis
     nominated_node_name: str | None
-    """The new value of `status.nominatedNodeName`: empty clears it, None keeps it."""
+    """The new value of `status.nominatedNodeName`. An empty value clears the field; None keeps the field."""
     victims: Sequence[Pod]
     """The pods to evict, so that this pod fits on the nominated node."""
     displaced: Sequence[Pod] = ()
-    """Pods of lower priority that were nominated to that node: clear their `status.nominatedNodeName`."""
+    """Pods of lower priority that were nominated to the same node: clear their `status.nominatedNodeName`."""
     attempts: int
     unchanged: bool
     """Whether the last failed attempt had the same message."""
@@ -63,7 +63,7 @@ class SchedulingFailed(Struct, frozen=True, kw_only=True):
 
 
 class CallExtenders(Struct, frozen=True, kw_only=True):
-    """A question to the profile's extenders about nodes: ask it, then post `ExtendersAnswered`."""
+    """A question about nodes: ask the profile's extenders, then post `ExtendersAnswered`."""
 
     pod: Pod
     profile: Profile
@@ -71,7 +71,7 @@ class CallExtenders(Struct, frozen=True, kw_only=True):
 
 
 class AskAboutVictims(Struct, frozen=True, kw_only=True):
-    """A question to the profile's extenders about candidates for preemption: ask it, then post `CandidatesAnswered`."""
+    """A question about candidates for preemption: ask the profile's extenders, then post `CandidatesAnswered`."""
 
     pod: Pod
     profile: Profile
@@ -92,7 +92,7 @@ class HoldReason(Enum):
 
 
 class Held(Struct, frozen=True, kw_only=True):
-    """The pod is not tried: write its PodScheduled condition and an event. Returned once for each reason."""
+    """The pod is not tried: write its PodScheduled condition and an event. A pod has one outcome for each reason."""
 
     pod: Pod
     reason: HoldReason
@@ -118,10 +118,10 @@ class Skipped(Struct, frozen=True, kw_only=True):
 
 
 class ShadowVerdict(Enum):
-    """The comparison of a shadow's decision with the real one."""
+    """The comparison of a shadow's decision with the real decision."""
 
     SAME = "same"  # the same node, or no node in both
-    TIE = "tie"  # another node with the same score, so that chance decides between them
+    TIE = "tie"  # another node with the same score
     OTHER_NODE = "otherNode"
     FITS_NOWHERE = "fitsNowhere"  # the pod has a node, but the shadow finds none
     FITS = "fits"  # the pod has no node, but the shadow finds one
@@ -129,7 +129,7 @@ class ShadowVerdict(Enum):
 
 
 class ShadowDecision(Struct, frozen=True, kw_only=True):
-    """A decision of a policy in mode Shadow: count it; nothing is bound."""
+    """A decision of a policy in mode Shadow: count the decision, and bind nothing."""
 
     pod: Pod
     profile: Profile
@@ -142,7 +142,7 @@ class ShadowDecision(Struct, frozen=True, kw_only=True):
     zone: str = ""
     verdict: ShadowVerdict = ShadowVerdict.SAME
     message: str = ""
-    """Why the decisions differ; empty if they do not."""
+    """Why the shadow's decision differs from the real decision; empty if they are equal."""
 
 
 Outcome = (

@@ -1,7 +1,7 @@
 """Attempts that wait for the answers of extenders, and attempts that continue with an answer.
 
-The engine performs no I/O, so an attempt whose profile has extenders ends with a question. Its pod stays in flight.
-When the answer arrives, the attempt starts again from the beginning, with the answer, before any other pod is tried.
+The engine performs no I/O, so it returns the question to the extenders as an outcome. The pod stays in flight. When the
+answer arrives, the engine starts the attempt again from the beginning, with the answer, before it tries another pod.
 """
 
 from collections import Counter, deque
@@ -92,7 +92,7 @@ class PendingExtenders:
         return None
 
     def state(self) -> tuple[list[Attempt], list[Attempt]]:
-        """Return the attempts that wait, and those that can continue."""
+        """Return the attempts that wait, and the attempts that can continue."""
         return list(self._asked.values()), list(self._answered)
 
     def restore(self, asked: Iterable[Attempt], answered: Iterable[Attempt]) -> None:
@@ -107,7 +107,7 @@ class PendingExtenders:
             del self._count_by_profile[profile_name]
 
     def _is_queued(self, attempt: Attempt) -> bool:
-        """Return whether the pod is still in the queue; if it is not, end its attempt."""
+        """Return whether the pod of an attempt is still in the queue. If it is not, end the attempt."""
         uid = attempt.queued.pod.uid
         if self._queue.find(uid) is attempt.queued:
             return True

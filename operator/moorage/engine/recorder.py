@@ -34,12 +34,12 @@ class Recorder:
     """A recorder that records nothing."""
 
     samples_plugins = False
-    """Whether the current cycle records each call of a plugin; upstream records these calls in 10 % of the cycles."""
+    """Whether the current cycle records each call of a plugin. Upstream records these calls in 10 % of the cycles."""
     durations: Sequence[tuple[str, float]] = ()
     """The extension points that ran since `start_cycle`, in order, with their durations in seconds."""
 
     shadow_answers: list[bool] | None = None
-    """Receives the answers of `may_shadow` while the engine is recorded; otherwise None."""
+    """The list that receives the answers of `may_shadow` while the engine is recorded; otherwise None."""
 
     def start_cycle(self) -> None:
         """Forget `durations`. Decide whether the next cycle records each call of a plugin (`samples_plugins`)."""
@@ -62,17 +62,17 @@ class Recorder:
         """Record one call of a plugin."""
 
     def may_shadow(self) -> bool:
-        """Return whether a shadow may decide now, because shadows have used less than their share of the time."""
+        """Return whether a shadow may decide now. It may if shadows have used less than their share of the time."""
         return True
 
     def observe_shadow(self, started: float) -> None:
-        """Record that a shadow has decided since `started`."""
+        """Record the time that a shadow has used since `started`."""
 
     def count_incoming(self, queue: str, event: str) -> None:
         """Count a pod that enters a queue: `active`, `backoff` or `unschedulable`."""
 
     def observe_hint(self, plugin: str, event: ClusterEvent, started: float, *, queues: bool) -> None:
-        """Record a call of a queueing hint; `queues` is its result."""
+        """Record a call of a queueing hint; `queues` is the result of the hint."""
 
 
 NO_RECORDER = Recorder()

@@ -1,20 +1,19 @@
 """Resting nodes: they get no pods for some time, because their kubelet refused a pod although the cache shows room.
 
 The kubelet may know of pods that the cache does not have: pods that were deleted by force and still run, or a pod that
-another scheduler has just bound. Without a pause, the controller's next pod goes to the same node and is refused again,
-as fast as the controller creates pods.
+another scheduler has just bound. Without a pause, the controller's next pod would go to the same node and be refused
+again, as fast as the controller creates pods.
 
-kube-scheduler has no such pause. All other decisions stay the same as kube-scheduler's, because the pause is not a
-Filter. The pause does not appear in the messages about a pod that fits no node. The pod goes to another node that
-fits. If only resting nodes fit, the attempt ends with an error. Then autoscalers add no node, and the pod is tried
-again after its backoff.
+kube-scheduler has no such pause. The pause is not a Filter, so it changes no message about a pod that fits on no node.
+While a node rests, pods go to other nodes that fit. If only resting nodes fit, the attempt ends with an error. Then
+autoscalers add no node, and the pod is tried again after its backoff.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 FIRST_REST_SECONDS = 5.0
-"""The length of the first rest. The watch delivers a pod that another scheduler bound in less time."""
+"""The length of the first rest. The watch needs less time to deliver a pod that another scheduler bound."""
 LONGEST_REST_SECONDS = 60.0
 """The longest rest. Each further refusal doubles the rest up to this limit. If a node refuses no pod for this time
 after a rest, its next rest is FIRST_REST_SECONDS again."""

@@ -1,7 +1,7 @@
 """The last check of a node before a pod is bound to it: another scheduler may have filled the node since the decision.
 
-A pod may wait minutes for its volumes. kube-scheduler then binds the pod without another check, and the kubelet
-refuses the pod (OutOfcpu) if the room is gone.
+A pod may wait minutes for its volumes. kube-scheduler then binds the pod without another check. If the room is gone,
+the kubelet refuses the pod (OutOfcpu).
 """
 
 from moorage.cluster.snapshot import Snapshot
@@ -56,7 +56,7 @@ def _node_without(pod: Pod, snapshot: Snapshot, position: int) -> NodeWhatIf:
     for placed in [each for each in node.pods_on(0) if each.uid == pod.uid]:
         node.remove_pod(placed)
     if pod.shape.host_ports:
-        # A node's host ports are a set: the pod's removal has freed the ports that it shares with another pod.
+        # A node's host ports are a set. So the removal of the pod also freed ports that another pod uses.
         for other in (each for each in others if each.shape.host_ports):
             node.remove_pod(other)
             node.add_pod(other)

@@ -1,7 +1,7 @@
 """The scheduler: the main path of a pod, from the queue to an outcome.
 
-The runtime drives it: `apply` takes messages, `schedule_one` tries the next pod, `tick` requeues pods whose waiting
-time has ended. The scheduler performs no I/O and never waits; it returns outcomes, which the runtime carries out
+The runtime calls `apply` for each message, `schedule_one` to try the next pod, and `tick` to requeue pods whose waiting
+time has ended. The scheduler performs no I/O and never waits. It returns outcomes, which the runtime carries out
 (`moorage.engine.outcomes`).
 
 Upstream: pkg/scheduler/scheduler.go, pkg/scheduler/schedule_one.go.
@@ -159,7 +159,7 @@ class Scheduler:
                 self._handlers.change_profile(message, now)
 
     def tick(self, now: float) -> None:
-        """Requeue the pods whose backoff has ended, and those that are unschedulable for too long."""
+        """Requeue the pods whose backoff has ended, and the pods that are unschedulable for too long."""
         self._held.tick(now)
         self._queue.flush_backoff(now)
         if now >= self._counters.next_leftover_flush:
@@ -169,7 +169,7 @@ class Scheduler:
     def next_wakeup(self, now: float) -> float | None:
         """Return when to call `tick` and `schedule_one` next, in seconds.
 
-        That is `now` if a pod is ready, and None if no pod waits for a certain time.
+        Return `now` if a pod is ready, and None if no pod waits for a certain time.
         """
         sources = (self._held, self._disallowed, self._shadows)
         has_report = any(source.has_unreported for source in sources)
@@ -181,7 +181,7 @@ class Scheduler:
         return min((time for time in times if time is not None), default=None)
 
     def schedule_one(self, now: float) -> Outcome | None:
-        """Try the next pod; return None if no pod is ready. Never raises: a fault becomes `SchedulingFailed`."""
+        """Try the next pod; return None if no pod is ready. An exception becomes the outcome `SchedulingFailed`."""
         if report := self._held.next_report() or self._disallowed.next_report() or self._shadows.next_report():
             return report
         attempt = self._next_attempt(now)
@@ -207,7 +207,7 @@ class Scheduler:
         return None
 
     def _take_attempt(self, now: float) -> Attempt | None:
-        """Return the next attempt; attempts that extenders have answered come first."""
+        """Return the next attempt. Attempts that extenders have answered come first."""
         if self._extenders.has_answered and (answered := self._extenders.next_answered()):
             return answered
         queued = self._queue.pop(now)

@@ -13,7 +13,7 @@ from moorage.engine.shadows import Shadows
 
 @dataclass(frozen=True, slots=True)
 class SchedulerStatistics:
-    """Numbers computed on request from the scheduler's state, which this class never writes."""
+    """Numbers that are computed on request from the scheduler's state. This class never changes the state."""
 
     cache: Cache
     queue: SchedulingQueue
@@ -56,11 +56,11 @@ class SchedulerStatistics:
         return self.shadows.skipped
 
     def stuck_pods(self, now: float, seconds: float) -> Mapping[str, float]:
-        """Return how long each pod has been active, by namespace/name, for pods that are active for over `seconds`."""
+        """Return the pods that have been active for over `seconds`: the time of each in seconds, by namespace/name."""
         stuck = self.queue.active_since_before(now - seconds)
         return {queued.pod.key: now - queued.ready_at for queued in stuck}
 
     def cache_size(self) -> Mapping[str, int]:
-        """Return the numbers of nodes, pods and assumed_pods in the cache."""
+        """Return the numbers of nodes, pods and assumed pods in the cache."""
         cache = self.cache
         return {"nodes": cache.snapshot.size, "pods": cache.pod_count, "assumed_pods": cache.assumed_count}

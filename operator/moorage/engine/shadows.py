@@ -27,7 +27,7 @@ ZONE = "topology.kubernetes.io/zone"
 MAX_SHADOWS = 20
 """The number of shadows of one schedulerName that decide. Further shadows would slow down the scheduling loop."""
 MAX_UNREPORTED = 1000
-"""The number of decisions that may wait to be reported; further comparisons are skipped."""
+"""The number of decisions that may wait to be reported. Further comparisons are skipped."""
 
 
 class ShadowState(Struct, frozen=True, kw_only=True):
@@ -67,7 +67,7 @@ class Shadows:
         return self._unreported.pop(0) if self._unreported else None
 
     def set_profile(self, profile: Profile) -> None:
-        """Add or replace a profile; forget it if it is not a shadow any more."""
+        """Add or replace a profile. If the profile is not a shadow any more, forget it."""
         self.remove_profile(profile.name)
         if profile.settings.shadow_of:
             self._by_followed.setdefault(profile.settings.shadow_of, {})[profile.name] = profile
@@ -146,7 +146,7 @@ class Shadows:
 
 
 def compared(result: ScheduleResult, node_name: str) -> tuple[ShadowVerdict, str]:
-    """Compare a shadow's node with the real node; return the verdict, and why the nodes differ."""
+    """Compare a shadow's node with the real node. Return the verdict, and why the nodes differ."""
     if not node_name:
         return ShadowVerdict.FITS, ""
     if node_name == result.node_name:

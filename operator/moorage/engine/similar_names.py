@@ -7,10 +7,10 @@ LONGEST_NAME = 64
 
 
 class SimilarNames:
-    """A set of names that is searched by similarity.
+    """A set of names, with a search for similar names.
 
-    Two similar names become equal if at most one character is deleted from each. The names are indexed by these forms,
-    so the time of a search depends on the length of a name, not on the number of names.
+    Two similar names become equal if at most one character is deleted from each. Each name is indexed by all its forms
+    without one character. So the time of a search depends on the length of a name, not on the number of names.
     """
 
     def __init__(self) -> None:

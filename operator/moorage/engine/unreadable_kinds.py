@@ -66,7 +66,7 @@ class UnreadableKinds:
         return ""
 
     def budgets_fault(self, pod: Pod) -> str:
-        """Return why the pod must not preempt others now, and record that it waits; empty if budgets are known."""
+        """Return why the pod must not preempt others now, and record that the pod waits; empty if budgets are known."""
         if self._without_budgets:
             self._waiting[pod.uid] = None
         return self._without_budgets
@@ -87,7 +87,7 @@ class UnreadableKinds:
             self._without_budgets = message.error
 
     def _take_waiting(self) -> Iterable[str]:
-        """Return the uids of the waiting pods; none while budgets cannot be read."""
+        """Remove and return the uids of the waiting pods; none while budgets cannot be read."""
         if self._without_budgets:
             return ()
         waiting, self._waiting = self._waiting, {}

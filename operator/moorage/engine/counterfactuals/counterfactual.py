@@ -46,7 +46,7 @@ class Counterfactual(Struct, frozen=True, kw_only=True, rename="camel", omit_def
     node_count: int
     """The number of nodes on which the pod then fits."""
     victim_namespace: str = ""
-    """The namespace of the pod that `text` names; empty if it names none."""
+    """The namespace of the pod that `text` names; empty if `text` names no pod."""
 
 
 def fitting_nodes(profile: Profile, pod: Pod, snapshot: Snapshot) -> list[str]:

@@ -2,4 +2,4 @@
 
 
 class CycleError(Exception):
-    """The failure of a plugin or an extender, which ends the cycle. Never leaves the engine."""
+    """The failure of a plugin or an extender, which ends the cycle. The exception never leaves the engine."""

@@ -150,7 +150,7 @@ def _filter_once(pre_filtered: PreFiltered, states: States, node: NodeWhatIf) ->
 
 
 def _plugins_to_run(pre_filtered: PreFiltered, node: NodeWhatIf) -> Sequence[FilterPlugin[Any]]:
-    """Return all plugins. If the node passes all plugins with a static filter, return only the others."""
+    """Return the plugins to run. Plugins with a static filter are left out if the node passes all of them."""
     feasible = _static_results_of(pre_filtered, node.cluster).feasible
     if feasible is not None and not node.gather(feasible)[0]:
         return pre_filtered.filters

@@ -40,10 +40,10 @@ class KeptFailure(Struct, eq=False):
 
 
 def kept_failure(profile: Profile, pod: Pod, cluster: Snapshot) -> KeptFailure | None:
-    """Return where the last failure of equal pods is kept. Return None if such pods may have different results.
+    """Return the store of the last failure of equal pods; None if such pods may have different results.
 
-    Pods with volumes may use claims that are named after the pod. A pod that is nominated to a node may preempt only
-    on this node.
+    For example, pods with volumes may use claims that are named after the pod, and a pod that is nominated to a node
+    may preempt only there.
     """
     shape = pod.shape
     if shape.volumes or shape.resource_claims or pod.nominated_node_name or pod.required_node_name:

@@ -9,11 +9,11 @@ from msgspec import Struct
 from moorage.cluster.arrays import BoolArray, IntArray
 
 MIN_FEASIBLE_NODES = 100
-"""The search does not end before this many nodes fit; a smaller cluster is searched completely."""
+"""The search ends only when at least this number of nodes fit. A smaller cluster is searched completely."""
 MIN_PERCENTAGE = 5
 BASE_PERCENTAGE = 50
 NODES_PER_PERCENT = 125
-"""If the profile sets no percentage, it falls from BASE_PERCENTAGE by 1 for every NODES_PER_PERCENT nodes."""
+"""The default percentage is BASE_PERCENTAGE, minus 1 for every NODES_PER_PERCENT nodes of the cluster."""
 ALL = 100
 
 

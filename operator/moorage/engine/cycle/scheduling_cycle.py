@@ -144,8 +144,8 @@ def nodes_to_filter(pre_filtered: PreFiltered, snapshot: Snapshot) -> Snapshot:
 def _filter_nominated_node(cycle: CycleInput, pre_filtered: PreFiltered) -> FilteredNodes | None:
     """Filter the pod's nominated node before all others, because preemption has made room there.
 
-    Return None if the pod has no nominated node or if extenders are asked. They are asked once, about all nodes, and
-    `_choose` then prefers the nominated node.
+    Return None if the pod has no nominated node or if extenders are asked. Extenders are asked only once, about all
+    nodes; `_choose` then prefers the nominated node.
     """
     name = cycle.pod.nominated_node_name
     position = cycle.snapshot.position(name) if name and not cycle.asks_extenders else None

@@ -80,7 +80,7 @@ _GOLDEN = 0x9E3779B97F4A7C15
 def draw(seed: int, cycle: int) -> int:
     """Return a pseudo-random number below 2^64: number `cycle` of the SplitMix64 sequence of `seed`.
 
-    The core has no random generator, so that a seed and the same events reproduce every decision.
+    It replaces a random generator, so that the same seed and the same events reproduce every decision.
     """
     mixed = (seed + (cycle + 1) * _GOLDEN) & _MASK
     mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _MASK

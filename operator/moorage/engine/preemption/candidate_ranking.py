@@ -11,8 +11,8 @@ from moorage.engine.candidate import Candidate
 from moorage.model.pods.pod import Pod
 
 PRIORITY_OFFSET = 2**31
-"""Added to each priority in a sum, so that all terms are positive. Otherwise an additional victim with a negative
-priority would lower the sum."""
+"""The number that is added to each priority in a sum, so that all terms are positive. Otherwise an additional victim
+with a negative priority would lower the sum."""
 
 
 def importance(pod: Pod) -> tuple[float, float]:
@@ -29,7 +29,7 @@ def best_candidates(candidates: Collection[Candidate]) -> list[Candidate]:
 
 
 def candidate_cost(candidate: Candidate) -> tuple[float, ...]:
-    """Return a candidate's cost. Costs compare by their first different part.
+    """Return a candidate's cost as a tuple; tuples compare by their first different part.
 
     The parts are the number of violations, the highest priority, the sum of priorities, the number of victims, and the
     earliest start of the victims with the highest priority. The cost of a later start is lower.
@@ -41,5 +41,5 @@ def candidate_cost(candidate: Candidate) -> tuple[float, ...]:
 
 
 def _start(pod: Pod) -> float:
-    """Return when the pod started, in seconds; a pod that has not started counts as the latest."""
+    """Return when the pod started, in seconds. A pod that has not started comes after all other pods."""
     return inf if pod.start_time is None else pod.start_time

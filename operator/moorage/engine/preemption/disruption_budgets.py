@@ -33,15 +33,15 @@ def split_by_budgets(pods: Sequence[Pod], budgets: Sequence[PodDisruptionBudget]
 
 
 def is_protected(pods: Sequence[Pod], budgets: Sequence[PodDisruptionBudget]) -> bool:
-    """Return whether the eviction of these pods, in this order, violates a budget; terminating pods are not evicted."""
+    """Return whether the eviction of these pods, in this order, violates a budget. Terminating pods do not count."""
     return bool(split_by_budgets([pod for pod in pods if not pod.terminating], budgets)[0])
 
 
 def covered_first(pods: Sequence[Pod], budgets: Collection[PodDisruptionBudget]) -> tuple[Pod, ...]:
     """Return the pods in a new order: first the pods that a budget covers, then all others.
 
-    The API server may refuse the eviction of a covered pod. Because covered pods are evicted first, no other pod has
-    then been evicted in vain.
+    The API server may refuse the eviction of a covered pod. Covered pods are evicted first, so that after a refusal no
+    other pod has been evicted for nothing.
     """
     return tuple(sorted(pods, key=lambda pod: not any(_covers(budget, pod) for budget in budgets)))
 

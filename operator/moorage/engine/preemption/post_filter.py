@@ -38,7 +38,7 @@ class PostFilterResult:
     code: Code
     message: str = ""
     nominated_node_name: str | None = None
-    """The node to nominate the pod to: empty clears the nomination, None keeps it."""
+    """The node to nominate the pod to. An empty name clears the nomination; None keeps the nomination."""
     victims: tuple[Pod, ...] = ()
     search: DryRun | None = None
     """The search for victims, if there was one."""
@@ -49,7 +49,7 @@ class PostFilterResult:
 def make_room(
     profile: Profile, fit_error: FitError, chance: int, kept: Sequence[Candidate] | None = None
 ) -> PostFilterResult:
-    """Run PostFilter or, if extenders have answered, choose one of the candidates that they `kept`.
+    """Run PostFilter. If extenders have answered, only choose one of the candidates that the extenders `kept`.
 
     If the cluster has no nodes, run no plugin.
     """
@@ -90,7 +90,7 @@ def _run_all(profile: Profile, fit_error: FitError, chance: int) -> PostFilterRe
 
 
 def _has_run(plugin: PreFilterPlugin[Any], profile: Profile, fit_error: FitError) -> bool:
-    """Return whether the plugin's PreFilter has run: it is enabled, and no earlier plugin has ended PreFilter."""
+    """Return whether the plugin's PreFilter has run: it must be enabled, and no earlier plugin must have ended it."""
     return plugin in profile.pre_filter and plugin not in fit_error.pre_filtered.unreached
 
 

@@ -140,7 +140,7 @@ def select_victims(search: Search, node: NodeWhatIf) -> Candidate | Status:
 
 
 def _put_back_pods(search: Search, node: NodeWhatIf, states: States, pods: Sequence[Pod]) -> tuple[States, list[Pod]]:
-    """Try to put back each pod; keep it if the incoming pod still fits. Return the states, and the pods to evict."""
+    """Put back each pod with which the incoming pod still fits. Return the states, and the other pods as victims."""
     evicted: list[Pod] = []
     for other in pods:
         with_other = add_pod(search.pre_filtered, states, other, node)

@@ -68,7 +68,7 @@ class BackoffQueue:
         return min(ends, default=None)
 
     def entries(self) -> tuple[list[tuple[Key, QueuedPodInfo]], list[tuple[Key, QueuedPodInfo]]]:
-        """Return the entries of the heap of rejected pods, and those of the heap of errors."""
+        """Return the entries of both heaps: first rejected pods, then pods after an error."""
         return self._rejected.entries(), self._errors.entries()
 
     def restore(

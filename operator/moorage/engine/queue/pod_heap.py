@@ -16,7 +16,7 @@ SLACK = 64
 
 
 class PodHeap:
-    """Pods by key, smallest first; pods with equal keys come out in the order in which they were pushed.
+    """Pods by key, smallest first. Pods with equal keys come out in the order in which they were pushed.
 
     `discard` leaves the pod's entry in the heap as stale. A stale entry is dropped when it reaches the top, or when the
     heap is rebuilt because more than half of its entries are stale.
@@ -33,7 +33,7 @@ class PodHeap:
         return len(self._live)
 
     def push(self, queued: QueuedPodInfo, key: Key) -> None:
-        """Add a pod; a pod that is in the heap already gets the new key."""
+        """Add a pod. If the pod is already in the heap, replace its key."""
         ticket = next(self._ticket)
         self._live[queued.pod.uid] = ticket
         heappush(self._heap, (key, ticket, queued))

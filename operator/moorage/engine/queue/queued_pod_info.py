@@ -10,7 +10,7 @@ from moorage.model.pods.pod import Pod
 
 
 class QueueType(Enum):
-    """The part of the scheduling queue that holds a pod; the values are kube-scheduler's names, except inFlight."""
+    """The part of the scheduling queue that holds a pod. The values are kube-scheduler's names, except inFlight."""
 
     ACTIVE = "active"  # ready for an attempt
     BACKOFF = "backoff"  # tried again after its backoff

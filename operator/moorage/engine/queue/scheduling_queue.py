@@ -69,9 +69,9 @@ class SchedulingQueue:
         return queued.queue
 
     def update(self, event: ClusterEvent, now: float) -> None:
-        """Replace a pod by its new version, and requeue it if the change may make it schedulable.
+        """Replace a pod by its new version, and requeue the pod if the change may make it schedulable.
 
-        A change of the status alone requeues no pod, since each failed attempt writes the status.
+        A change of only the status requeues no pod, because each failed attempt writes the status.
         """
         pod: Pod = event.new
         queued = self._pods[pod.uid]
@@ -94,13 +94,13 @@ class SchedulingQueue:
                 self._requeue(queued, self._hints.strategy_for(queued, event), now, event.label)
 
     def delete(self, uid: str) -> None:
-        """Remove a pod. If it is in flight, the queue keeps events for it until `done`."""
+        """Remove a pod. If the pod is in flight, the queue keeps events for the pod until `done`."""
         queued = self._pods.pop(uid, None)
         if queued is not None:
             self._remove(queued)
 
     def pop(self, now: float) -> QueuedPodInfo | None:
-        """Start the attempt of the first active pod. If none is active, take a rejected pod before its backoff ends."""
+        """Start the attempt of the first active pod. If no pod is active, take a rejected pod in backoff."""
         self.flush_backoff(now)
         queued = self._active.pop() or self._pop_early(now)
         if queued is None:
@@ -148,7 +148,7 @@ class SchedulingQueue:
             self._requeue(queued, QueueingStrategy.AFTER_BACKOFF, now, FORCE_ACTIVATE)
 
     def retry_profile(self, scheduler_name: str, now: float) -> None:
-        """Move all pods of a profile to the active queue, because the profile has changed; pods in flight stay."""
+        """Move all pods of a profile, except pods in flight, to the active queue, because the profile has changed."""
         for queued in self._not_in_flight(scheduler_name):
             self._remove(queued)
             self._move_to_active(queued, now, FORCE_ACTIVATE)
@@ -183,7 +183,7 @@ class SchedulingQueue:
         return self._backoff.expiry(queued)
 
     def next_backoff_expiry(self) -> float | None:
-        """Return the time at which the next backoff has ended, in seconds; None if no pod is in backoff."""
+        """Return the time at which the next backoff ends, in seconds; None if no pod is in backoff."""
         return self._backoff.next_expiry()
 
     def has_unschedulable(self) -> bool:
@@ -248,7 +248,7 @@ class SchedulingQueue:
             self._move_to_active(queued, now, event)
 
     def _move_to_active(self, queued: QueuedPodInfo, now: float, event: str) -> None:
-        """Make a pod active if no PreEnqueue plugin rejects it; if `event` is empty, metrics do not count it."""
+        """Make a pod active if no PreEnqueue plugin rejects it. If `event` is empty, metrics do not count the move."""
         if self._gate(queued, event):
             return
         if event:
@@ -262,7 +262,7 @@ class SchedulingQueue:
         self._active.push(queued, profile.queue_sort.sort_key(queued.pod, queued.queued_at))
 
     def _gate(self, queued: QueuedPodInfo, event: str) -> bool:
-        """Run PreEnqueue; gate the pod and return True if a plugin rejects it."""
+        """Run PreEnqueue. If a plugin rejects the pod, gate the pod and return True."""
         profile = self._profiles[queued.pod.scheduler_name]
         started = self._recorder.now()
         for plugin in profile.pre_enqueue:
@@ -287,7 +287,7 @@ class SchedulingQueue:
         return None
 
     def _remove(self, queued: QueuedPodInfo) -> None:
-        """Remove a pod from the queue that holds it; no queue holds a pod in flight."""
+        """Remove a pod from the queue that holds it. Pods in flight are in no queue."""
         uid = queued.pod.uid
         match queued.queue:
             case QueueType.ACTIVE:

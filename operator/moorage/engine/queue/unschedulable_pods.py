@@ -1,7 +1,7 @@
 """Pods that wait for an event: unschedulable pods, and gated pods.
 
-Pods that have the same shape and were rejected by the same plugins form one group. A plugin's hint about an event of a
-node, or of a pod with a node, is the same for the whole group, so it is asked once for each group.
+Pods that have the same shape and were rejected by the same plugins form one group. If an event is about a node or a
+pod with a node, a plugin's hint is the same for the whole group. So the plugin is asked only once for each group.
 
 Upstream: pkg/scheduler/backend/queue/scheduling_queue.go (unschedulablePods).
 """

@@ -1,4 +1,4 @@
-"""Adds the attempts of the scheduler to the log of decisions."""
+"""Writes the attempts of the scheduler to the log of decisions."""
 
 from msgspec.structs import replace
 

@@ -1,8 +1,7 @@
-"""A decision to bind a pod, captured at the least cost, and turned into a record later.
+"""A decision to bind a pod. The scheduling loop captures the decision at low cost, and makes the record later.
 
-The scheduling loop must not become slower because decisions are recorded. So a decision keeps references to some arrays
-of its cycle, to which no later cycle writes. `summarize` copies the rows that the record needs, and drops
-the references.
+The captured decision refers to some arrays of its cycle, to which no later cycle writes. `summarize` copies the rows
+that the record needs. The references to the arrays are then dropped.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ class CapturedFilters(Struct, frozen=True, eq=False, gc=False):
     slots: IntArray | None
     """The slots of the filtered nodes; None for all nodes of the cluster."""
     with_nominated: Mapping[int, Status]
-    """The statuses of the nodes that fail because of their nominated pods, by position."""
+    """The statuses of the nodes that are rejected because of their nominated pods, by position."""
     left_out: tuple[NodeCount, ...]
 
     def counts(self, names: Sequence[str]) -> Iterator[NodeCount]:
-        """Yield the numbers of nodes by plugin. The reasons are not known any more."""
+        """Yield the number of rejected nodes for each plugin, without reasons, because they were not captured."""
         left = np.ones(self.passed[0].size if self.passed else 0, np.bool_)
         left[list(self.with_nominated)] = False
         for plugin, passed in zip(self.plugins, self.passed, strict=True):
@@ -85,7 +84,7 @@ class CapturedBinding(Struct, frozen=True, eq=False, gc=False):
     durations: Durations = ()
 
     def summarize(self) -> StoredRecord:
-        """Return the record; it does not refer to the arrays of the cycle."""
+        """Return the record. The record does not refer to the arrays of the cycle."""
         names = self.names
         record = replace(
             record_of(self.pod, self.profile, Moment(self.seed, self.cycle, self.at), DecisionOutcome.BOUND),

@@ -1,4 +1,4 @@
-"""An attempt that found no node, captured at the least cost, and turned into a record later.
+"""An attempt that found no node. The scheduling loop captures the attempt at low cost, and makes the record later.
 
 Equal pods share one failure until the cluster changes (`moorage.engine.cycle.kept_failure`), so their records share the
 summary of this failure.
@@ -26,13 +26,13 @@ from moorage.model.pods.pod import Pod
 
 @dataclass(slots=True)
 class LastSummary:
-    """The last failure that was summarized, with its numbers of rejected nodes."""
+    """The last failure that was summarized, with the numbers of rejected nodes."""
 
     failure: FitError | None = None
     counts: tuple[NodeCount, ...] = ()
 
     def of(self, failure: FitError, names: Sequence[str]) -> tuple[NodeCount, ...]:
-        """Return the numbers of nodes by plugin and reason."""
+        """Return the number of rejected nodes for each plugin and reason."""
         if failure is not self.failure:
             self.failure, self.counts = failure, tuple(counts_by_reason(failure, names))
         return self.counts
@@ -53,7 +53,7 @@ class CapturedRejection(Struct, frozen=True, eq=False, gc=False):
     kept: Sequence[Candidate]
     """The candidates for preemption that extenders kept, if they were asked."""
     displaced: Sequence[Pod]
-    """The pods that lost their nomination to this one."""
+    """The pods whose nomination was cleared, so that this pod can use the node."""
     names: Sequence[str]
     """The names of all nodes by slot."""
     last: LastSummary
@@ -61,7 +61,7 @@ class CapturedRejection(Struct, frozen=True, eq=False, gc=False):
     durations: Durations = ()
 
     def summarize(self) -> StoredRecord:
-        """Return the record; it does not refer to the arrays of the cycle."""
+        """Return the record. The record does not refer to the arrays of the cycle."""
         names, moment = self.names, Moment(self.seed, self.cycle, self.at)
         record = replace(
             record_of(self.pod, self.profile, moment, DecisionOutcome.UNSCHEDULABLE),

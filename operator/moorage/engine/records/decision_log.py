@@ -1,7 +1,7 @@
-"""The decisions about the pods that were tried last, bounded in pods, attempts and bytes.
+"""The decisions about the pods that were tried last. The log has limits for pods, attempts and bytes.
 
-The scheduling loop only appends new decisions to a list. They are summarized when the loop is idle, when somebody
-reads, or when the list is long. All callers run in the thread of the loop.
+The scheduling loop only appends new decisions to a list. The decisions are summarized when the loop is idle, when a
+caller reads the log, or when the list is long. All callers run in the thread of the loop.
 """
 
 from collections import OrderedDict
@@ -20,8 +20,8 @@ MAX_ATTEMPTS = 3
 MAX_BYTES = 48 << 20
 MAX_NEW = 1000
 MAX_NEW_NODES = 500_000
-"""The number of nodes that the new decisions may have compared before they are summarized. They hold up to about 16 MB
-of arrays."""
+"""The limits for new decisions: their number, and the sum of the nodes that they compared. New decisions hold at most
+about 16 MB of arrays."""
 
 
 class LogLimits(Struct, frozen=True, kw_only=True):
@@ -67,7 +67,7 @@ class DecisionLog:
         return bool(self._new)
 
     def add(self, entry: LogEntry, compared_nodes: int = 0) -> None:
-        """Add an attempt that compared this number of nodes."""
+        """Add an attempt, which compared `compared_nodes` nodes."""
         self._new.append(entry)
         self._new_nodes += compared_nodes
         if len(self._new) >= MAX_NEW or self._new_nodes > MAX_NEW_NODES:
@@ -85,7 +85,7 @@ class DecisionLog:
     def find(self, key: str) -> Sequence[DecisionRecord]:
         """Return the records of the last pod with this `namespace/name`, the latest first.
 
-        If a pod was deleted and made anew, the records may be those of the deleted pod; compare their uid.
+        If a pod was deleted and created again, the records may be about the deleted pod. Callers must compare the uid.
         """
         self.summarize()
         attempts = self._attempts.get(self._uids.get(key, ""), ())

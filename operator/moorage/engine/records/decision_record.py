@@ -1,4 +1,4 @@
-"""The record of one attempt to schedule a pod. All parts are plain values, so that a record can be sent as JSON."""
+"""The record of one attempt to schedule a pod. All parts are plain values, so that the server can send it as JSON."""
 
 from enum import Enum
 
@@ -37,7 +37,7 @@ class NodeCount(Struct, frozen=True, rename="camel", omit_defaults=True, gc=Fals
 
     plugin: str
     reason: str
-    """Empty if only the plugin was recorded, as for a pod that found a node."""
+    """The reason of the plugin. If the pod found a node, only the plugin is recorded, and the reason is empty."""
     nodes: int
     examples: tuple[str, ...] = ()
     """The names of at most MAX_EXAMPLES of these nodes."""
@@ -65,7 +65,7 @@ class NodeScore(Struct, frozen=True, rename="camel", omit_defaults=True, gc=Fals
     """The sum of the weighted scores and of the extenders' score."""
     plugins: tuple[PluginScore, ...]
     extenders: int = 0
-    """The extenders' score; their weights are included."""
+    """The extenders' score, including the weights of the extenders."""
 
 
 class Scores(Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
@@ -74,9 +74,9 @@ class Scores(Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
     nodes: tuple[NodeScore, ...]
     """At most MAX_NODES nodes with the highest totals, the chosen node first."""
     margin: int
-    """How much lower the total of the second node is; 0 if several nodes have the highest total."""
+    """The difference between the two highest totals; 0 if several nodes have the highest total."""
     ties: int
-    """The number of nodes with the highest total; the seed decides between them."""
+    """The number of nodes with the highest total. The seed decides between these nodes."""
     skipped: tuple[str, ...] = ()
     """The Score plugins whose PreScore returned Skip for the pod."""
 
@@ -110,7 +110,7 @@ class Preemption(Struct, frozen=True, rename="camel", omit_defaults=True, gc=Fal
     node: str = ""
     """The node to which the pod was nominated; empty if preemption gave up."""
     reason: str = ""
-    """Why preemption gave up; otherwise, the rule by which the node won."""
+    """The rule that chose `node`; if preemption gave up, the reason."""
     candidates: int = 0
     """The number of nodes on which evictions would help, among the nodes that were tried."""
     considered: tuple[ConsideredNode, ...] = ()
@@ -139,9 +139,9 @@ class DecisionRecord(Struct, frozen=True, kw_only=True, rename="camel", omit_def
     uid: str
     scheduler_name: str
     policy: PolicyVersion | None = None
-    """None for a profile of the configuration file."""
+    """The policy of the profile; None if the profile is from the configuration file."""
     canary_of: str = ""
-    """The schedulerName of the pod's spec if the policy has taken the pod as a canary; otherwise empty."""
+    """If a canary has taken the pod, the schedulerName of the pod's spec; otherwise empty."""
     outcome: DecisionOutcome
     node: str = ""
     """The chosen node, or the node to which the pod was nominated."""
@@ -162,7 +162,7 @@ class DecisionRecord(Struct, frozen=True, kw_only=True, rename="camel", omit_def
     filters: tuple[NodeCount, ...] = ()
     """The rejected nodes by plugin and reason, over all nodes of the cluster."""
     scores: Scores | None = None
-    """None if there was nothing to compare: at most one node fits, or the profile has no Score plugin."""
+    """The scores; None if at most one node fits, or if the profile has no Score plugin."""
     preemption: Preemption | None = None
     extenders: tuple[ExtenderCall, ...] = ()
     """The calls that filtered and scored nodes."""

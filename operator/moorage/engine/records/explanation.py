@@ -34,12 +34,12 @@ class PluginRejection(Struct, frozen=True, rename="camel"):
 
 
 class NodeVerdict(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Why a pod is not on a certain node, as of now."""
+    """The reason why the scheduler would not place a pod on a certain node now."""
 
     node: str
     exists: bool = True
     rejections: tuple[PluginRejection, ...] = ()
-    """The rejections by all plugins, in their order; the first one decides. Empty if the pod fits."""
+    """The rejections by all plugins, in the order of the plugins. Empty if the pod fits."""
     score: NodeScore | None = None
     """The scores of the node, if the pod fits there and several nodes fit."""
     best: NodeScore | None = None
@@ -47,7 +47,7 @@ class NodeVerdict(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class Explanation(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What is known about one pod."""
+    """The explanation of one pod."""
 
     namespace: str
     name: str
@@ -69,8 +69,8 @@ class Explanation(Struct, frozen=True, kw_only=True, rename="camel", omit_defaul
     now: DecisionRecord | None = None
     """The decision that the present cluster would lead to; None if no profile has the schedulerName."""
     shadows: tuple[DecisionRecord, ...] = ()
-    """The decisions of policies in mode Shadow that follow the pod's schedulerName, on the present cluster."""
+    """The decisions on the present cluster by policies in mode Shadow for the pod's schedulerName."""
     verdict: NodeVerdict | None = None
     """The answer about the node that the user asked for."""
     changes: tuple[Counterfactual, ...] = ()
-    """For a pod that fits on no node now: single changes after which it would fit, the best first."""
+    """If the pod fits on no node now, single changes after which it would fit, the best first."""

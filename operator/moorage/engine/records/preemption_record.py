@@ -34,7 +34,8 @@ def preemption_record(
 ) -> Preemption | None:
     """Return the record of PostFilter; None if no plugin searched for pods to evict.
 
-    `candidates` are those that an extender kept, if one was asked. `names` are the names of nodes by position.
+    `candidates` are the candidates that extenders kept, if extenders were asked. `names` are the names of nodes by
+    position.
     """
     found = [*candidates] or (post.search.candidates if post.search else [])
     if post.search is None and not found and not post.message:
@@ -67,7 +68,7 @@ def _considered(candidate: Candidate) -> ConsideredNode:
 
 
 def _rule(ranked: Sequence[Candidate]) -> str:
-    """Return why the first candidate won against the next best one."""
+    """Return the rule by which the first candidate is better than the second."""
     if len(ranked) == 1:
         return "it is the only node on which evictions help"
     first, second = map(candidate_cost, ranked[:2])
@@ -82,6 +83,6 @@ def _rejected(search: DryRun, names: Sequence[str]) -> tuple[NodeCount, ...]:
         examples = tuple(names[position] for position in without[:MAX_EXAMPLES])
         counts.append(NodeCount("", NO_VICTIMS, len(without), examples))
     hopeless = 0 if search.candidates else search.reasons(len(names)).get(NOT_HELPFUL, 0)
-    if hopeless:  # not if there are candidates: the search may then have left out nodes
+    if hopeless:  # only without candidates, because the search for candidates may leave out nodes
         counts.append(NodeCount("", NOT_HELPFUL, hopeless))
     return tuple(counts)

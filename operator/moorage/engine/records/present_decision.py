@@ -53,14 +53,14 @@ class PresentDecision:
         self._fit_error = FitError(self._snapshot, self._pre_filtered, self._filtered)
 
     def record(self, *, preempts: bool = False) -> DecisionRecord:
-        """Return the decision; if `preempts`, search for pods to evict if no node fits."""
+        """Return the decision. If no node fits and `preempts` is True, search for pods to evict."""
         try:
             return self._record(preempts=preempts)
         except CycleError as fault:
             return replace(self._start(DecisionOutcome.ERROR), message=str(fault))
 
     def verdict(self, node: str) -> NodeVerdict:
-        """Return why the pod would not be on a node: all plugins that reject it, or its scores beside the best."""
+        """Return all rejections of a node. If there are none, return the scores of this node and of the best node."""
         position = self._snapshot.position(node)
         if position is None:
             return NodeVerdict(node, exists=False)

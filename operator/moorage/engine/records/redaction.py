@@ -10,7 +10,7 @@ from moorage.engine.records.explanation import Explanation
 
 
 def namespaces_in(explanation: Explanation) -> set[str]:
-    """Return the namespaces of all pods that the explanation names besides its own pod."""
+    """Return the namespaces of all other pods that the explanation names."""
     preemptions = [record.preemption for record in _records(explanation) if record.preemption]
     displaced = {pod.namespace for preemption in preemptions for pod in _pods(preemption)}
     return displaced | {change.victim_namespace for change in explanation.changes if change.victim_namespace}

@@ -18,7 +18,7 @@ Names = tuple[str, ...]
 Weights = tuple[tuple[str, int], ...]
 
 BYTES_OF_ROWS = 600
-"""The approximate size of `ScoreRows` besides its largest array."""
+"""The approximate size of `ScoreRows` in bytes, without its largest array."""
 KEPT_TUPLES = 1024
 
 
@@ -72,10 +72,10 @@ class CapturedScores(Struct, frozen=True, eq=False, gc=False):
     chosen: int
     """The position of the chosen node."""
     extender_scores: Mapping[str, int] | None = None
-    """The extenders' scores by node name, which `total` does not include."""
+    """The extenders' scores by node name. `total` does not include these scores."""
 
     def rows(self, profile: Profile, names: Sequence[str]) -> ScoreRows:
-        """Copy the rows of the best nodes; `names` are the names of all nodes by slot at the time of the decision."""
+        """Copy the rows of the best nodes. `names` are the names of all nodes by slot when the decision was made."""
         total, slots, extra = self.total, self.slots, None
         if self.extender_scores:
             scored = names if slots is None else [names[slot] for slot in slots.tolist()]

@@ -51,7 +51,7 @@ class Moment(Struct, frozen=True, gc=False):
 
 
 def record_of(pod: Pod, profile: Profile, moment: Moment, outcome: DecisionOutcome) -> DecisionRecord:
-    """Return a record with the values that every record has."""
+    """Return a record with the fields that all records have in common."""
     policy = profile.policy
     return DecisionRecord(
         namespace=pod.namespace,
