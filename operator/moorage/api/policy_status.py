@@ -48,8 +48,8 @@ class Condition(ApiModel):
 class PodCounts(ApiModel):
     """Counts of the policy's pods.
 
-    The counts of binds begin when the active generation goes live or when this replica becomes leader, whichever is
-    later.
+    The counts of binds begin when the active generation goes live. If this replica becomes leader later, they begin
+    then.
     """
 
     model_config = ConfigDict(extra="ignore")
