@@ -96,7 +96,7 @@ class PreEnqueuePlugin(Plugin, ABC):
 
 
 class QueueSortPlugin(Plugin, ABC):
-    """A plugin that orders the active queue. Each profile has exactly one, and it is the same for all profiles."""
+    """A plugin that orders the active queue. Each profile has exactly one; all profiles have the same."""
 
     @abstractmethod
     def sort_key(self, pod: Pod, queued_at: float) -> tuple[float, ...]:
@@ -115,7 +115,7 @@ class PreFilterPlugin(Plugin, ABC, Generic[S]):
     """A plugin that reads the pod and the whole cluster once, before Filter."""
 
     def skips_filter(self, shape: PodShape) -> bool:
-        """Return whether `pre_filter` would return SKIP for all pods of the shape. If True, it is not called."""
+        """Return whether `pre_filter` would return SKIP for all pods of the shape. Then `pre_filter` is not called."""
         del shape
         return False
 
@@ -145,7 +145,7 @@ class Rejection(Struct, frozen=True):
     code: Code = Code.UNSCHEDULABLE
     cause: str = ""
     """The field of the policy that causes the rejection; empty if no field does. The policy's status shows the field,
-    but the pod's message does not. NodeAffinity gives the requirement that the nodes do not meet instead."""
+    but the pod's message does not. For NodeAffinity, the cause is the requirement that the nodes do not meet."""
 
 
 class FilterResult(Struct, frozen=True):
@@ -225,10 +225,10 @@ class ScorePlugin(Plugin, ABC, Generic[S]):
     only decides whether to skip the plugin (`skips_score`)."""
 
     reads_request_mix: ClassVar[bool] = False
-    """Whether the plugin reads `Snapshot.request_mix`; the engine counts pods only for such plugins."""
+    """Whether the plugin reads `Snapshot.request_mix`. Without such a plugin, the engine does not count requests."""
 
     def skips_score(self, shape: PodShape) -> bool:
-        """Return whether `pre_score` would return SKIP for all pods of the shape. If True, it is not called."""
+        """Return whether `pre_score` would return SKIP for all pods of the shape. Then `pre_score` is not called."""
         del shape
         return False
 
@@ -239,10 +239,10 @@ class ScorePlugin(Plugin, ABC, Generic[S]):
 
     @abstractmethod
     def score(self, state: S, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Return a raw score for each node of the view, int64."""
+        """Return a raw score for each node of the view, as int64."""
 
     def normalize(self, state: S, pod: Pod, nodes: Snapshot, scores: IntArray) -> IntArray:
-        """Scale raw scores to 0..MAX_NODE_SCORE; by default, return them unchanged."""
+        """Scale raw scores to 0..MAX_NODE_SCORE. By default, return the raw scores unchanged."""
         del state, pod, nodes
         return scores
 

@@ -39,7 +39,7 @@ class ProfileArguments:
 def read_arguments(spec: ProfileSpec, classes: Mapping[str, type[Plugin]]) -> ProfileArguments:
     """Collect a profile's plugin arguments.
 
-    If a plugin has an `ignored_resources_argument`, its value becomes the resources that extenders count.
+    If a plugin has an `ignored_resources_argument`, set this argument to the resources that extenders count.
     """
     arguments = ProfileArguments()
     for index, config in enumerate(spec.plugin_config):

@@ -112,7 +112,7 @@ def before_resources(filters: tuple[str, ...], early: tuple[str, ...]) -> tuple[
 
 
 def weight_of(name: str, plugins: Plugins, default_weight: int) -> int:
-    """Return a Score plugin's weight at `score`, or its weight at multiPoint. If it is 0, return `default_weight`."""
+    """Return a Score plugin's weight at `score`, or its weight at multiPoint; `default_weight` if the weight is 0."""
     entries: tuple[PluginEntry, ...] = (*plugins.score.enabled, *plugins.multi_point.enabled)
     return next((entry.weight for entry in entries if entry.name == name), 0) or default_weight
 

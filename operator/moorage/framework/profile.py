@@ -67,7 +67,7 @@ class ProfileSettings:
     """The schedulerName of the pods for which the profile decides as a shadow, without binding them. Empty if the
     profile is not a shadow."""
     canary: CanaryShare | None = None
-    """The share of another policy's pods that the profile takes; None: no share."""
+    """The share of another policy's pods that the profile takes; None if it takes no share."""
     strict_preemption: bool = False
     """Whether preemption removes victims through the eviction API, so that the API server enforces disruption budgets.
     kube-scheduler deletes victims instead."""
@@ -111,7 +111,7 @@ class Profile:
     filter: tuple[FilterPlugin[Any], ...] = ()
     post_filter: tuple[PostFilterPlugin, ...] = ()
     pre_score: tuple[ScorePlugin[Any], ...] = ()
-    """Separate from `score`, because a plugin's PreScore runs even if its Score is disabled, as upstream."""
+    """Separate from `score`, because a plugin's PreScore runs even if its Score is disabled (as in upstream)."""
     score: tuple[WeightedScore, ...] = ()
     reserve: tuple[ReservePlugin, ...] = ()
     bind: tuple[BindPlugin, ...] = ()

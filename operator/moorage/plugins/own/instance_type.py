@@ -37,7 +37,7 @@ class InstanceType(PolicyPlugin, NodeEvaluationPlugin, InstanceTypesSection):
     filter_field = "filters.instanceTypes"
 
     allow: PatternList = ()
-    """Shell patterns; a node's type must match one of them. Empty: all types are allowed."""
+    """Shell patterns; a node's type must match one of them. If empty, all types are allowed."""
     deny: PatternList = ()
     """Shell patterns; a node whose type matches one of them is rejected, even if its type also matches `allow`."""
 

@@ -61,7 +61,7 @@ class Lifecycle(PolicyPlugin, NodeEvaluationPlugin, LifecycleSection):
     filter_field = "filters.lifecycles"
 
     allow: Annotated[tuple[LifecycleClass, ...], ListOf] = ()
-    """The allowed classes. Empty: all."""
+    """The allowed classes. If empty, all classes are allowed."""
 
     @classmethod
     def filter_arguments(cls, filters: FiltersSection) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Scarcity: keeps the free amounts of scarce resources usable for the pods that come next.
 
 For each resource of the policy, the plugin compares the fragmentation of a node before and after the pod
-(`moorage.plugins.shared.fragmentation`). The best node is the one whose fragmentation grows least. If several nodes
-are equal, the node with the least free amount is the best.
+(`moorage.plugins.shared.fragmentation`). The node whose fragmentation grows least is the best. Of nodes with equal
+growth, the node with the least free amount is the best.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from moorage.model.pods.pod import Pod, PodShape
 
 GROWTH_UNIT = 1 << 30
-"""A growth of the fragmentation by the largest allocatable amount of a node counts as this number."""
+"""The scale of growths: a growth by the largest allocatable amount of a node becomes this number."""
 FREE_UNIT = 1 << 12
-"""A free amount that equals the largest allocatable amount of a node counts as this number."""
+"""The scale of free amounts: the largest allocatable amount of a node becomes this number."""
 
 
 class Scarcity(PolicyPlugin, ScorePlugin[None], ScarcitySection):
@@ -39,14 +39,14 @@ class Scarcity(PolicyPlugin, ScorePlugin[None], ScarcitySection):
 
     @classmethod
     def section_of(cls, spec: SchedulingPolicySpec) -> ApiModel | None:
-        """Return the section, with the GPUs of the section `gpu` if its `podsWithGpu` is LeastFragmentation."""
+        """Return the section. If `gpu.podsWithGpu` is LeastFragmentation, add the GPU resources to the section."""
         named = spec.scarcity.resources if spec.scarcity else ()
         gpus = spec.gpu.resources if spec.gpu and spec.gpu.pods_with_gpu == "LeastFragmentation" else ()
         resources = tuple(dict.fromkeys((*named, *gpus)))
         return ScarcitySection.model_construct(resources=resources) if resources else None
 
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Return raw scores below or around 0: the growth of the fragmentation first, then the free amounts."""
+        """Return raw scores, which fall with the growth of the fragmentation, and a little with the free amounts."""
         del state
         if nodes.size <= FEW_NODES:
             return self._raw(pod.shape, nodes)
@@ -57,7 +57,7 @@ class Scarcity(PolicyPlugin, ScorePlugin[None], ScarcitySection):
         return nodes.gather(raw)
 
     def normalize(self, state: None, pod: Pod, nodes: Snapshot, scores: IntArray) -> IntArray:
-        """Give MAX_NODE_SCORE to the best nodes only, and less to other nodes, down to 0 for the worst."""
+        """Scale the scores so that only the best nodes have MAX_NODE_SCORE, and the worst nodes have 0."""
         del state, pod, nodes
         best, worst = int(scores.max()), int(scores.min())
         if best == worst:

@@ -1,8 +1,8 @@
 """The fragmentation of nodes: free amounts of a scarce resource that the next pods cannot use.
 
-A node's fragmentation is its free amount of the resource, times the share of the requests for the resource that the
-node cannot take any more. A node can take a request if it meets the nodeSelector and the required node affinity, and if
-its free amounts of all requested resources suffice.
+A node's fragmentation is its free amount of the resource, times a share: the share of all requests for the resource
+that do not fit on the node. A request fits on a node that meets the nodeSelector and the required node affinity, and
+has enough free amounts of all requested resources.
 
 The measure is that of Weng et al., "Beware of Fragmentation: Scheduling GPU-Sharing Workloads with Fragmentation
 Gradient Descent" (USENIX ATC 2023), for whole devices.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 
 COVERED_SHARE = 0.99
-"""The commonest requests that make up this share are counted; the rest are too rare to matter."""
+"""The share of the requests that is counted, beginning with the most common ones. The others are too rare to matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,10 @@ class Limits:
     """The bounds of the tables of one resource."""
 
     cells: int = 1 << 20
-    """The maximum size of one table. A table that would be larger counts only the commoner half of the requests."""
+    """The maximum size of one table. A table that would be larger leaves out the less common half of the requests."""
     classes: int = 64
-    """The maximum number of classes of nodes. Requests whose conditions would make more classes count as not fitting
-    on any node."""
+    """The maximum number of classes of nodes. Requests whose conditions need more classes are treated as if they fit on
+    no node."""
 
 
 DEFAULT_LIMITS = Limits()
@@ -48,12 +48,12 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """For nodes that meet the same conditions, the share of the requests that fits into free amounts."""
+    """A table for nodes that meet the same conditions: the share of the requests that fits into given free amounts."""
 
     axes: Mapping[str, IntArray]
-    """For each resource, the requested amounts, sorted, without repetition."""
+    """For each resource, the different requested amounts, sorted."""
     shares: FloatArray
-    """One dimension for each axis. Index i on an axis means: less than `axis[i]` is free, but `axis[i - 1]` fits."""
+    """One dimension for each axis. At index i of an axis, less than `axis[i]` is free, but at least `axis[i - 1]`."""
 
     def fitting(self, free: Mapping[str, IntArray]) -> FloatArray:
         """Return, for each node, the share of the requests that fits."""
@@ -84,7 +84,7 @@ class Fragmentation:
         return tuple(sorted({self._resource, *names}))
 
     def of(self, nodes: Snapshot, free: Mapping[str, IntArray]) -> FloatArray:
-        """Return the fragmentation of a view's nodes, if they have these free amounts of `resources`."""
+        """Return the fragmentation that a view's nodes have with these free amounts of `resources`."""
         fitting = np.empty(nodes.size)
         for table, members in self._members(nodes):
             mine = {resource: amounts[members] for resource, amounts in free.items()}
@@ -115,7 +115,7 @@ class Fragmentation:
 
 
 def _commonest(asking: list[tuple[PodRequest, float]]) -> Iterator[tuple[PodRequest, float]]:
-    """Yield the commonest requests until they make up COVERED_SHARE, with shares of all of `asking`."""
+    """Yield the most common requests, with their shares of all requests, until they make up COVERED_SHARE."""
     total = sum(share for _, share in asking)
     covered = 0.0
     for request, share in asking:
@@ -160,7 +160,7 @@ def _matching(request: PodRequest, cluster: Snapshot) -> BoolArray:
 
 
 def _table(requests: Sequence[PodRequest], shares: FloatArray, max_cells: int) -> _Table:
-    """Return the table of requests, the commonest first, and their shares."""
+    """Return the table for these requests and shares. The most common request comes first."""
     columns = _columns(requests)
     axes = {resource: np.unique(column) for resource, column in columns.items()}
     if prod(axis.size + 1 for axis in axes.values()) > max_cells:

@@ -1,8 +1,10 @@
 """The scoring strategies of NodeResourcesFit and their arguments.
 
-All arithmetic is exact, in int64, as upstream. Upstream: pkg/scheduler/framework/plugins/noderesources/
-(resource_allocation.go, least_allocated.go, most_allocated.go, requested_to_capacity_ratio.go), plugins/helper/
-shape_score.go; for validation: pkg/scheduler/apis/config/validation/validation_pluginargs.go.
+All arithmetic is exact, in int64, like upstream's.
+
+Upstream: pkg/scheduler/framework/plugins/noderesources/ (resource_allocation.go, least_allocated.go, most_allocated.go,
+requested_to_capacity_ratio.go), plugins/helper/shape_score.go; for validation:
+pkg/scheduler/apis/config/validation/validation_pluginargs.go.
 """
 
 from __future__ import annotations

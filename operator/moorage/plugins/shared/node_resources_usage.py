@@ -53,7 +53,7 @@ class ScoredResources:
 
     names: tuple[str, ...]
     amounts: IntArray
-    """The pod's requests: one row for each resource, and one column, which is the same for all nodes."""
+    """The pod's requests, with one row for each resource and a single column, because they are equal for all nodes."""
     weights: IntArray
     capacity: IntArray
     """The allocatable amounts on all nodes of the cluster; 1 if a node lacks the resource, to allow divisions."""

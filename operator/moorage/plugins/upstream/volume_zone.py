@@ -69,7 +69,7 @@ class VolumeZone(PreFilterPlugin[tuple[VolumeTopology, ...]], FilterPlugin[tuple
     def filter(self, state: tuple[VolumeTopology, ...] | None, pod: Pod, nodes: Snapshot) -> FilterResult:
         """Pass nodes that are in a zone and region of each volume, and nodes without topology labels.
 
-        If the profile disables PreFilter, collect the topology labels here, as upstream does.
+        If the profile disables PreFilter, collect the topology labels here, like upstream.
         """
         if state is None:
             state, rejection = _collect(pod, nodes)
