@@ -26,7 +26,7 @@ from moorage.framework.profile import CanaryShare, PolicyReference, ProfileSetti
 from moorage.framework.registry import Registry
 
 ALL_NODES = 100
-"""The percentage of nodes to score if a policy packs pods or has a section, because it needs the best node."""
+"""The percentage of nodes to score if a policy packs pods or has a section. Such a policy needs the best node."""
 
 
 def compile_policy(policy: SchedulingPolicy, registry: Registry, defaults: ProfileSettings) -> ProfileSpec:

@@ -16,7 +16,7 @@ from moorage.framework.profile import ProfileSpec
 from moorage.framework.registry import Registry
 
 UPSTREAM_SECTIONS = {"NodeResourcesFit": "resources", "NodeAffinity": "filters"}
-"""For plugins of kube-scheduler, the section of the policy that gives arguments to the plugin, by plugin name."""
+"""The sections of the policy that give arguments to plugins of kube-scheduler, by plugin name."""
 
 
 def check_plugin_names(policy: SchedulingPolicy, registry: Registry) -> None:

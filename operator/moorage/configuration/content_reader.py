@@ -8,7 +8,7 @@ from moorage.errors import ConfigurationError
 
 
 def read_content(text: str) -> LocatedContent:
-    """Parse a text. Raise ConfigurationError if it is not valid, or is a template that was not rendered."""
+    """Parse a text. Raise ConfigurationError if the text is not valid, or if it is a template that was not rendered."""
     try:
         return read_json(text) if text.lstrip().startswith("{") else read_yaml(text)
     except ConfigurationError as error:

@@ -1,6 +1,6 @@
 """Runs checks of other packages on the profiles and the extenders of a configuration file.
 
-Before a check, the known faulty parts are removed from the profile. So one run finds all other faults too.
+Known faults do not stop the checks: the faulty parts of a profile are removed before its check.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator

@@ -49,7 +49,7 @@ class LoadedConfiguration:
     """A valid configuration, and warnings for its author."""
 
     configuration: KubeSchedulerConfiguration
-    """The configuration in force, including the names that follow from defaults."""
+    """The configuration in force, with default names filled in."""
     warnings: tuple[Fault, ...]
     """Fields that are valid, but do not have the same effect as in kube-scheduler."""
 

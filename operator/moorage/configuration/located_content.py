@@ -1,4 +1,4 @@
-"""The content of a configuration file, with the line of each part. The readers of YAML and of JSON fill it."""
+"""The content of a configuration file, with the line of each part, as the readers of YAML and JSON return it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -59,7 +59,7 @@ def repeated(location: Location, line: int, first_line: int) -> Fault:
 
 
 def mappings_in(value: Any) -> list[tuple[int, Mapping[str, Any]]]:
-    """Return the elements of a list that are mappings, with their positions; nothing if `value` is not a list."""
+    """Return the elements of a list that are mappings, with their positions. Return none if `value` is not a list."""
     if not isinstance(value, list):
         return []
     return [(index, element) for index, element in enumerate(value) if isinstance(element, Mapping)]

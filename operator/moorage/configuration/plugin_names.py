@@ -40,7 +40,7 @@ class _Mention(NamedTuple):
 
 
 def plugin_faults(source: LocatedContent, known: Collection[str]) -> Iterator[Fault]:
-    """Yield a fault for each unknown plugin, and for each removed plugin that the file uses and does not disable."""
+    """Yield a fault for each unknown plugin, and for each removed plugin that the file enables or configures."""
     for mention in _unknown(source, known):
         if mention.name not in REMOVED_PLUGINS:
             near = get_close_matches(mention.name, known, n=1)

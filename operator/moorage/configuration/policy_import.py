@@ -22,7 +22,7 @@ _FROM_RELEASE = {"leader_election": {"resource_name", "resource_namespace"}, "cl
 
 
 def policies_of(configuration: KubeSchedulerConfiguration, *, allow_default_scheduler: bool = False) -> list[Manifest]:
-    """Return a policy for each profile, with the fields that the configuration sets for all profiles.
+    """Return a policy for each profile. Each policy also has the fields that the configuration sets for all profiles.
 
     Only the user may decide that a policy serves the name default-scheduler. Without `allow_default_scheduler`, the API
     server refuses a policy with this name, and its error message names the field to set.

@@ -11,7 +11,7 @@ from moorage.errors import Fault
 
 
 def profile_name_faults(source: LocatedContent, *, allow_default_scheduler: bool) -> Iterator[Fault]:
-    """Yield a fault for each name that is missing, repeated, or default-scheduler without permission."""
+    """Yield a fault for each name that is missing or repeated, and for default-scheduler without permission."""
     first: dict[str | None, int] = {}
     for location, name in _names(source):
         index = location[1]

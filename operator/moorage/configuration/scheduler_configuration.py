@@ -29,7 +29,7 @@ DEFAULT_LEASE_NAME = "moorage"
 DEFAULT_LEASE_NAMESPACE = "kube-system"
 """Upstream's namespace. The API server has a separate priority level for leases in this namespace."""
 RETRY_JITTER = 1.2
-"""The leader retries after up to 1.2 times retryPeriod (upstream leaderelection.JitterFactor)."""
+"""A retry follows after at most 1.2 times retryPeriod (upstream leaderelection.JitterFactor)."""
 
 Percentage = Annotated[int, Field(ge=0, le=100)]
 Int32 = Annotated[int, Field(ge=0, le=INT32_MAX)]
@@ -87,7 +87,7 @@ class LeaderElection(ApiModel):
     leader_elect: bool = True
     """Whether to elect a leader. If false, this is the only replica, and it binds without a lease."""
     lease_duration: GoDuration = "15s"
-    """Time that other replicas wait after the last renewal that they saw, before they try to acquire the lease."""
+    """Time that other replicas wait after the last renewal before they try to acquire the lease."""
     renew_deadline: GoDuration = "10s"
     """Time without a renewal after which the leader stops."""
     retry_period: GoDuration = "2s"
@@ -214,5 +214,5 @@ class KubeSchedulerConfiguration(ApiModel):
 
     @property
     def sets_max_backoff(self) -> bool:
-        """Whether the file sets the longest backoff, so that a fault belongs to that field."""
+        """Whether the file sets podMaxBackoffSeconds. If it does, a fault of the backoff belongs to this field."""
         return "pod_max_backoff_seconds" in self.model_fields_set

@@ -1,7 +1,7 @@
 """Validates the content of a file, and reports all its faults at once.
 
-pydantic checks a model's rules only if all of its fields are valid. This module removes the faulty parts and validates
-the rest again until no new fault appears.
+pydantic checks a model's rules only if all fields of the model are valid. This module removes the faulty parts and
+validates the rest again, until no new fault appears.
 """
 
 from collections.abc import Collection
@@ -77,7 +77,7 @@ class TolerantValidation(Generic[Model]):
     def _remove(self, removals: set[Location]) -> None:
         """Remove parts of the content, and remember the positions of removed list elements."""
         originals = [(self.original(removal), removal) for removal in removals]
-        # The last elements are removed first, so that their removal does not shift the elements to be removed next.
+        # Remove the last elements of a list first. Otherwise a removal would shift the elements that are removed next.
         for original, removal in sorted(
             originals, key=lambda pair: [str(step).zfill(9) for step in pair[1]], reverse=True
         ):
@@ -99,7 +99,7 @@ class TolerantValidation(Generic[Model]):
 
 
 def _removal_for(details: ErrorDetails) -> Location:
-    """Return the location to remove for this error: the value, or the model that lacks a field or breaks a rule."""
+    """Return the location to remove after an error: the value, or the model that lacks a field or breaks a rule."""
     location = details["loc"]
     if details["type"] == RULE_ERROR:
         return location[: len(location) - details["ctx"]["depth"]]
