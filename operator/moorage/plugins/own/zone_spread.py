@@ -106,7 +106,7 @@ class ZoneSpread(
         return state.shifted(nodes, -1) if _counts(state, other) else state
 
     def filter(self, state: SpreadCounts, pod: Pod, nodes: Snapshot) -> FilterResult:
-        """Pass nodes whose zone stays within maxSkew after one more pod."""
+        """Pass nodes whose zone respects maxSkew after one more pod."""
         del pod
         passed = state.resolved.domains.spread(state.fits(), nodes)
 

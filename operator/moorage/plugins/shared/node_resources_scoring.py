@@ -72,7 +72,7 @@ class RequestedToCapacityRatioParam(ApiModel):
 
 
 def truncated_quotient(dividend: int, divisor: int) -> int:
-    """Divide by a positive divisor and round toward zero, as Go does."""
+    """Divide by a positive divisor and round toward zero, like Go."""
     return dividend // divisor if dividend >= 0 else -(-dividend // divisor)
 
 
@@ -93,8 +93,8 @@ class ScoringStrategy(ApiModel):
     )
 
     type: Literal["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"]
-    """Prefer emptier nodes (LeastAllocated), fuller nodes (MostAllocated), or score by `shape`
-    (RequestedToCapacityRatio)."""
+    """LeastAllocated prefers emptier nodes, MostAllocated prefers fuller nodes, and RequestedToCapacityRatio scores by
+    `shape`."""
     resources: Annotated[tuple[ResourceSpec, ...], ListOf] = DEFAULT_RESOURCES
     """The resources that count; by default cpu and memory with equal weights."""
     requested_to_capacity_ratio: RequestedToCapacityRatioParam | None = None

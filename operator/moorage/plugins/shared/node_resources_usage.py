@@ -30,7 +30,7 @@ _ALWAYS_SCORED = frozenset({CPU, MEMORY, EPHEMERAL_STORAGE})
 
 
 def _default_to_one(weight: Any) -> Any:
-    """Replace a weight of 0, which means that it is not set, by 1."""
+    """Replace the weight 0, which means "not set", by 1."""
     return 1 if weight == 0 else weight
 
 
@@ -86,7 +86,7 @@ class ResourceUse(Struct, frozen=True):
 
 
 def scored_resources(specs: Sequence[ResourceSpec], requests: Resources, cluster: Snapshot) -> ScoredResources:
-    """Return the resources that count: cpu, memory and ephemeral storage always, others only if the pod requests them.
+    """Return the resources that count: always cpu, memory and ephemeral storage, and others that the pod requests.
 
     Leave out resources that no node has.
     """

@@ -128,7 +128,7 @@ class SpreadCounts(Struct, frozen=True):
     counts: IntArray
 
     def fits(self) -> BoolArray:
-        """Return, for each domain, whether one more pod keeps within maxSkew. The last entry (no domain) is False."""
+        """Return, for each domain, whether one more pod would respect maxSkew. The last entry (no domain) is False."""
         resolved = self.resolved
         fits = self.counts <= resolved.constraint.max_skew + self._minimum() - resolved.self_match
         fits[-1] = False

@@ -44,7 +44,7 @@ class SpreadScores(Struct, frozen=True, eq=False):
         return rounded if self.ignored is None else np.where(self.ignored, 0, rounded)
 
     def normalized(self, scores: IntArray) -> IntArray:
-        """Reverse the rounded scores, and scale them by the lowest and the highest score of all other nodes."""
+        """Reverse the rounded scores, and scale them by the lowest and the highest score of the nodes that count."""
         considered = scores if self.ignored is None else scores[~self.ignored]
         if not considered.size:
             return np.zeros_like(scores)

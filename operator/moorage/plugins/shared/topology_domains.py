@@ -1,8 +1,8 @@
 """The domains of a topology key: sets of nodes that share a zone, a rack or a host.
 
-A table holds the counts of all domains, at the index of each domain's id. The last entry is 0. It is for nodes in no
-domain, whose id is ABSENT (-1). If each node has a different value, such as its hostname, a domain's id is the node's
-position, so that `sums` and `spread` need no arithmetic.
+A table holds the count of each domain at the index of the domain's id. One more entry at the end is always 0. It is the
+count for nodes in no domain, whose id is ABSENT (-1). If each node has a different value, such as its hostname, a
+domain's id is the node's position. Then `sums` and `spread` need no arithmetic.
 """
 
 from __future__ import annotations

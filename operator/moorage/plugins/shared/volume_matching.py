@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from moorage.model.volumes.storage_objects import PersistentVolume, PersistentVolumeClaim
 
 NO_VOLUME = -1
-"""The choice on nodes where the claim gets no existing volume."""
+"""The entry for nodes on which the claim gets no existing volume."""
 
 
 @dataclass(frozen=True, slots=True)
 class VolumeMatch:
-    """The volumes chosen for a claim: for each node an index into `volumes`, or NO_VOLUME."""
+    """The volumes that were chosen for a claim. For each node, an index into `volumes`, or NO_VOLUME."""
 
     claim: PersistentVolumeClaim
     volumes: Sequence[PersistentVolume]

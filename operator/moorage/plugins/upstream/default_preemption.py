@@ -16,7 +16,7 @@ from moorage.model.pods.pod import Pod
 
 
 class DefaultPreemption(PreemptionPlugin):
-    """Evicts pods of lower priority to make room for a pod that fits no node."""
+    """Evicts pods of lower priority to make room for a pod that fits on no node."""
 
     interests = frozenset({"Pod", "PodDisruptionBudget"})
 

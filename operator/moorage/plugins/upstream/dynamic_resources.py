@@ -74,7 +74,7 @@ class DynamicResources(PreFilterPlugin[None], FilterPlugin[None], PostFilterPlug
         return unschedulable(NOTHING_TO_DEALLOCATE)
 
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Score 0 for all nodes, as kube-scheduler does for pods without claims."""
+        """Score 0 for all nodes, like kube-scheduler for pods without claims."""
         del state, pod
         return np.zeros(nodes.size, dtype=np.int64)
 

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 MEBIBYTE = 1024 * 1024
 MIN_BYTES = 23 * MEBIBYTE
-"""A sum of image sizes up to this number of bytes scores 0 (upstream minThreshold)."""
+"""The largest sum of image sizes that scores 0 (upstream minThreshold)."""
 MAX_BYTES_PER_CONTAINER = 1000 * MEBIBYTE
-"""A sum of image sizes of this many bytes for each container scores the maximum (upstream maxContainerThreshold)."""
+"""The sum of image sizes, for each container, that scores the maximum (upstream maxContainerThreshold)."""
 
 
 class ImageLocality(ScorePlugin[None]):
-    """Scores a node by the sizes of the pod's images on it, each weighted by the share of nodes with the image."""
+    """Scores a node by the sizes of the pod's images on the node, weighted by the share of nodes with each image."""
 
     has_static_score = True
 

@@ -60,7 +60,7 @@ class InterPodAffinity(PreFilterPlugin[AffinityCounts], FilterPlugin[AffinityCou
     interests: ClassVar[frozenset[str]] = frozenset({"Pod", "Node"})
 
     hard_pod_affinity_weight: Annotated[int, Field(ge=0, le=100)] = 1
-    """The weight in the score of each required affinity term of a placed pod that matches the incoming pod."""
+    """The weight in the score of a required affinity term of a placed pod, if the term matches the incoming pod."""
     ignore_preferred_terms_of_existing_pods: bool = False
     """If true, this plugin scores no nodes for a pod that has no preferred terms."""
 

@@ -27,7 +27,7 @@ class NodeName(FilterPlugin[None]):
     interests = frozenset({"Node"})
 
     def filter(self, state: None, pod: Pod, nodes: Snapshot) -> FilterResult:
-        """Pass the node that the pod names, or all nodes if it names none."""
+        """Pass the node that the pod names, or all nodes if the pod names no node."""
         del state
         passed = np.full(nodes.size, not pod.required_node_name, dtype=np.bool_)
         position = nodes.position(pod.required_node_name) if pod.required_node_name else None

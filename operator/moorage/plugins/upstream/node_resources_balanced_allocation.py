@@ -37,7 +37,7 @@ PAIR = 2
 
 
 class NodeResourcesBalancedAllocation(ScorePlugin[None]):
-    """Scores nodes by how evenly their resources are used with the pod, compared with now. 75 means no change."""
+    """Scores nodes by how much the pod evens out the use of their resources. 75 means no change, 100 is the best."""
 
     has_local_score = True
 
@@ -64,7 +64,7 @@ class NodeResourcesBalancedAllocation(ScorePlugin[None]):
         return PreScoreResult(SKIP if self.skips_score(pod.shape) else SUCCESS)
 
     def score(self, state: None, pod: Pod, nodes: Snapshot) -> IntArray:
-        """Return 75 plus half the change of balance (-50 to 50), or 0 if PreScore would skip the pod."""
+        """Return 75 plus half the change of the balance, which is -50 to 50; 0 if PreScore would skip the pod."""
         del state
         if self.skips_score(pod.shape):
             return np.zeros(nodes.size, dtype=np.int64)

@@ -86,7 +86,7 @@ class PodTopologySpread(PreFilterPlugin[HardCounts], FilterPlugin[HardCounts], S
         return self
 
     def skips_filter(self, shape: PodShape) -> bool:
-        """Return whether neither pods of the shape nor the defaults have a DoNotSchedule constraint."""
+        """Return whether no DoNotSchedule constraint applies to pods of the shape."""
         return not any(each.when_unsatisfiable == "DoNotSchedule" for each in self._candidates(shape))
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[HardCounts]:
@@ -105,7 +105,7 @@ class PodTopologySpread(PreFilterPlugin[HardCounts], FilterPlugin[HardCounts], S
         return _changed(state, pod, other, nodes, -1)
 
     def filter(self, state: HardCounts, pod: Pod, nodes: Snapshot) -> FilterResult:
-        """Pass nodes whose domains keep within maxSkew after one more pod. Report the first constraint that fails."""
+        """Pass nodes whose domains respect maxSkew after one more pod. Report the first constraint that fails."""
         del pod
         fits = [spread.resolved.domains.spread(spread.fits(), nodes) for spread in state]
 
@@ -126,7 +126,7 @@ class PodTopologySpread(PreFilterPlugin[HardCounts], FilterPlugin[HardCounts], S
         return FilterResult(np.logical_and.reduce(fits), rejections)
 
     def skips_score(self, shape: PodShape) -> bool:
-        """Return whether neither pods of the shape nor the defaults have a ScheduleAnyway constraint."""
+        """Return whether no ScheduleAnyway constraint applies to pods of the shape."""
         return not any(each.when_unsatisfiable == "ScheduleAnyway" for each in self._candidates(shape))
 
     def pre_score(self, pod: Pod, nodes: Snapshot) -> PreScoreResult[SpreadScores]:

@@ -2,7 +2,7 @@
 
 A bound claim limits the pod to the nodes that can use its volume. A claim that waits for its first consumer gets an
 existing volume, or a new one if the node's topology and storage capacity allow it. The volume controller binds all
-other claims. The pod is not scheduled before.
+other claims before the pod can be scheduled.
 
 PreBind carries out the decisions of Reserve: it writes the volume's claimRef or the claim's selected node, and waits up
 to `bindTimeoutSeconds` until all claims are bound. Then the runtime binds the pod.
@@ -85,7 +85,7 @@ class VolumeBinding(PreFilterPlugin[PodVolumeClaims], FilterPlugin[PodVolumeClai
         return not any(volume.is_claim for volume in shape.volumes)
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> PreFilterResult[PodVolumeClaims]:
-        """Read the pod's claims; SKIP if it has none, reject the pod if a claim prevents scheduling."""
+        """Read the pod's claims. Return SKIP if there are none, and reject the pod if a claim prevents scheduling."""
         if self.skips_filter(pod.shape):
             return PreFilterResult(SKIP)
         claims = read_claims(pod, snapshot)

@@ -87,7 +87,7 @@ class VolumeRestrictions(PreFilterPlugin[ExclusiveClaims], FilterPlugin[Exclusiv
         return FilterResult(~taken & free, rejections)
 
     def queueing_hint(self, pod: Pod, event: ClusterEvent) -> bool:
-        """Return whether a pod with the same disk or claim was deleted, or a claim of the pod or a node was added."""
+        """Return whether the event adds a node or a claim of the pod, or deletes a pod with the same disk or claim."""
         if event.kind == "Pod":
             other: Pod = event.old
             return event.action is Action.DELETE and other.namespace == pod.namespace and _conflicts_with(pod, other)
