@@ -56,7 +56,8 @@ def found(done: Ended) -> dict[str, Any]:
 
 
 def test_a_tuned_policy_is_better_than_the_default_and_is_written(tune: Tune, tmp_path: Path) -> None:
-    done = tune("--trials", "6", "--directory", str(tmp_path / "found"), "-o", "json")
+    check = ("--check-arrivals", str(tmp_path / "tasks.csv"))
+    done = tune("--trials", "6", *check, "--directory", str(tmp_path / "found"), "-o", "json")
     result = found(done)
     policies = {each["name"]: each for each in result["policies"]}
     assert (result["objectives"], result["trials"]) == (["unplaced"], 6)
@@ -75,6 +76,35 @@ def test_a_second_run_continues_the_study_of_the_first_run(tune: Tune, tmp_path:
     refused = tune("--objective", "stranded-cpu", *study)
     assert refused.status == 1
     assert "the study moorage has the objectives unplaced; choose another name with --study" in refused.err
+
+
+def test_equal_seeds_give_equal_results(tune: Tune) -> None:
+    arguments = ("--trials", "12", "--objective", "free-gpus", "--objective", "stranded-cpu", "-o", "json")
+    assert found(tune(*arguments)) == found(tune(*arguments))
+
+
+def test_a_study_of_other_input_is_refused(tune: Tune, tmp_path: Path) -> None:
+    study = ("--trials", "1", "--storage", f"sqlite:///{tmp_path}/study.db")
+    found(tune(*study, "-o", "json"))
+    refused = tune(*study, "--seed", "3", tasks_csv=TASKS + "more,1,1,0\n")
+    assert refused.status == 1
+    assert "the study moorage was made with another file of tasks, another --seed; choose another" in refused.err
+
+
+def test_an_error_about_the_storage_hides_its_password(tune: Tune) -> None:
+    done = tune("--storage", "postgresql://user:secret@127.0.0.1:1/studies")
+    assert done.status == 1
+    assert "the storage postgresql://user:***@127.0.0.1:1/studies cannot be used: " in done.err
+    assert "secret" not in done.err
+
+
+def test_the_policy_to_improve_is_judged_too(tune: Tune, tmp_path: Path) -> None:
+    base = "apiVersion: scheduling.moorage.dev/v1alpha1\nkind: SchedulingPolicy\nmetadata: {name: p}\n"
+    arguments = ("--trials", "1", "--policy", str(tmp_path / "base.yaml"), "-o", "json")
+    done = tune(*arguments, base_yaml=f"{base}spec: {{preset: GpuPack}}\n")
+    policies = {each["name"]: each for each in found(done)["policies"]}
+    assert policies["base"]["searched"] == policies["GpuPack"]["searched"]
+    assert not policies["base"]["tuned"]
 
 
 def test_an_interrupted_search_prints_the_policies_that_it_has_found(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from moorage.simulator.run_measures import Measured
 from moorage.simulator.run_result import PolicyResult
 from moorage.simulator.simulation_input import Progress, Request, SimulationInput, collecting, input_of, read_input
 from moorage.simulator.task_file import TaskSummary
+from moorage.simulator.worker_process import end_with_parent
 
 __all__ = ["Request", "Simulation", "simulate"]
 
@@ -105,6 +106,7 @@ _worker: tuple[Request, Measured, list[Synchronized[int]]]
 def _start_worker(request: Request, measured: Measured, counts: list[Any]) -> None:
     """Keep the common arguments of all runs, so that they are sent only once to each process."""
     global _worker  # noqa: PLW0603 - the only way for an initializer to pass arguments to the tasks of its process
+    end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # end at Ctrl-C without a traceback
     _worker = (request, measured, counts)
 

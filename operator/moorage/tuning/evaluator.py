@@ -18,6 +18,7 @@ from moorage.simulator.policy_run import run_policy
 from moorage.simulator.run_measures import Measured
 from moorage.simulator.run_result import PolicyResult
 from moorage.simulator.simulation_input import Request, SimulationInput, input_of
+from moorage.simulator.worker_process import end_with_parent
 
 
 class Workload(Struct, frozen=True):
@@ -61,6 +62,7 @@ _inputs: dict[int, SimulationInput] = {}
 
 
 def _start_process(workloads: tuple[Workload, ...]) -> None:
+    end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the search in the main process
     _start(workloads)
 

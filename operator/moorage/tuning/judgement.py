@@ -22,7 +22,7 @@ class JudgedPolicy(Struct, frozen=True):
     searched: tuple[float, ...]
     """The figures on the workload and the seed of the search."""
     unseen: tuple[float, ...]
-    """The means of the figures over the other seeds, on the workload of the check."""
+    """The means of the figures over the workloads of the check, each with its own seed."""
     is_tuned: bool
 
 
@@ -38,25 +38,22 @@ class CandidatePolicy(Struct, frozen=True):
 class Judge:
     """The judge of a search."""
 
-    def __init__(
-        self, evaluator: Evaluator, objectives: Sequence[Objective], seed: int, check: int, check_seeds: int
-    ) -> None:
+    def __init__(self, evaluator: Evaluator, objectives: Sequence[Objective], seed: int, check_seeds: int) -> None:
         """`seed` is the seed of the search.
 
-        The check uses the next `check_seeds` seeds on the workload number `check`.
+        The check uses the workloads 1 to `check_seeds`. The seed for workload n is `seed` + n.
         """
         self._evaluator = evaluator
         self._objectives = objectives
         self._seed = seed
-        self._check = check
         self._check_seeds = check_seeds
 
     def judge(self, candidates: Sequence[CandidatePolicy], report: Callable[[int], None]) -> list[JudgedPolicy]:
         """Return the candidates with their figures, in the same order. Call `report` with the number of simulations."""
         submit = self._evaluator.submit
-        seeds = range(self._seed + 1, self._seed + 1 + self._check_seeds)
+        checks = range(1, self._check_seeds + 1)
         searched = [submit(each.file, SEARCHED, self._seed) for each in candidates]
-        unseen = [[submit(each.file, self._check, seed) for seed in seeds] for each in candidates]
+        unseen = [[submit(each.file, check, self._seed + check) for check in checks] for each in candidates]
         judged: list[JudgedPolicy] = []
         for candidate, first, others in zip(candidates, searched, unseen, strict=True):
             seen = values_of(first.result(), self._objectives)

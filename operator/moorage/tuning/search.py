@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from msgspec import Struct
 
 from moorage.errors import CommandFailed
@@ -17,12 +18,14 @@ from moorage.simulator.run_result import PolicyResult
 from moorage.tuning.evaluator import Evaluator
 from moorage.tuning.objectives import Objective, values_of
 from moorage.tuning.search_space import SpaceFacts, Spec, known_choices, manifest_of, suggest_spec
+from moorage.tuning.study_settings import check_settings, shown_storage
 
 if TYPE_CHECKING:
     from optuna.study import Study
     from optuna.trial import FrozenTrial, Trial
 
 OBJECTIVES_KEY = "moorage objectives"
+SETTINGS_KEY = "moorage input"
 SPEC_KEY = "moorage spec"
 """The attributes of a study and of its trials."""
 SEARCHED = 0
@@ -43,6 +46,8 @@ class SearchOptions(Struct, frozen=True, kw_only=True):
     storage: str | None = None
     """The URL of Optuna's storage. None means the memory of this process."""
     study: str = "moorage"
+    settings: Mapping[str, str] = {}
+    """The input of the search (`moorage.tuning.study_settings`)."""
 
 
 class FoundPolicy(Struct, frozen=True):
@@ -69,22 +74,27 @@ def open_study(options: SearchOptions) -> Study:
             storage=options.storage,
             study_name=options.study,
             directions=["minimize"] * len(options.objectives),
-            sampler=optuna.samplers.TPESampler(seed=options.seed),
+            # Processes that share a storage must not suggest the same policies.
+            sampler=optuna.samplers.TPESampler(seed=None if options.storage else options.seed),
             load_if_exists=True,
         )
-        earlier = study.user_attrs.get(OBJECTIVES_KEY)
+        earlier, settings = (study.user_attrs.get(key) for key in (OBJECTIVES_KEY, SETTINGS_KEY))
         names = [each.name for each in options.objectives]
         if earlier is None:
             study.set_user_attr(OBJECTIVES_KEY, names)
+            study.set_user_attr(SETTINGS_KEY, dict(options.settings))
             for choices in known_choices(options.facts):
                 study.enqueue_trial(choices)
     except Exception as error:  # Optuna raises the errors of each kind of storage
-        message = f"the storage {options.storage} cannot be used: {one_line(str(error))}"
+        reason = str(error).partition("\n")[0]
+        message = f"the storage {shown_storage(options.storage or '')} cannot be used: {one_line(reason)}"
         raise CommandFailed(message) from error
     if earlier is not None and earlier != names:
         raise CommandFailed(
             f"the study {options.study} has the objectives {', '.join(earlier)}; choose another name with --study"
         )
+    if settings is not None:
+        check_settings(options.study, settings, options.settings)
     return study
 
 
@@ -152,6 +162,20 @@ def front_of(study: Study) -> list[FoundPolicy]:
         values = tuple(trial.values)
         found.setdefault(values, FoundPolicy(trial.number, trial.user_attrs[SPEC_KEY], values))
     return [found[values] for values in sorted(found)]
+
+
+def spread_over(front: Sequence[FoundPolicy], count: int) -> list[FoundPolicy]:
+    """Return at most `count` policies of a front: the best in each figure, then those farthest from the others."""
+    if len(front) <= count:
+        return list(front)
+    figures = np.array([each.values for each in front])
+    spans = np.ptp(figures, axis=0)
+    scaled = (figures - figures.min(axis=0)) / np.where(spans > 0, spans, 1.0)
+    picked = list(dict.fromkeys(int(each) for each in figures.argmin(axis=0)))[:count]
+    while len(picked) < count:
+        distances = np.linalg.norm(scaled[:, None, :] - scaled[None, picked, :], axis=2).min(axis=1)
+        picked.append(int(distances.argmax()))
+    return [front[number] for number in sorted(picked)]
 
 
 def all_values(study: Study) -> Iterator[Sequence[float]]:

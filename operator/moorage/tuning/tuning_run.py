@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +16,24 @@ from moorage.simulator.simulation_input import Progress, Request, SimulationInpu
 from moorage.tuning.evaluator import Workload, evaluator
 from moorage.tuning.judgement import CandidatePolicy, Judge, JudgedPolicy
 from moorage.tuning.objectives import Objective
-from moorage.tuning.search import PolicySearch, SearchOptions, all_values, front_of, open_study, write_policy
+from moorage.tuning.search import (
+    PolicySearch,
+    SearchOptions,
+    all_values,
+    front_of,
+    open_study,
+    spread_over,
+    write_policy,
+)
 from moorage.tuning.search_space import SpaceFacts
+from moorage.tuning.study_settings import settings_of
+from moorage.tuning.task_variant import write_variant
 
 if TYPE_CHECKING:
     from optuna.study import Study
 
+BASE = "base"
+"""The name of the policy to improve in the results."""
 MAX_FRONT = 10
 """The number of policies of the front that are judged and written."""
 
@@ -30,7 +43,7 @@ class TuningRequest(Struct, frozen=True, kw_only=True):
 
     search: Request
     check_tasks: Path | None
-    """The tasks of the check. None means the tasks of the search."""
+    """The tasks of the check. None means tasks drawn at random from the tasks of the search."""
     check_seeds: int
     objectives: tuple[Objective, ...]
     base: Mapping[str, Any]
@@ -45,7 +58,7 @@ class TuningResult(Struct, frozen=True):
 
     objectives: tuple[Objective, ...]
     policies: tuple[JudgedPolicy, ...]
-    """The tuned policies, then the presets."""
+    """The tuned policies, then the policy to improve, then the presets."""
     trials: tuple[Sequence[float], ...]
     """The figures of all finished trials."""
     is_interrupted: bool
@@ -53,7 +66,7 @@ class TuningResult(Struct, frozen=True):
 
 
 def tune(request: TuningRequest, progress: Progress) -> TuningResult:
-    """PolicySearch, and judge the results. Raise CommandFailed or InvalidInput if the input cannot be used."""
+    """Search, and judge the results. Raise CommandFailed or InvalidInput if the input cannot be used."""
     content = read_input(request.search, progress)
     options = SearchOptions(
         objectives=request.objectives,
@@ -64,36 +77,53 @@ def tune(request: TuningRequest, progress: Progress) -> TuningResult:
         seed=request.search.seed,
         storage=request.storage,
         study=request.study,
+        settings=settings_of(request.search, request.base),
     )
     study = open_study(options)
-    workloads = [Workload(request.search, content.measured), *_check(request, progress)]
-    with tempfile.TemporaryDirectory(prefix="moorage-tune-") as name, evaluator(workloads, request.jobs) as pool:
-        folder = Path(name)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="moorage-tune-")))
+        workloads = [Workload(request.search, content.measured), *_checks(request, content, folder, progress)]
+        pool = stack.enter_context(evaluator(workloads, request.jobs))
         is_interrupted = False
         try:
             PolicySearch(options, study, pool, folder).run(_counting(progress, "searching", request.trials))
         except KeyboardInterrupt:
             is_interrupted = True
-        candidates = _candidates(study, content, folder)
-        judge = Judge(pool, request.objectives, options.seed, len(workloads) - 1, request.check_seeds)
+        candidates = _candidates(study, content, request.base, folder)
+        judge = Judge(pool, request.objectives, options.seed, request.check_seeds)
         runs = len(candidates) * (1 + request.check_seeds)
         judged = judge.judge(candidates, _counting(progress, "judging", runs))
     return TuningResult(request.objectives, tuple(judged), tuple(all_values(study)), is_interrupted)
 
 
-def _check(request: TuningRequest, progress: Progress) -> list[Workload]:
-    """Return the workload of the check, if its tasks differ from those of the search."""
-    if request.check_tasks is None:
-        return []
-    checked = replace(request.search, tasks=request.check_tasks)
-    return [Workload(checked, read_input(checked, progress).measured)]
+def _checks(request: TuningRequest, content: SimulationInput, folder: Path, progress: Progress) -> Iterator[Workload]:
+    """Yield a workload that the search has not seen for each seed of the check.
+
+    The tasks are those of `check_tasks`, or tasks drawn at random from the tasks of the search. The pods of a dump are
+    the same, but arrive in another order.
+    """
+    search = request.search
+    if request.check_tasks:
+        checked = replace(search, tasks=request.check_tasks)
+        yield from [Workload(checked, read_input(checked, progress).measured)] * request.check_seeds
+        return
+    for number in range(1, request.check_seeds + 1):
+        seed = search.seed + number
+        if search.has_task_table:
+            variant = replace(search, tasks=folder / f"check-{number}.csv")
+            write_variant(search.tasks, variant.tasks, seed)
+            yield Workload(variant, read_input(variant, progress).measured)
+        else:
+            yield Workload(replace(search, arrival_seed=seed), content.measured)
 
 
-def _candidates(study: Study, content: SimulationInput, folder: Path) -> list[CandidatePolicy]:
+def _candidates(study: Study, content: SimulationInput, base: Mapping[str, Any], folder: Path) -> list[CandidatePolicy]:
     found: list[CandidatePolicy] = []
-    for number, policy in enumerate(front_of(study)[:MAX_FRONT], 1):
+    for number, policy in enumerate(spread_over(front_of(study), MAX_FRONT), 1):
         name = f"tuned-{number}"
         found.append(CandidatePolicy(name, write_policy(folder, name, policy.spec), policy.spec, is_tuned=True))
+    if base:
+        found.append(CandidatePolicy(BASE, write_policy(folder, "base", base), dict(base), is_tuned=False))
     facts = SpaceFacts.of(content.measured.nodes)
     useless = {*(() if facts.has_gpus else ("GpuPack",)), *(() if facts.has_lifecycles else ("SpotFirst",))}
     for preset in PRESETS:
