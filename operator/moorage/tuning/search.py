@@ -28,6 +28,7 @@ OBJECTIVES_KEY = "moorage objectives"
 SETTINGS_KEY = "moorage input"
 SPEC_KEY = "moorage spec"
 """The attributes of a study and of its trials."""
+POLL_SECONDS = 0.2
 SEARCHED = 0
 """The number of the workload that the search sees."""
 
@@ -109,24 +110,25 @@ class PolicySearch:
         self._folder = folder
         self._running: dict[Future[PolicyResult], Trial] = {}
 
-    def run(self, report: Callable[[int], None]) -> None:
-        """Run trials until the study has enough finished trials. Call `report` with the number of finished trials.
+    def run(self, report: Callable[[int], None], is_ended: Callable[[], bool] = lambda: False) -> None:
+        """Run trials until the study has enough, or until `is_ended` returns True.
 
-        After a KeyboardInterrupt, the trials that have not ended are marked as failed.
+        Call `report` with the number of finished trials. Trials that have not ended are marked as failed.
         """
         from optuna.trial import TrialState
 
         try:
-            while (done := len(finished(self._study))) < self._options.trials:
+            while (done := len(finished(self._study))) < self._options.trials and not is_ended():
                 report(done)
                 while len(self._running) < min(self._options.jobs, self._options.trials - done):
                     self._start()
-                ended, _ = wait(self._running, return_when=FIRST_COMPLETED)
+                ended, _ = wait(self._running, POLL_SECONDS, FIRST_COMPLETED)
                 for future in ended:
                     trial = self._running.pop(future)
                     self._study.tell(trial, values_of(future.result(), self._options.objectives))
         finally:
-            for trial in self._running.values():
+            for future, trial in self._running.items():
+                future.cancel()
                 self._study.tell(trial, state=TrialState.FAIL)
         report(done)
 

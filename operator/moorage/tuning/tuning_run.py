@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from moorage.compilation.presets import PRESETS
 from moorage.simulator.simulation_input import Progress, Request, SimulationInput, read_input
+from moorage.tuning.ctrl_c import CtrlC
 from moorage.tuning.evaluator import Workload, evaluator
 from moorage.tuning.judgement import CandidatePolicy, Judge, JudgedPolicy
 from moorage.tuning.objectives import Objective
@@ -84,16 +85,14 @@ def tune(request: TuningRequest, progress: Progress) -> TuningResult:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="moorage-tune-")))
         workloads = [Workload(request.search, content.measured), *_checks(request, content, folder, progress)]
         pool = stack.enter_context(evaluator(workloads, request.jobs))
-        is_interrupted = False
-        try:
-            PolicySearch(options, study, pool, folder).run(_counting(progress, "searching", request.trials))
-        except KeyboardInterrupt:
-            is_interrupted = True
+        search = PolicySearch(options, study, pool, folder)
+        with CtrlC() as ctrl_c:
+            search.run(_counting(progress, "searching", request.trials), lambda: ctrl_c.is_pressed)
         candidates = _candidates(study, content, request.base, folder)
         judge = Judge(pool, request.objectives, options.seed, request.check_seeds)
         runs = len(candidates) * (1 + request.check_seeds)
         judged = judge.judge(candidates, _counting(progress, "judging", runs))
-    return TuningResult(request.objectives, tuple(judged), tuple(all_values(study)), is_interrupted)
+    return TuningResult(request.objectives, tuple(judged), tuple(all_values(study)), ctrl_c.is_pressed)
 
 
 def _checks(request: TuningRequest, content: SimulationInput, folder: Path, progress: Progress) -> Iterator[Workload]:
