@@ -41,9 +41,9 @@ class ClientConnection(ApiModel):
     kubeconfig: str = ""
     """Path of a kubeconfig file. If empty, moorage uses the service account of the pod."""
     accept_content_types: str = ""
-    """Accepted for compatibility; has no effect, since moorage uses JSON only."""
+    """Accepted for compatibility. Has no effect, because moorage uses JSON only."""
     content_type: str = ""
-    """Accepted for compatibility; has no effect, since moorage uses JSON only."""
+    """Accepted for compatibility. Has no effect, because moorage uses JSON only."""
     qps: Annotated[float, Field(allow_inf_nan=False), AfterValidator(lambda qps: qps or DEFAULT_QPS)] = DEFAULT_QPS
     """Average number of requests per second. 0 means 50; a negative number means no limit."""
     burst: Annotated[Int32, AfterValidator(lambda burst: burst or DEFAULT_BURST)] = DEFAULT_BURST
@@ -193,15 +193,15 @@ class KubeSchedulerConfiguration(ApiModel):
     pod_max_backoff_seconds: Annotated[int, Field(ge=1, le=INT32_MAX)] = 10
     """Longest backoff, in seconds."""
     healthz_bind_address: str | None = None
-    """Not a field of v1, but common in guides; accepted with a warning and without effect."""
+    """Not a field of v1, but common in guides. Accepted with a warning; has no effect."""
     metrics_bind_address: str | None = None
-    """Not a field of v1, but common in guides; accepted with a warning and without effect."""
+    """Not a field of v1, but common in guides. Accepted with a warning; has no effect."""
     enable_profiling: bool = True
-    """Accepted for compatibility; has no effect, since moorage has no Go profiles."""
+    """Accepted for compatibility. Has no effect, because moorage has no Go profiles."""
     enable_contention_profiling: bool = True
-    """Accepted for compatibility; has no effect, since moorage has no Go profiles."""
+    """Accepted for compatibility. Has no effect, because moorage has no Go profiles."""
     delay_cache_until_active: bool = False
-    """Accepted for compatibility; has no effect, since every replica keeps its cache warm."""
+    """Accepted for compatibility. Has no effect, because every replica keeps its cache warm."""
     profiles: Annotated[tuple[KubeSchedulerProfile, ...], ListOf] = ()
     """Profiles that are live in addition to the policies."""
     extenders: Annotated[tuple[Extender, ...], ListOf] = ()

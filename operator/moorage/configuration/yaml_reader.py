@@ -1,7 +1,8 @@
 """Reads YAML with line numbers, and reports faults of the text itself.
 
-The reader does not use PyYAML's constructor, because it drops the line numbers, and silently takes the last of two
-equal fields. A file holds one document, with or without `---` and `...`. Empty documents after it are ignored.
+The reader does not use PyYAML's constructor, because the constructor drops line numbers, and silently takes the last of
+two equal fields. A file holds one document, with or without `---` and `...`. Empty documents after this document are
+ignored.
 
 There are two differences from kube-scheduler. kube-scheduler reads the first document and silently drops the others;
 here, a second document is a fault. kube-scheduler refuses a field that overrides a field of a merge key (`<<`); here,
@@ -30,7 +31,7 @@ SECOND_DOCUMENT = (
 
 
 def read_yaml(text: str) -> LocatedContent:
-    """Parse one document. Raise ConfigurationError if the text is not valid YAML, or holds several documents."""
+    """Parse one document. Raise ConfigurationError if the text is not valid YAML, or has several documents."""
     try:
         return _NodeWalk().walk(_only_document(text))
     except yaml.MarkedYAMLError as error:
