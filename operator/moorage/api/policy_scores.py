@@ -207,5 +207,5 @@ class ScarcitySection(ApiModel):
         Field(min_length=1, max_length=SCARCE_RESOURCES, json_schema_extra=list_type("set")),
     ]
     """Names of scarce resources, such as nvidia.com/gpu. The scheduler learns which pods usually come. It prefers the
-    node on which these pods then lose the least free amount of the scarce resources. A pod cannot use a free amount
-    if the node lacks another resource that the pod requests, or if the pod's node selector excludes the node."""
+    node on which the free amount that these pods cannot use grows least. A pod cannot use a free amount if the node
+    lacks another resource that the pod requests, or if the pod's node selector excludes the node."""
