@@ -62,7 +62,7 @@ class Rule:
     reason: Literal["FieldValueInvalid", "FieldValueRequired", "FieldValueForbidden", "FieldValueDuplicate"] = (
         "FieldValueInvalid"
     )
-    """The reason of the API server's error."""
+    """The reason in the API server's error."""
 
     def locations(self, model: BaseModel) -> list[Location]:
         """Return the locations of the values that break the rule; empty if the model satisfies the rule."""
@@ -176,10 +176,10 @@ def _shown(identity: tuple[Any, ...]) -> str:
 
 
 ListOf = Strict(False)
-"""Lets a tuple be read from a list. The elements are still validated strictly."""
+"""Accepts a list as the value of a tuple. The elements are still validated strictly."""
 
 WithoutNulls = BeforeValidator(_without_nulls)
-"""Drops the nulls of a mapping whose names users choose, as the API server does."""
+"""Drops the nulls of a mapping whose keys users choose, like the API server."""
 
 LabelValue = Annotated[str, Field(max_length=LABEL_VALUE_LENGTH, pattern=LABEL_VALUE_PATTERN)]
 QualifiedName = Annotated[str, Field(max_length=QUALIFIED_NAME_LENGTH, pattern=QUALIFIED_NAME_PATTERN)]
