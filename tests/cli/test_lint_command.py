@@ -34,7 +34,7 @@ def test_number_with_too_many_digits_is_an_error(moorage: Run, file: Path) -> No
     file.write_text(POLICY + f"  weights: {{Foo: 0x{'f' * 5_000}}}\n")
     ended = moorage("lint", file)
     assert ended.status == 1
-    assert "spec.weights.Foo: is not a value of the tag !!int" in ended.out
+    assert ":5: error: is not a value of the tag !!int" in ended.out
 
 
 def test_warnings_fail_only_a_strict_check(moorage: Run, file: Path) -> None:

@@ -34,7 +34,7 @@ def _totals(file: Path, results: list[PolicyTestResult]) -> dict[str, str]:
 
 
 def _add_case(suite: ET.Element, result: PolicyTestResult) -> None:
-    attributes = {"name": result.name, "classname": str(result.file), "time": f"{result.seconds:.3f}"}
+    attributes = {"name": _printable(result.name), "classname": str(result.file), "time": f"{result.seconds:.3f}"}
     case = ET.SubElement(suite, "testcase", attributes | ({"line": str(result.line)} if result.line else {}))
     if result.has_passed:
         return
