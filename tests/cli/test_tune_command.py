@@ -46,7 +46,7 @@ def command(folder: Path, *arguments: str, jobs: int = 1, **files: str) -> list[
 @pytest.fixture
 def tune(moorage: Run, tmp_path: Path) -> Callable[..., Ended]:
     """Return a function that runs the command in this process."""
-    return lambda *arguments, **files: moorage(*command(tmp_path, *arguments, **files))
+    return lambda *arguments, **fields: moorage(*command(tmp_path, *arguments, **fields))
 
 
 def found(done: Ended) -> dict[str, Any]:
@@ -78,9 +78,9 @@ def test_a_second_run_continues_the_study_of_the_first_run(tune: Tune, tmp_path:
     assert "the study moorage has the objectives unplaced; choose another name with --study" in refused.err
 
 
-def test_equal_seeds_give_equal_results(tune: Tune) -> None:
-    arguments = ("--trials", "12", "--objective", "free-gpus", "--objective", "stranded-cpu", "-o", "json")
-    assert found(tune(*arguments)) == found(tune(*arguments))
+def test_equal_seeds_give_equal_results_with_any_number_of_jobs(tune: Tune) -> None:
+    arguments = ("--trials", "20", "--objective", "free-gpus", "--objective", "stranded-cpu", "-o", "json")
+    assert found(tune(*arguments)) == found(tune(*arguments)) == found(tune(*arguments, jobs=2))
 
 
 def test_a_study_of_other_input_is_refused(tune: Tune, tmp_path: Path) -> None:

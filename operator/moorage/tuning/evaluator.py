@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
@@ -12,11 +13,13 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from moorage.errors import CommandFailed
 from moorage.framework.registry import Registry
 from moorage.simulator.policy_files import ProfileBuilder
 from moorage.simulator.policy_run import run_policy
 from moorage.simulator.run_measures import Measured
 from moorage.simulator.run_result import PolicyResult
+from moorage.simulator.simulation import KILLED
 from moorage.simulator.simulation_input import Request, SimulationInput, input_of
 from moorage.simulator.worker_process import end_with_parent
 
@@ -42,7 +45,10 @@ class Evaluator:
 
 @contextmanager
 def evaluator(workloads: Sequence[Workload], jobs: int) -> Iterator[Evaluator]:
-    """Open a pool of `jobs` processes, or of one thread for one job. End it when the block ends."""
+    """Open a pool of `jobs` processes, or of one thread for one job. End it when the block ends.
+
+    Raise CommandFailed if a process is killed.
+    """
     arguments = (tuple(workloads),)
     made: Executor
     if jobs > 1:
@@ -52,6 +58,8 @@ def evaluator(workloads: Sequence[Workload], jobs: int) -> Iterator[Evaluator]:
     with made as pool:
         try:
             yield Evaluator(pool)
+        except BrokenProcessPool as error:
+            raise CommandFailed(KILLED) from error
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -28,6 +29,9 @@ OBJECTIVES_KEY = "moorage objectives"
 SETTINGS_KEY = "moorage input"
 SPEC_KEY = "moorage spec"
 """The attributes of a study and of its trials."""
+BATCH = 8
+"""The number of trials that Optuna suggests before it learns their figures. It is the same for any number of processes,
+so that equal seeds give equal searches."""
 POLL_SECONDS = 0.2
 SEARCHED = 0
 """The number of the workload that the search sees."""
@@ -99,6 +103,13 @@ def open_study(options: SearchOptions) -> Study:
     return study
 
 
+class RunningTrial(NamedTuple):
+    """A trial and its simulation."""
+
+    trial: Trial
+    future: Future[PolicyResult]
+
+
 class PolicySearch:
     """The part of a search that one process does. Several processes may search in one storage."""
 
@@ -108,36 +119,50 @@ class PolicySearch:
         self._study = study
         self._evaluator = evaluator
         self._folder = folder
-        self._running: dict[Future[PolicyResult], Trial] = {}
 
     def run(self, report: Callable[[int], None], is_ended: Callable[[], bool] = lambda: False) -> None:
         """Run trials until the study has enough, or until `is_ended` returns True.
 
         Call `report` with the number of finished trials. Trials that have not ended are marked as failed.
         """
-        from optuna.trial import TrialState
-
-        try:
-            while (done := len(finished(self._study))) < self._options.trials and not is_ended():
-                report(done)
-                while len(self._running) < min(self._options.jobs, self._options.trials - done):
-                    self._start()
-                ended, _ = wait(self._running, POLL_SECONDS, FIRST_COMPLETED)
-                for future in ended:
-                    trial = self._running.pop(future)
-                    self._study.tell(trial, values_of(future.result(), self._options.objectives))
-        finally:
-            for future, trial in self._running.items():
-                future.cancel()
-                self._study.tell(trial, state=TrialState.FAIL)
+        while (done := len(finished(self._study))) < self._options.trials and not is_ended():
+            report(done)
+            batch = [self._start() for _ in range(min(BATCH, self._options.trials - done))]
+            try:
+                self._wait(batch, partial(_report_sum, report, done), is_ended)
+            finally:
+                self._tell(batch)
         report(done)
 
-    def _start(self) -> None:
+    def _start(self) -> RunningTrial:
         trial = self._study.ask()
         spec = suggest_spec(trial, self._options.base, self._options.facts)
         trial.set_user_attr(SPEC_KEY, spec)
         file = write_policy(self._folder, f"trial-{trial.number}", spec)
-        self._running[self._evaluator.submit(file, SEARCHED, self._options.seed)] = trial
+        return RunningTrial(trial, self._evaluator.submit(file, SEARCHED, self._options.seed))
+
+    def _wait(self, batch: Sequence[RunningTrial], report: Callable[[int], None], is_ended: Callable[[], bool]) -> None:
+        """Wait for the simulations of a batch, and check that they have all figures."""
+        pending = {each.future for each in batch}
+        while pending and not is_ended():
+            ended, pending = wait(pending, POLL_SECONDS, FIRST_COMPLETED)
+            for future in ended:
+                values_of(future.result(), self._options.objectives)
+            report(len(batch) - len(pending))
+
+    def _tell(self, batch: Sequence[RunningTrial]) -> None:
+        """Tell Optuna the figures in the order of the trials. This order does not depend on the number of processes."""
+        from optuna.trial import TrialState
+
+        for each in batch:
+            if each.future.cancel() or not each.future.done() or each.future.exception():
+                self._study.tell(each.trial, state=TrialState.FAIL)
+            else:
+                self._study.tell(each.trial, values_of(each.future.result(), self._options.objectives))
+
+
+def _report_sum(report: Callable[[int], None], before: int, ended: int) -> None:
+    report(before + ended)
 
 
 def write_policy(folder: Path, name: str, spec: Mapping[str, Any]) -> Path:
