@@ -39,6 +39,21 @@ async def test_a_token_is_sent_to_a_server_over_plain_http(tmp_path: Path) -> No
     assert found.tls is None
 
 
+async def test_a_plugin_beside_a_kubeconfig_of_the_current_folder_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    credential = {"apiVersion": EXEC_VERSION, "kind": "ExecCredential", "status": {"token": "abc"}}
+    plugin = tmp_path / "plugin"
+    plugin.write_text(f"#!/bin/sh\necho '{json.dumps(credential)}'\n")
+    plugin.chmod(0o755)
+    exec_config = {"apiVersion": EXEC_VERSION, "command": "./plugin", "interactiveMode": "Never"}
+    monkeypatch.chdir(tmp_path)
+
+    found = await load(Path(kubeconfig(tmp_path, {"exec": exec_config})).name)
+
+    assert await found.tokens.current() == "Bearer abc"
+
+
 async def test_another_context_can_be_chosen(tmp_path: Path) -> None:
     found = await load(kubeconfig(tmp_path, {"token": "abc"}), "there")
     assert found.server == "http://127.0.0.1:8002"

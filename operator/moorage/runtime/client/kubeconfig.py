@@ -168,7 +168,9 @@ class KubeconfigEntry(Generic[T]):
 
     def path(self, name: str) -> str:
         """Return the path of a file that the entry names. A relative name is relative to the kubeconfig's folder."""
-        return str(self.file.parent / name)
+        return str(
+            self.file.absolute().parent / name
+        )  # absolute, because a bare name of a command is searched on $PATH
 
 
 @dataclass(frozen=True, slots=True)
