@@ -91,6 +91,28 @@ def test_a_study_of_other_input_is_refused(tune: Tune, tmp_path: Path) -> None:
     assert "the study moorage was made with another file of tasks, another --seed; choose another" in refused.err
 
 
+def test_the_pods_of_a_file_arrive_in_another_order_in_the_check(moorage: Run, tmp_path: Path) -> None:
+    groups, pods, prices = tmp_path / "groups.yaml", tmp_path / "pods.yaml", tmp_path / "prices.csv"
+    groups.write_text(
+        "nodeGroups:\n- {name: a, count: 2, instanceType: large, cpu: '4', memory: 8Gi}\n"
+        "- {name: b, count: 2, instanceType: small, cpu: '2', memory: 8Gi}\n",
+        encoding="utf-8",
+    )
+    pods.write_text(
+        "".join(
+            f"---\napiVersion: v1\nkind: Pod\nmetadata: {{name: p{number}}}\n"
+            f"spec: {{containers: [{{name: c, image: i, resources: {{requests: {{cpu: {number}00m}}}}}}]}}\n"
+            for number in range(1, 7)
+        ),
+        encoding="utf-8",
+    )
+    prices.write_text("instance_type,price_per_hour\nlarge,1.0\nsmall,0.25\n", encoding="utf-8")
+    inputs = (f"--node-groups={groups}", f"--pods={pods}", f"--prices={prices}", "--objective=cost", "--jobs=1")
+    policies = {each["name"]: each for each in found(moorage("tune", *inputs, "--trials=4", "-o", "json"))["policies"]}
+    assert policies["tuned-1"]["searched"]["cost"] < policies["Default"]["searched"]["cost"]
+    assert policies["tuned-1"]["unseen"].keys() == {"cost"}
+
+
 def test_an_error_about_the_storage_hides_its_password(tune: Tune) -> None:
     done = tune("--storage", "postgresql://user:secret@127.0.0.1:1/studies")
     assert done.status == 1
@@ -151,6 +173,15 @@ def test_the_table_fits_80_columns_and_the_page_has_the_front(tune: Tune, tmp_pa
     assert "<h1>moorage tune</h1>" in page
     assert "free GPUs, % and stranded cpu, % of all policies tried" in page
     assert "<script" not in page
+
+
+def test_many_objectives_have_several_tables_of_80_columns(tune: Tune) -> None:
+    names = ("free-gpus", "stranded-cpu", "stranded-gpus", "unplaced")
+    done = tune("--trials", "2", *(f"--objective={name}" for name in names))
+    assert done.status == 0, done.err
+    assert max(map(len, done.out.splitlines())) <= 80
+    heads = [line for line in done.out.splitlines() if line.startswith("policy ")]
+    assert [head.split("  ")[-1].strip() for head in heads] == ["stranded GPUs, %", "not placed"]
 
 
 @pytest.mark.parametrize(
