@@ -168,9 +168,8 @@ class KubeconfigEntry(Generic[T]):
 
     def path(self, name: str) -> str:
         """Return the path of a file that the entry names. A relative name is relative to the kubeconfig's folder."""
-        return str(
-            self.file.absolute().parent / name
-        )  # absolute, because a bare name of a command is searched on $PATH
+        # Absolute, because a command without a slash is searched on $PATH.
+        return str(self.file.absolute().parent / name)
 
 
 @dataclass(frozen=True, slots=True)
