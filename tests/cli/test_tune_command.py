@@ -113,6 +113,30 @@ def test_the_pods_of_a_file_arrive_in_another_order_in_the_check(moorage: Run, t
     assert policies["tuned-1"]["unseen"].keys() == {"cost"}
 
 
+def test_a_refused_objective_leaves_no_study_behind(tune: Tune, tmp_path: Path) -> None:
+    storage = f"--storage=sqlite:///{tmp_path}/study.db"
+    assert tune("--objective=p99", storage).status == 1
+    assert found(tune("--objective=unplaced", storage, "--trials=1", "-o", "json"))["trials"] == 1
+
+
+def test_tasks_that_request_few_gpus_have_a_figure_for_free_gpus(tune: Tune) -> None:
+    few = "name,cpu_milli,memory_mib,gpu\nlarge,1000,1024,8\nsmall,1000,1024,1\n"
+    done = tune("--objective=free-gpus", "--trials=1", "-o", "json", tasks_csv=few)
+    assert found(done)["policies"][0]["searched"] == {"free-gpus": 50.0}
+
+
+def test_tasks_of_another_kind_are_refused_for_the_check(tune: Tune, tmp_path: Path) -> None:
+    done = tune("--objective=free-gpus", f"--check-arrivals={tmp_path}/trace.csv", trace_csv=TRACE)
+    assert done.status == 1
+    assert "the objective free-gpus needs nodes with GPUs, and arrivals" in done.err
+
+
+def test_the_pods_of_a_live_cluster_can_be_tuned_for(moorage: Run, kubeconfig: Path) -> None:
+    arguments = ("--cluster", "--all-pods", f"--kubeconfig={kubeconfig}", "--jobs=1", "--trials=2", "-o", "json")
+    result = found(moorage("tune", *arguments))
+    assert result["policies"][0]["searched"]["unplaced"] <= result["policies"][1]["searched"]["unplaced"]
+
+
 def test_an_error_about_the_storage_hides_its_password(tune: Tune) -> None:
     done = tune("--storage", "postgresql://user:secret@127.0.0.1:1/studies")
     assert done.status == 1

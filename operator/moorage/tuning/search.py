@@ -142,12 +142,12 @@ class PolicySearch:
         return RunningTrial(trial, self._evaluator.submit(file, SEARCHED, self._options.seed))
 
     def _wait(self, batch: Sequence[RunningTrial], report: Callable[[int], None], is_ended: Callable[[], bool]) -> None:
-        """Wait for the simulations of a batch, and check that they have all figures."""
+        """Wait for the simulations of a batch. Raise the error of a simulation that failed."""
         pending = {each.future for each in batch}
         while pending and not is_ended():
             ended, pending = wait(pending, POLL_SECONDS, FIRST_COMPLETED)
             for future in ended:
-                values_of(future.result(), self._options.objectives)
+                future.result()
             report(len(batch) - len(pending))
 
     def _tell(self, batch: Sequence[RunningTrial]) -> None:

@@ -16,7 +16,7 @@ from moorage.simulator.simulation_input import Progress, Request, SimulationInpu
 from moorage.tuning.ctrl_c import CtrlC
 from moorage.tuning.evaluator import Workload, evaluator
 from moorage.tuning.judgement import CandidatePolicy, Judge, JudgedPolicy
-from moorage.tuning.objectives import Objective
+from moorage.tuning.objectives import Objective, check_input
 from moorage.tuning.search import (
     PolicySearch,
     SearchOptions,
@@ -69,6 +69,7 @@ class TuningResult(Struct, frozen=True):
 def tune(request: TuningRequest, progress: Progress) -> TuningResult:
     """Search, and judge the results. Raise CommandFailed or InvalidInput if the input cannot be used."""
     content = read_input(request.search, progress)
+    check_input(request.objectives, content.measured)
     options = SearchOptions(
         objectives=request.objectives,
         base=request.base,
@@ -104,7 +105,9 @@ def _checks(request: TuningRequest, content: SimulationInput, folder: Path, prog
     search = request.search
     if request.check_tasks:
         checked = replace(search, tasks=request.check_tasks)
-        yield from [Workload(checked, read_input(checked, progress).measured)] * request.check_seeds
+        measured = read_input(checked, progress).measured
+        check_input(request.objectives, measured)
+        yield from [Workload(checked, measured)] * request.check_seeds
         return
     for number in range(1, request.check_seeds + 1):
         seed = search.seed + number
