@@ -12,6 +12,7 @@ from typing import Any
 import aiohttp
 import msgspec
 import pytest
+from aiohttp.test_utils import make_mocked_request
 
 from fakes import FakeClock
 from moorage.engine.records.decision_record import ConsideredNode, DecisionOutcome, DecisionRecord, PodName, Preemption
@@ -19,7 +20,9 @@ from moorage.engine.records.explanation import Explanation
 from moorage.runtime.metrics.process_metrics import ProcessMetrics
 from moorage.runtime.serving.certificate import self_signed, serving_context
 from moorage.runtime.serving.delegated_auth import MAX_NAMESPACES, TOKEN_REVIEWS, DelegatedAuth
+from moorage.runtime.serving.explanation_turns import ExplanationTurns
 from moorage.runtime.serving.health_server import OPEN_PATHS, EndpointSources, HealthServer, ServingSecurity
+from moorage.runtime.serving.why_endpoint import WhyEndpoint
 
 pytestmark = pytest.mark.tls
 
@@ -147,3 +150,19 @@ async def test_right_is_asked_about_a_bounded_number_of_namespaces(reviews: Revi
     many = {f"n{index:03}" for index in range(100)}
     assert await auth.readable_namespaces("Bearer ann", many) == set()
     assert len(reviews.attributes) == MAX_NAMESPACES
+
+
+async def test_caller_who_has_gone_takes_no_turn() -> None:
+    asked: list[str] = []
+
+    def record(namespace: str, name: str, node: str) -> None:
+        asked.append(f"{namespace}/{name}/{node}")
+
+    endpoint = WhyEndpoint(record, lambda _: None, None, ExplanationTurns(FakeClock()))
+    gone = make_mocked_request("GET", "/why?namespace=red&pod=p")
+    gone.protocol.transport = None  # as aiohttp does when the connection is lost
+    await endpoint.answer(gone)
+    here = make_mocked_request("GET", "/why?namespace=red&pod=q")
+    await endpoint.answer(here)
+
+    assert asked == ["red/q/"]

@@ -52,6 +52,8 @@ class WhyEndpoint:
             return web.Response(status=web.HTTPBadRequest.status_code, text="pass ?namespace=NAMESPACE&pod=NAME\n")
         try:
             async with self._turns.turn():
+                if request.transport is None:  # the caller has gone, so the next one gets the turn
+                    return web.Response(status=web.HTTPRequestTimeout.status_code)
                 explanation = await self._explanation(namespace, name, request.query.get("node", ""))
         except TooManyQuestions:
             return web.Response(status=web.HTTPTooManyRequests.status_code, text="too many requests wait; try again\n")
