@@ -6,7 +6,6 @@ import random
 import tempfile
 import time
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
@@ -191,8 +190,3 @@ class _Immediate:
     def receive(self, calls: list[Call]) -> None:
         self._writer.write(calls)
         self.needs_state = self._writer.wants_state
-
-
-def measure_all(sizes: list[int]) -> Iterator[RecordingResult]:
-    """Yield the cost for each size."""
-    yield from map(measure, sizes)
