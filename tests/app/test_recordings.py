@@ -39,6 +39,7 @@ async def test_recording_starts_with_the_process_and_stops_with_it(tmp_path: Pat
     assert recorded.recordings.describe()["recording"]
     await recorded.recordings.stop()
     assert not recorded.recordings.describe()["recording"]
+    assert recorded.recordings.describe()["lostCalls"] == 0
     (run,) = replayed(tmp_path)
     assert run.difference is None
 

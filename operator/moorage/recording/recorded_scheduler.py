@@ -50,6 +50,8 @@ class RecordedScheduler(Scheduler):
         super().__init__(seed, profiles, recorder, log)
         self._receiver: CallReceiver | None = None
         self._calls: list[Call] = []
+        self._has_begun = False
+        """Whether the receiver has had a state. Calls before its first state are of no use."""
         self._deliver_at = 0.0
 
     @property
@@ -60,7 +62,7 @@ class RecordedScheduler(Scheduler):
     def record(self, receiver: CallReceiver | None) -> None:
         """Hand over the recorded calls, and send later calls to another receiver; None ends the recording."""
         self.deliver()
-        self._receiver = receiver
+        self._receiver, self._has_begun = receiver, False
         self._recorder.shadow_answers = None if receiver is None else []
 
     def deliver(self) -> None:
@@ -89,7 +91,9 @@ class RecordedScheduler(Scheduler):
             return
         self._add(Tick(now))
         if receiver.needs_state:
-            self.deliver()
+            if self._has_begun:
+                self.deliver()
+            self._calls, self._has_begun = [], True
             receiver.begin(capture(self.parts), now)
         elif now >= self._deliver_at or len(self._calls) >= BATCH_CALLS:
             self.deliver()
