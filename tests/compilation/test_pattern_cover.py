@@ -15,7 +15,7 @@ NAMES = ["".join(letters) for length in range(7) for letters in product(LETTERS,
 
 
 @given(patterns, patterns)
-def test_a_pattern_covers_a_second_pattern_if_it_matches_every_name_of_the_second_pattern(
+def test_a_pattern_covers_another_if_it_matches_all_instance_types_that_the_other_matches(
     pattern: str, other: str
 ) -> None:
     """If two patterns of up to four characters differ, a name of up to six characters shows the difference.

@@ -11,7 +11,7 @@ from moorage.api.policy_status import MESSAGE_LENGTH, REJECTION_LENGTH, Scheduli
 from moorage.compilation.policy_warning import PolicyWarning
 from moorage.controller.policy_report import SHOWN_WARNINGS, PolicyCounts, PolicyFindings, status_of
 from moorage.controller.policy_state import PolicyRefusal, PolicyState
-from moorage.framework.profile import PolicyReference, Profile, ProfileSettings
+from moorage.framework.profile import CanaryShare, PolicyReference, Profile, ProfileSettings
 from moorage.plugins.upstream.priority_sort import PrioritySort
 from moorage.runtime.degradation import Degradation
 
@@ -19,8 +19,8 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 REFUSAL = PolicyRefusal("InvalidSpec", "spec.paused: must be true or false")
 
 
-def profile(*, paused: bool = False) -> Profile:
-    settings = ProfileSettings(paused=paused)
+def profile(*, paused: bool = False, canary: CanaryShare | None = None) -> Profile:
+    settings = ProfileSettings(paused=paused, canary=canary)
     return Profile(name="gold", queue_sort=PrioritySort(), settings=settings, policy=PolicyReference("gold", "u", 3))
 
 
@@ -55,6 +55,19 @@ def status(
 def test_conditions_have_the_reason_for_the_state_of_the_policy(of: PolicyState, conditions: dict[str, str]) -> None:
     reasons = {condition.type: condition.reason for condition in status(of).conditions}
     assert {type_: reasons[type_] for type_ in conditions} == conditions
+
+
+@pytest.mark.parametrize(
+    ("paused", "message"),
+    [
+        (False, "takes 10 % of the pods of the policy batch"),
+        (True, "the policy takes no pods of the policy batch, and pods with its own schedulerName wait"),
+    ],
+)
+def test_the_condition_of_a_canary_says_which_pods_it_takes(*, paused: bool, message: str) -> None:
+    canary = state(profile(paused=paused, canary=CanaryShare("batch", 10)))
+    (programmed,) = (each for each in status(canary).conditions if each.type == "Programmed")
+    assert message in programmed.message
 
 
 def test_the_active_generation_is_the_generation_of_the_live_profile() -> None:

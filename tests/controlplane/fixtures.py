@@ -1,7 +1,7 @@
 """A pytest plugin with the session's control plane.
 
 If the binaries are not built, the plugin leaves out tests marked `controlplane`, and prints their number at the end.
-With MOORAGE_REQUIRE_CONTROLPLANE=1, as in CI, the plugin refuses to run, so that CI cannot pass with fewer tests.
+CI sets MOORAGE_REQUIRE_CONTROLPLANE=1. Then missing binaries are an error, so that CI cannot pass with fewer tests.
 """
 
 import os

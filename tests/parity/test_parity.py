@@ -25,7 +25,7 @@ def case(case_id: str, **expected: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["cases.jsonl", "cases.jsonl.gz"])
-def test_report_has_the_path_and_both_values_of_a_difference(tmp_path: Path, name: str) -> None:
+def test_report_has_the_field_and_both_values_of_a_difference(tmp_path: Path, name: str) -> None:
     path = write(tmp_path / name, case("resources/1", fitErrorMessage="0/1 nodes are available: 1 Too many pods."))
     report = run_parity([path])
     lines = report_lines(report)

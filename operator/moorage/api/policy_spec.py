@@ -63,14 +63,14 @@ class BackoffSection(ApiModel):
 
 
 class CanarySection(ApiModel):
-    """The share of the pods of another policy."""
+    """The pods of another policy that this policy takes."""
 
     of: LabelValue
     """The name of the other policy."""
     percent: Annotated[int, Field(ge=0, le=100)]
     """The share in percent, 0 to 100. The uid of a pod's owner, such as its ReplicaSet, decides whether this policy
-    takes the pod. So this policy takes all pods of an owner or none of them. If the share grows, pods stay with this
-    policy."""
+    takes the pod. So this policy takes all pods of an owner or none of them. If the share grows, this policy keeps the
+    owners that it has."""
 
 
 class SchedulingPolicySpec(ApiModel):
@@ -121,8 +121,8 @@ class SchedulingPolicySpec(ApiModel):
     The operator refuses the policy if it runs without --allow-default-scheduler."""
     mode: Literal["Active", "Shadow"] = "Active"
     """A policy in mode Active binds pods. A policy in mode Shadow binds no pods. When another policy or scheduler
-    places a pod with the schedulerName `shadowOf`, the shadow also decides for this pod. The status counts how the
-    decisions differ."""
+    places a pod whose schedulerName is the value of `shadowOf`, this policy also decides for the pod. The status counts
+    how the decisions differ."""
     shadow_of: LabelValue | None = None
     """The spec.schedulerName of the pods for which this policy decides in mode Shadow. kube-scheduler's pods have the
     name default-scheduler."""
@@ -164,8 +164,8 @@ class SchedulingPolicySpec(ApiModel):
     """Keeps GPU nodes for pods that request GPUs, and ranks these nodes. {} avoids GPU nodes for other pods, and packs
     GPU nodes. Default: the section of the preset, or no difference between GPUs and other resources."""
     scarcity: ScarcitySection | None = None
-    """Keeps free amounts of scarce resources usable for the next pods. If absent, only gpu.podsWithGpu:
-    LeastFragmentation has this effect."""
+    """Ranks nodes so that the next pods can use the free amounts of scarce resources. Default: no such ranking. The
+    value LeastFragmentation of gpu.podsWithGpu ranks nodes in this way, too."""
     extenders: Annotated[
         tuple[PolicyExtender, ...], ListOf, Field(max_length=EXTENDERS, json_schema_extra=list_type("atomic"))
     ] = ()
@@ -174,9 +174,9 @@ class SchedulingPolicySpec(ApiModel):
     preemption: PreemptionSection = PreemptionSection()
     """Eviction of pods with lower priority, to make room for a pod that fits on no node."""
     percentage_of_nodes_to_score: Annotated[int, Field(ge=0, le=100)] | None = None
-    """Percentage of all nodes, 0 to 100. The scheduler stops its search when it has found this percentage of nodes that
-    fit, and at least 100 nodes. 0 means 50 percent in small clusters, falling to 5 percent in large clusters. Default:
-    100 if the policy packs nodes or has one of the sections instanceTypes, lifecycle, zones, gpu and scarcity;
+    """Percentage of all nodes, 0 to 100. The scheduler stops its search for nodes that fit when it has found this share
+    of all nodes, and at least 100. 0 means 50 percent in small clusters, falling to 5 percent in large clusters.
+    Default: 100 if the policy packs nodes or has one of the sections instanceTypes, lifecycle, zones, gpu and scarcity;
     otherwise the value of the operator's configuration."""
     backoff: BackoffSection | None = None
     """Waiting time after a failed scheduling attempt. Default: the times of the operator's configuration."""

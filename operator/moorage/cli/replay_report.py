@@ -26,7 +26,7 @@ VERDICTS = {
     "tie": "chosen by chance among nodes with equal scores",
     "otherNode": "on another node",
     "fitsNowhere": "on no node",
-    "fits": "on a node, but recorded on none",
+    "fits": "on a node, although the recording has no node for the pod",
     "failed": "failed with an error",
 }
 

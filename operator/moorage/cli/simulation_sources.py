@@ -28,7 +28,11 @@ ClusterOption = Annotated[
     bool, typer.Option("--cluster", help="Read nodes and pods from the cluster of the kubeconfig.")
 ]
 ArrivalsOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Place the tasks of this CSV file: arrivals or a trace.")
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Place the tasks of this CSV file. With the column created_s, the tasks arrive at these times.",
+    ),
 ]
 PodsOption = Annotated[
     Path | None,
@@ -38,8 +42,8 @@ AllPodsOption = Annotated[
     bool,
     typer.Option(
         "--all-pods",
-        help="With --dump or --cluster: place running pods again, except pods of DaemonSets, and waiting pods. "
-        "Default: place only waiting pods.",
+        help="With --dump or --cluster: place the waiting pods and, again, the running pods. Pods of DaemonSets stay "
+        "where they are. Default: place only the waiting pods.",
     ),
 ]
 PricesOption = Annotated[
@@ -83,7 +87,7 @@ class SourceFiles:
     nodes: Path
     tasks: Path
     placed_pods: PlacedPods | None
-    """The pods in the file `nodes` that the simulation places; None if the file is a table."""
+    """Which pods of the file `nodes` the simulation places; None if the file is a table."""
 
 
 @contextmanager

@@ -98,6 +98,11 @@ def _programmed(state: PolicyState) -> Condition:
         return condition(PROGRAMMED, "True", "Shadow", message, observed_generation=generation)
     if state.is_paused:
         message = "spec.paused is true: pods wait, and none is bound; set it to false to continue"
+        if state.canary is not None:
+            message = (
+                f"spec.paused is true: the policy takes no pods of the policy {state.canary.of}, and pods with its own "
+                "schedulerName wait; set it to false to continue"
+            )
         return condition(PROGRAMMED, "False", "Paused", message, observed_generation=generation)
     if state.canary is not None:
         message = f"takes {state.canary.percent} % of the pods of the policy {state.canary.of}"
